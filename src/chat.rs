@@ -1,0 +1,177 @@
+//! Chat on any platform: who said what, where and when. Plain data; ids are opaque strings minted
+//! by the platform's adapter, and nothing here knows Slack or Discord.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+macro_rules! opaque_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Arc<str>);
+
+        impl $name {
+            pub fn new(id: impl Into<Arc<str>>) -> Self {
+                Self(id.into())
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+opaque_id!(
+    /// A Slack team, a Discord guild, the local room, or one recorded room in a replay.
+    WorkspaceId
+);
+opaque_id!(
+    /// Unique within its workspace.
+    ChannelId
+);
+opaque_id!(
+    /// Unique within its channel. A thread is named by the id of its parent message.
+    MessageId
+);
+opaque_id!(
+    /// Unique within its workspace.
+    UserId
+);
+
+/// A channel's top level (`thread` is `None`) or one thread: the unit that is judged and answered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ConversationId {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub thread: Option<MessageId>,
+}
+
+impl fmt::Display for ConversationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.workspace, self.channel)?;
+        match &self.thread {
+            Some(thread) => write!(f, "/{thread}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who may read a channel. An unknown channel counts as private (invariant 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    Public,
+    Private,
+    Direct,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    pub workspace: WorkspaceId,
+    pub id: ChannelId,
+    pub name: Arc<str>,
+    pub visibility: Visibility,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    pub workspace: WorkspaceId,
+    pub id: UserId,
+    pub name: Arc<str>,
+    pub kind: AuthorKind,
+}
+
+/// What kind of member wrote a line. Only a human's line makes anything follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthorKind {
+    Human,
+    Bot,
+    Persona,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    pub id: UserId,
+    pub kind: AuthorKind,
+}
+
+/// Somebody named in a line so that the platform notifies them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mention {
+    Persona,
+    User(UserId),
+}
+
+/// One line of talk, as it stands now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub conversation: ConversationId,
+    pub id: MessageId,
+    /// The platform's own time, to the millisecond.
+    pub at: Timestamp,
+    pub author: Author,
+    pub text: Arc<str>,
+    pub mentions: Vec<Mention>,
+    /// How often the text has been edited.
+    pub edits: u32,
+}
+
+impl Message {
+    pub fn is_human(&self) -> bool {
+        self.author.kind == AuthorKind::Human
+    }
+
+    /// A human names the persona: such a line is owed an answer (invariant 3).
+    pub fn is_addressed(&self) -> bool {
+        self.is_human() && self.mentions.contains(&Mention::Persona)
+    }
+}
+
+/// Whether a line arrived as it was said, or was read later from the platform's history.
+/// Caught-up lines are remembered, but restart nothing (invariant 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    Live,
+    CaughtUp,
+}
+
+/// What a platform delivers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    Message(Message, Arrival),
+    Edit(Edit),
+    Deletion(Deletion),
+    Channel(Channel),
+    User(User),
+}
+
+/// A line's text was replaced by its author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub conversation: ConversationId,
+    pub message: MessageId,
+    pub at: Timestamp,
+    pub text: Arc<str>,
+    pub mentions: Vec<Mention>,
+}
+
+/// A line was taken back. Its text is forgotten; that it was there stays known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    pub conversation: ConversationId,
+    pub message: MessageId,
+    pub at: Timestamp,
+}

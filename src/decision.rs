@@ -1,0 +1,184 @@
+//! The ledger: what was considered for a conversation, by which gate or verdict it was settled,
+//! and how it ended. Silence has a reason as speech has.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ConversationId, MessageId};
+use crate::context::{Context, StateHash};
+
+/// A ledger row's number, rising in the order decisions were opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DecisionId(pub i64);
+
+impl fmt::Display for DecisionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A rule that settles a line or a decision without a model. The ledger shows its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// The line is the persona's own.
+    OwnLine,
+    /// The line is another bot's.
+    OtherBot,
+    /// The line was read from history after a gap.
+    CaughtUp,
+    /// The persona had the last word and nobody has answered it.
+    SpokeLast,
+    /// The last verdict was silence, and nothing has changed since.
+    Unchanged,
+}
+
+impl Gate {
+    pub fn name(self) -> &'static str {
+        match self {
+            Gate::OwnLine => "own_line",
+            Gate::OtherBot => "other_bot",
+            Gate::CaughtUp => "caught_up",
+            Gate::SpokeLast => "spoke_last",
+            Gate::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// The gates a waiting decision passes before a model is asked, cheapest first. The gates on a
+/// single line (own line, other bot, caught up) stand in `hear`.
+pub const GATES: [Gate; 2] = [Gate::SpokeLast, Gate::Unchanged];
+
+/// The first of `gates` that settles the decision, if any.
+pub fn gate(gates: &[Gate], context: &Context) -> Option<Gate> {
+    gates.iter().copied().find(|gate| match gate {
+        Gate::SpokeLast => has_spoken_last(context),
+        Gate::Unchanged => is_unchanged(context),
+        Gate::OwnLine | Gate::OtherBot | Gate::CaughtUp => false,
+    })
+}
+
+fn has_spoken_last(context: &Context) -> bool {
+    use crate::chat::AuthorKind::{Bot, Human, Persona};
+    let last = context.messages.iter().rev().find(|message| match message.author.kind {
+        Human | Persona => true,
+        Bot => false,
+    });
+    last.is_some_and(|message| message.author.kind == Persona)
+}
+
+fn is_unchanged(context: &Context) -> bool {
+    context.silent_state == Some(context.state())
+}
+
+/// The judge's answer (seed 002-1, 002-5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgment {
+    pub should_respond: bool,
+    pub reason: String,
+    /// 0.0 to 1.0.
+    pub confidence: f64,
+    /// 0: now; more: that many seconds from now; `None`: when a person would.
+    pub delay_seconds: Option<u32>,
+    /// The line that would be answered.
+    pub about: Option<MessageId>,
+}
+
+/// How a decision ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    Spoke,
+    ChoseSilence,
+    /// There was something to say or to judge, and it was no longer wanted.
+    Dropped,
+    /// It could not think or speak. Never recorded as a choice (invariant 7).
+    Failed,
+}
+
+impl Ended {
+    pub fn name(self) -> &'static str {
+        match self {
+            Ended::Spoke => "spoke",
+            Ended::ChoseSilence => "chose_silence",
+            Ended::Dropped => "dropped",
+            Ended::Failed => "failed",
+        }
+    }
+}
+
+/// What a model call did to its decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptEnd {
+    Kept,
+    /// People moved on: the result was discarded, its tokens are booked.
+    Superseded,
+    Failed,
+}
+
+impl AttemptEnd {
+    pub fn name(self) -> &'static str {
+        match self {
+            AttemptEnd::Kept => "kept",
+            AttemptEnd::Superseded => "superseded",
+            AttemptEnd::Failed => "failed",
+        }
+    }
+}
+
+/// What a model call used, in tokens. Estimated where a call was cut short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    /// The part of the input that the provider had in its prefix cache.
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// One model call made for a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// `judge` or `reply`.
+    pub verb: Arc<str>,
+    pub at: Timestamp,
+    pub model: Arc<str>,
+    /// The first 16 hex digits of the prompt's SHA-256.
+    pub prompt_hash: Arc<str>,
+    pub prompt_bytes: u64,
+    pub usage: Usage,
+    pub latency: SignedDuration,
+    pub end: AttemptEnd,
+    pub judgment: Option<Judgment>,
+    /// Why it failed, for the operator. Never holds chat text.
+    pub error: Option<String>,
+}
+
+/// A row of the ledger. It covers its conversation's human lines since the last closed one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    pub id: DecisionId,
+    pub conversation: ConversationId,
+    pub opened: Timestamp,
+    pub closed: Option<Timestamp>,
+    /// The human lines it covers, oldest first.
+    pub messages: Vec<MessageId>,
+    /// Somebody is owed an answer.
+    pub addressed: bool,
+    pub gate: Option<Gate>,
+    /// The verdict that counted, if a judge was asked.
+    pub judgment: Option<Judgment>,
+    /// What was judged; see [`Context::state`].
+    pub state: Option<StateHash>,
+    pub ended: Option<Ended>,
+    /// One sentence for people, in the persona's language.
+    pub why: Option<String>,
+    /// The lines that came of it.
+    pub said: Vec<MessageId>,
+    pub attempts: Vec<Attempt>,
+    pub revision: u64,
+}

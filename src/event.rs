@@ -1,0 +1,210 @@
+//! What can happen, and what it leaves: the closed list of events, a conversation's pending step,
+//! and the outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
+
+pub mod step;
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
+use crate::context::StateHash;
+use crate::decision::{Attempt, DecisionId, Ended, Gate, Judgment};
+
+/// Everything the runner does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Decide whether to join in.
+    Judge(ConversationId),
+    /// Think of what to say.
+    Reply(ConversationId),
+    /// Say it: the only act on the world.
+    Post(Piece),
+}
+
+impl Event {
+    pub fn conversation(&self) -> &ConversationId {
+        match self {
+            Event::Judge(conversation) | Event::Reply(conversation) => conversation,
+            Event::Post(piece) => &piece.conversation,
+        }
+    }
+
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Event::Judge(_) => "judge",
+            Event::Reply(_) => "reply",
+            Event::Post(_) => "post",
+        }
+    }
+}
+
+/// The number of an outbox row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PieceId(pub i64);
+
+impl fmt::Display for PieceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PieceId {
+    /// The key that travels with the post.
+    pub fn key(self) -> Arc<str> {
+        format!("aizuchi-{}", self.0).into()
+    }
+}
+
+/// One row of the outbox: a draft, or one part of a draft that was too long for one post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub id: PieceId,
+    pub conversation: ConversationId,
+    /// Travels with the post, so that the platform's history can be asked for it (invariant 6).
+    pub key: Arc<str>,
+    pub text: Arc<str>,
+    pub draft: Arc<DraftNotes>,
+    /// Set when a call to the platform may have been made and its end is not known.
+    pub dispatched: Option<Timestamp>,
+}
+
+impl Piece {
+    /// Once dispatched, only the platform knows what became of it: nothing may replace it.
+    pub fn is_sending(&self) -> bool {
+        self.dispatched.is_some()
+    }
+
+    /// The persona's own line that this became.
+    pub fn said(&self, posted: &Posted) -> Message {
+        Message {
+            conversation: self.conversation.clone(),
+            id: posted.id.clone(),
+            at: posted.at,
+            author: Author { id: posted.author.clone(), kind: AuthorKind::Persona },
+            text: self.text.clone(),
+            mentions: Vec::new(),
+            edits: 0,
+        }
+    }
+}
+
+/// What is to be said, and what it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// In posting order; never empty.
+    pub pieces: Vec<String>,
+    pub notes: DraftNotes,
+}
+
+/// What a finished post needs to know of its draft.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftNotes {
+    /// The owed lines that it answers.
+    pub owed: Vec<MessageId>,
+    /// The line it is about, if it answers one.
+    pub about: Option<MessageId>,
+    /// The store's revision that its context held.
+    pub considered: u64,
+    /// How the decision ends once this is said: an apology ends as failed.
+    pub ends: Ended,
+    /// Why it speaks, for people.
+    pub why: String,
+}
+
+/// What a heard line calls for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// It is kept, and settled at once by a gate.
+    Nothing(Gate),
+    /// Judge the conversation when the talk has rested until then.
+    Judge { due: Timestamp },
+    /// A human addressed the persona: an answer is owed, due then.
+    Owe { due: Timestamp },
+}
+
+/// A due step, taken by one runner until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub event: Event,
+    pub due: Timestamp,
+    pub decision: DecisionId,
+    /// An answer is owed: it must not end in silence without a word.
+    pub is_owed: bool,
+    pub generation: u64,
+    /// Names this claim and no other, so that a claim that lost its lease can tell.
+    pub token: i64,
+    /// 1 for the first.
+    pub attempt: u32,
+}
+
+/// What handling a step came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The model calls made on the way, whatever came of them.
+    pub attempts: Vec<Attempt>,
+    pub end: End,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// Nothing will be said, and the decision closes.
+    Silent(Closing),
+    /// The judge wants to join in; think of the words at `due`.
+    Join { judgment: Judgment, state: StateHash, due: Timestamp },
+    /// The words are found; say them at `due`.
+    Drafted { draft: Draft, due: Timestamp },
+    /// The platform has it.
+    Said(Posted),
+    /// Nobody is owed an answer any more.
+    Withdrawn { why: String },
+    /// Something stood in the way; the same again at `due`. A dispatched piece stays dispatched.
+    Again { due: Timestamp },
+    /// The platform surely did not take the piece; it is a draft again, due at `due`.
+    NotSaid { due: Timestamp },
+    /// It will not succeed; a person should look (dead letter).
+    GivenUp { error: String, why: String },
+    /// People moved on while this was worked at: the result is discarded.
+    Overtaken,
+}
+
+/// How a decision closes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closing {
+    pub ended: Ended,
+    pub gate: Option<Gate>,
+    pub judgment: Option<Judgment>,
+    pub state: Option<StateHash>,
+    /// One sentence for people.
+    pub why: String,
+}
+
+impl Closing {
+    pub fn new(ended: Ended, why: impl Into<String>) -> Self {
+        Self { ended, gate: None, judgment: None, state: None, why: why.into() }
+    }
+}
+
+/// A line as the platform has accepted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    pub id: MessageId,
+    pub at: Timestamp,
+    /// The persona's own user there.
+    pub author: UserId,
+}
+
+/// Something that was given up and waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    pub conversation: ConversationId,
+    pub verb: Arc<str>,
+    pub at: Timestamp,
+    pub attempts: u32,
+    pub error: String,
+    /// The words that were not said, if there were any.
+    pub text: Option<Arc<str>>,
+}

@@ -1,0 +1,11 @@
+//! Aizuchi: a companion that lives in a chat as a member and decides by itself when to speak.
+//!
+//! The modules stand in the order a message travels them, and a module may name only modules
+//! above it. `tests/it/tidy.rs` enforces that; `ARCHITECTURE.md` tells the story.
+
+// What there is: plain data and the rules on it, no I/O.
+pub mod chat;
+pub mod persona;
+pub mod context;
+pub mod decision;
+pub mod event;

@@ -1,0 +1,38 @@
+//! Who the companion is: its name, its character, its language.
+
+use serde::{Deserialize, Serialize};
+
+/// The language of everything that users see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    #[default]
+    En,
+    Ja,
+}
+
+impl Language {
+    /// The BCP 47 tag, as pages and prompts name it.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Language::En => "en",
+            Language::Ja => "ja",
+        }
+    }
+
+    /// The variant of a text in this language.
+    pub fn pick<'a>(self, en: &'a str, ja: &'a str) -> &'a str {
+        match self {
+            Language::En => en,
+            Language::Ja => ja,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Persona {
+    pub name: String,
+    /// Goes first into every prompt.
+    pub system_prompt: String,
+    pub language: Language,
+}
