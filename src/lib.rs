@@ -9,3 +9,7 @@ pub mod persona;
 pub mod context;
 pub mod decision;
 pub mod event;
+
+// Time and chance; where everything is kept.
+pub mod clock;
+pub mod store;

@@ -1,0 +1,178 @@
+//! Where everything is kept. [`Store`] is the flow's port: what is heard, claimed and completed is
+//! written in one transaction each, and nothing is written in any other way (invariant 5).
+//! [`Archive`] is how pages look at it.
+//!
+//! Every committed change carries a rising *revision*.
+
+pub mod sqlite;
+pub mod volatile;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use crate::chat::{Channel, ChannelId, ConversationId, Heard, Message, MessageId, WorkspaceId};
+use crate::context::Context;
+use crate::decision::{Decision, Gate};
+use crate::event::step::Step;
+use crate::event::{Claim, DeadLetter, Follows, Outcome};
+
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Keeps what a platform delivered together with what follows from it. When this returns, both
+    /// are safe. Hearing the same again changes nothing.
+    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError>;
+
+    /// Takes up to `most` steps that are ready at `now`, oldest first, and hides each until its
+    /// lease ends. A claimed piece is committed as being sent before this returns (invariant 6).
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Claim>, StoreError>;
+
+    /// Applies what a claim came to, and removes or replaces its step. If people have moved on
+    /// meanwhile, only what has really happened is kept: words said, tokens used.
+    async fn complete(
+        &self,
+        claim: &Claim,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// When the next step will be ready.
+    async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// The newest `limit` lines of a conversation with what belongs to them, as of one moment.
+    async fn context(
+        &self,
+        conversation: &ConversationId,
+        limit: usize,
+    ) -> Result<Context, StoreError>;
+}
+
+/// What pages and exports read.
+#[async_trait]
+pub trait Archive: Send + Sync {
+    async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
+
+    /// Lines of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match:
+    /// the oldest behind `after`, else the newest.
+    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError>;
+
+    /// One line, deleted or not.
+    async fn line(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Option<Line>, StoreError>;
+
+    /// Lines that came or changed after a revision, in the order of their revisions.
+    async fn lines_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Line>, StoreError>;
+
+    /// The newest `limit` ledger rows of a channel, or those that concern one line, oldest first.
+    async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
+
+    /// Ledger rows that changed after a revision, in the order of their revisions.
+    async fn decisions_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Decision>, StoreError>;
+
+    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
+
+    /// The pending steps of a workspace.
+    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
+
+    /// The newest committed revision, as it moves on.
+    fn revisions(&self) -> watch::Receiver<u64>;
+}
+
+/// Something heard, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Hearing {
+    pub heard: Heard,
+    pub follows: Follows,
+}
+
+/// What hearing did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// False when it had been heard before, or changes a line that is not known.
+    pub is_new: bool,
+    /// Work under way in this conversation no longer counts.
+    pub has_overtaken: bool,
+    pub revision: u64,
+}
+
+/// A stored line with what the store knows about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub message: Arc<Message>,
+    /// The author's name, or id where none is known.
+    pub name: Arc<str>,
+    pub is_deleted: bool,
+    /// The gate that settled it, if no decision covers it.
+    pub gate: Option<Gate>,
+    pub revision: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct LineQuery {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    /// `None`: top level and all threads.
+    pub thread: Option<MessageId>,
+    pub span: Span,
+    pub limit: usize,
+}
+
+/// Which part of a channel's lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Span {
+    Newest,
+    /// The newest of those that stand before this line.
+    Before(MessageId),
+    /// The oldest of those that stand behind this line.
+    After(MessageId),
+    AfterTime(Timestamp),
+}
+
+#[derive(Clone, Debug)]
+pub enum DecisionQuery {
+    Channel {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        limit: usize,
+    },
+    /// The decisions that cover this line, or of which it came.
+    Message {
+        workspace: WorkspaceId,
+        message: MessageId,
+    },
+}
+
+/// What the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Try again in a while; nothing was written.
+    #[error("the store is busy: {0}")]
+    Busy(String),
+    /// Never repeat it; nothing was written.
+    #[error("the store refuses this: {0}")]
+    Refused(String),
+    /// A person must act; nothing was written.
+    #[error("the store cannot be used: {0}")]
+    Broken(String),
+}

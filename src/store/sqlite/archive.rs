@@ -1,0 +1,156 @@
+//! What pages and exports read from SQLite.
+
+use async_trait::async_trait;
+use sqlx::query;
+use sqlx::sqlite::SqliteRow;
+use tokio::sync::watch;
+
+use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use crate::decision::Decision;
+use crate::event::DeadLetter;
+use crate::event::step::Step;
+use crate::store::sqlite::{SqliteStore, rows, sql, stored};
+use crate::store::{Archive, DecisionQuery, Line, LineQuery, Span, StoreError};
+
+#[async_trait]
+impl Archive for SqliteStore {
+    async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
+        let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows.map_err(stored)?.iter().map(rows::channel).collect()
+    }
+
+    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError> {
+        match &query.span {
+            Span::Newest => self.newest_lines(&query, None).await,
+            Span::Before(id) => self.newest_lines(&query, Some(id)).await,
+            Span::After(id) => match self.line(&query.workspace, &query.channel, id).await? {
+                Some(line) => {
+                    self.lines_after(&query, line.message.at.as_millisecond(), id.as_str()).await
+                }
+                None => Ok(Vec::new()),
+            },
+            // No id sorts behind this one.
+            Span::AfterTime(at) => {
+                self.lines_after(&query, at.as_millisecond(), "\u{10ffff}").await
+            }
+        }
+    }
+
+    async fn line(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Option<Line>, StoreError> {
+        let row = query(sql::ONE_LINE)
+            .bind(workspace.as_str())
+            .bind(channel.as_str())
+            .bind(id.as_str())
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(stored)?;
+        row.as_ref().map(rows::line).transpose()
+    }
+
+    async fn lines_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Line>, StoreError> {
+        let since = query(sql::LINES_SINCE).bind(workspace.as_str()).bind(revision as i64);
+        let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(rows::line).collect()
+    }
+
+    async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
+        const ALL_OF_ONE_LINE: i64 = 100;
+        let query = match &which {
+            DecisionQuery::Channel { workspace, channel, limit } => {
+                query(sql::DECISIONS_OF_CHANNEL)
+                    .bind(workspace.as_str())
+                    .bind(channel.as_str())
+                    .bind(*limit as i64)
+            }
+            DecisionQuery::Message { workspace, message } => query(sql::DECISIONS_OF_MESSAGE)
+                .bind(workspace.as_str())
+                .bind(message.as_str())
+                .bind(ALL_OF_ONE_LINE),
+        };
+        let newest_first = query.fetch_all(&self.readers).await.map_err(stored)?;
+        newest_first.iter().rev().map(rows::decision).collect()
+    }
+
+    async fn decisions_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Decision>, StoreError> {
+        let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
+        let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(rows::decision).collect()
+    }
+
+    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(rows::dead_letter).collect()
+    }
+
+    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
+        let rows = query(sql::STEPS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows.map_err(stored)?.iter().map(rows::step).collect()
+    }
+
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.clone()
+    }
+}
+
+impl SqliteStore {
+    async fn newest_lines(
+        &self,
+        which: &LineQuery,
+        before: Option<&MessageId>,
+    ) -> Result<Vec<Line>, StoreError> {
+        let statement = match which.thread {
+            Some(_) => sql::NEWEST_LINES_OF_THREAD,
+            None => sql::NEWEST_LINES,
+        };
+        let query = query(statement)
+            .bind(which.workspace.as_str())
+            .bind(which.channel.as_str())
+            .bind(before.map(MessageId::as_str))
+            .bind(which.limit as i64);
+        let query = match &which.thread {
+            Some(thread) => query.bind(thread.as_str()),
+            None => query,
+        };
+        let newest_first = query.fetch_all(&self.readers).await.map_err(stored)?;
+        newest_first.iter().rev().map(rows::line).collect()
+    }
+
+    async fn lines_after(
+        &self,
+        which: &LineQuery,
+        at_ms: i64,
+        id: &str,
+    ) -> Result<Vec<Line>, StoreError> {
+        let statement = match which.thread {
+            Some(_) => sql::LINES_AFTER_OF_THREAD,
+            None => sql::LINES_AFTER,
+        };
+        let query = query(statement)
+            .bind(which.workspace.as_str())
+            .bind(which.channel.as_str())
+            .bind(at_ms)
+            .bind(id)
+            .bind(which.limit as i64);
+        let query = match &which.thread {
+            Some(thread) => query.bind(thread.as_str()),
+            None => query,
+        };
+        let rows: Vec<SqliteRow> = query.fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(rows::line).collect()
+    }
+}

@@ -1,0 +1,442 @@
+//! Hearing many lines in one transaction, with one set-based statement per table.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Row, query};
+
+use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, UserId};
+use crate::decision::{DecisionId, Gate};
+use crate::event::Follows;
+use crate::event::step::{Arrived, Edited, Owed, Standing};
+use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::{Receipt, StoreError};
+
+/// Standings of conversations as they were read and as they have become.
+pub struct Standings(HashMap<ConversationId, (Standing, Standing)>);
+
+impl Standings {
+    pub async fn read(
+        connection: &mut SqliteConnection,
+        conversations: &HashSet<&ConversationId>,
+    ) -> Result<Self, StoreError> {
+        let places: Vec<Value> = conversations.iter().map(|place| rows::place(place)).collect();
+        let places = Value::Array(places).to_string();
+        let mut standings: HashMap<ConversationId, Standing> = conversations
+            .iter()
+            .map(|conversation| ((*conversation).clone(), Standing::default()))
+            .collect();
+        let steps =
+            query(sql::STEPS_OF).bind(&places).fetch_all(&mut *connection).await.map_err(stored)?;
+        for row in &steps {
+            standings.entry(rows::conversation(row)?).or_default().step = Some(rows::step(row)?);
+        }
+        let owed =
+            query(sql::OWED_OF).bind(&places).fetch_all(&mut *connection).await.map_err(stored)?;
+        for row in &owed {
+            standings.entry(rows::conversation(row)?).or_default().owed.push(Owed {
+                at: rows::time(rows::column(row, "at_ms")?)?,
+                message: MessageId::new(rows::column::<String>(row, "message")?),
+                asker: UserId::new(rows::column::<String>(row, "asker")?),
+            });
+        }
+        let standings =
+            standings.into_iter().map(|(place, standing)| (place, (standing.clone(), standing)));
+        Ok(Self(standings.collect()))
+    }
+
+    pub fn of(&mut self, conversation: &ConversationId) -> &mut Standing {
+        &mut self.0.entry(conversation.clone()).or_default().1
+    }
+
+    /// Writes what has changed since they were read.
+    pub async fn write(
+        self,
+        connection: &mut SqliteConnection,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let changed = || self.0.iter().filter(|(_, (before, after))| before != after);
+        let steps: Vec<Value> = changed()
+            .filter(|(_, (before, after))| before.step != after.step)
+            .filter_map(|(_, (_, after))| after.step.as_ref().map(rows::step_values))
+            .collect();
+        if !steps.is_empty() {
+            let steps = Value::Array(steps).to_string();
+            query(sql::PUT_STEPS).bind(steps).execute(&mut *connection).await.map_err(stored)?;
+        }
+        for (conversation, (before, after)) in changed() {
+            if before.step.is_some() && after.step.is_none() {
+                query(sql::DELETE_STEP)
+                    .bind(conversation.workspace.as_str())
+                    .bind(conversation.channel.as_str())
+                    .bind(rows::thread(conversation))
+                    .execute(&mut *connection)
+                    .await
+                    .map_err(stored)?;
+            }
+        }
+        let opened: Vec<Value> = changed()
+            .flat_map(|(place, (before, after))| owed_rows(place, after, before))
+            .collect();
+        if !opened.is_empty() {
+            let opened = Value::Array(opened).to_string();
+            query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await.map_err(stored)?;
+        }
+        let closed: Vec<Value> = changed()
+            .flat_map(|(place, (before, after))| owed_rows(place, before, after))
+            .collect();
+        if !closed.is_empty() {
+            let closed = Value::Array(closed).to_string();
+            let close = query(sql::CLOSE_OWED).bind(closed).bind(now_ms);
+            close.execute(&mut *connection).await.map_err(stored)?;
+        }
+        Ok(())
+    }
+}
+
+/// The owed lines that `these` has and `those` has not.
+fn owed_rows(place: &ConversationId, these: &Standing, those: &Standing) -> Vec<Value> {
+    let only_here = these.owed.iter().filter(|owed| !those.owed.contains(owed));
+    let row = |owed: &Owed| {
+        json!([
+            place.workspace,
+            place.channel,
+            rows::thread(place),
+            owed.message,
+            owed.asker,
+            owed.at.as_millisecond()
+        ])
+    };
+    only_here.map(row).collect()
+}
+
+/// What arrivals did besides moving steps, gathered for one statement per table.
+#[derive(Default)]
+struct Effects {
+    opened: Vec<Value>,
+    overtaken: Vec<DecisionId>,
+    addressed: Vec<DecisionId>,
+    replaced: Vec<Value>,
+}
+
+impl Effects {
+    fn note(
+        &mut self,
+        message: &Message,
+        at: Timestamp,
+        arrived: Arrived,
+        standing: &Standing,
+        revision: u64,
+    ) {
+        let conversation = &message.conversation;
+        let is_owed = standing.owed.iter().any(|owed| owed.message == message.id);
+        if arrived.has_opened {
+            self.opened.push(json!([
+                arrived.decision,
+                conversation.workspace,
+                conversation.channel,
+                rows::thread(conversation),
+                at.as_millisecond(),
+                i64::from(is_owed),
+                revision,
+            ]));
+        } else if is_owed {
+            self.addressed.push(arrived.decision);
+        }
+        if arrived.has_overtaken {
+            self.overtaken.push(arrived.decision);
+            self.replaced.push(rows::place(conversation));
+        }
+    }
+
+    async fn write(
+        self,
+        connection: &mut SqliteConnection,
+        revision: u64,
+    ) -> Result<(), StoreError> {
+        let revision = revision as i64;
+        if !self.opened.is_empty() {
+            let opened = Value::Array(self.opened).to_string();
+            query(sql::OPEN_DECISIONS)
+                .bind(opened)
+                .execute(&mut *connection)
+                .await
+                .map_err(stored)?;
+        }
+        if !self.addressed.is_empty() {
+            let addressed = json!(self.addressed).to_string();
+            let statement = query(sql::ADDRESS_DECISIONS).bind(addressed).bind(revision);
+            statement.execute(&mut *connection).await.map_err(stored)?;
+        }
+        if !self.overtaken.is_empty() {
+            let overtaken = json!(self.overtaken).to_string();
+            let statement = query(sql::OVERTAKE_DECISIONS).bind(&overtaken).bind(revision);
+            statement.execute(&mut *connection).await.map_err(stored)?;
+            query(sql::SUPERSEDE_ATTEMPTS)
+                .bind(overtaken)
+                .execute(&mut *connection)
+                .await
+                .map_err(stored)?;
+            let replaced = Value::Array(self.replaced).to_string();
+            query(sql::REPLACE_DRAFTS)
+                .bind(replaced)
+                .execute(&mut *connection)
+                .await
+                .map_err(stored)?;
+        }
+        Ok(())
+    }
+}
+
+pub async fn hear_messages(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    messages: &[(&Message, Follows)],
+) -> Result<Vec<Receipt>, StoreError> {
+    let known = known(connection, messages).await?;
+    let new = |place: &usize| !known.contains(place);
+    let conversations =
+        (0..messages.len()).filter(new).map(|place| &messages[place].0.conversation).collect();
+    let mut standings = Standings::read(connection, &conversations).await?;
+    let mut effects = Effects::default();
+    let mut lines = Vec::new();
+    let mut receipts = Vec::new();
+    let mut heard = HashSet::new();
+    for (place, (message, follows)) in messages.iter().enumerate() {
+        let key = (&message.conversation.workspace, &message.conversation.channel, &message.id);
+        if known.contains(&place) || !heard.insert(key) {
+            receipts.push(Receipt {
+                is_new: false,
+                has_overtaken: false,
+                revision: counters.revision,
+            });
+            continue;
+        }
+        counters.revision += 1;
+        let standing = standings.of(&message.conversation);
+        let arrived = standing.hear(message, *follows, counters.next_decision());
+        if let Some(arrived) = arrived {
+            counters.note(arrived);
+            effects.note(message, message.at, arrived, standing, counters.revision);
+        }
+        lines.push(line_values(message, *follows, arrived, counters.revision));
+        receipts.push(counters.receipt(arrived));
+    }
+    if lines.is_empty() {
+        return Ok(receipts);
+    }
+    let lines = Value::Array(lines).to_string();
+    query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await.map_err(stored)?;
+    effects.write(connection, counters.revision).await?;
+    let newest = messages.iter().map(|(message, _)| message.at).max();
+    standings.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
+    Ok(receipts)
+}
+
+pub async fn hear_edit(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    edit: &Edit,
+    follows: Follows,
+) -> Result<Receipt, StoreError> {
+    let before = read_line(connection, &edit.conversation, &edit.message).await?;
+    let (Follows::Judge { due }, Some(before)) = (follows, before) else {
+        return Ok(counters.nothing_new());
+    };
+    if before.text == edit.text {
+        return Ok(counters.nothing_new());
+    }
+    counters.revision += 1;
+    let after = Message {
+        text: edit.text.clone(),
+        mentions: edit.mentions.clone(),
+        edits: before.edits + 1,
+        ..before.clone()
+    };
+    let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
+    let standing = standings.of(&edit.conversation);
+    let edited = Edited { before: &before, after: &after };
+    let arrived = standing.hear_edit(edited, edit.at, due, counters.next_decision());
+    let mut effects = Effects::default();
+    if let Some(arrived) = arrived {
+        counters.note(arrived);
+        effects.note(&after, edit.at, arrived, standing, counters.revision);
+    }
+    query(sql::EDIT_LINE)
+        .bind(edit.conversation.workspace.as_str())
+        .bind(edit.conversation.channel.as_str())
+        .bind(edit.message.as_str())
+        .bind(&*edit.text)
+        .bind(json!(edit.mentions).to_string())
+        .bind(counters.revision as i64)
+        .bind(arrived.map(|arrived| arrived.decision.0))
+        .execute(&mut *connection)
+        .await
+        .map_err(stored)?;
+    effects.write(connection, counters.revision).await?;
+    standings.write(connection, edit.at.as_millisecond()).await?;
+    Ok(counters.receipt(arrived))
+}
+
+pub async fn hear_deletion(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    deletion: &Deletion,
+    follows: Follows,
+) -> Result<Receipt, StoreError> {
+    let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
+    let (Follows::Judge { due }, Some(before)) = (follows, before) else {
+        return Ok(counters.nothing_new());
+    };
+    counters.revision += 1;
+    let mut standings =
+        Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
+    let standing = standings.of(&deletion.conversation);
+    let arrived = standing.hear_deletion(&deletion.message, due);
+    let mut effects = Effects::default();
+    if let Some(arrived) = arrived {
+        effects.note(&before, deletion.at, arrived, standing, counters.revision);
+    }
+    query(sql::DELETE_LINE)
+        .bind(deletion.conversation.workspace.as_str())
+        .bind(deletion.conversation.channel.as_str())
+        .bind(deletion.message.as_str())
+        .bind(deletion.at.as_millisecond())
+        .bind(counters.revision as i64)
+        .execute(&mut *connection)
+        .await
+        .map_err(stored)?;
+    effects.write(connection, counters.revision).await?;
+    standings.write(connection, deletion.at.as_millisecond()).await?;
+    Ok(counters.receipt(arrived))
+}
+
+pub async fn hear_channel(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    channel: &Channel,
+) -> Result<Receipt, StoreError> {
+    let put = query(sql::PUT_CHANNEL)
+        .bind(channel.workspace.as_str())
+        .bind(channel.id.as_str())
+        .bind(&*channel.name)
+        .bind(rows::visibility_name(channel.visibility));
+    let put = put.execute(&mut *connection).await.map_err(stored)?;
+    Ok(counters.changed(put.rows_affected() > 0))
+}
+
+pub async fn hear_user(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    user: &User,
+) -> Result<Receipt, StoreError> {
+    let put = query(sql::PUT_USER)
+        .bind(user.workspace.as_str())
+        .bind(user.id.as_str())
+        .bind(&*user.name)
+        .bind(rows::kind_name(user.kind));
+    let put = put.execute(&mut *connection).await.map_err(stored)?;
+    Ok(counters.changed(put.rows_affected() > 0))
+}
+
+/// The places in `messages` of the lines that are stored already.
+async fn known(
+    connection: &mut SqliteConnection,
+    messages: &[(&Message, Follows)],
+) -> Result<HashSet<usize>, StoreError> {
+    let ids = messages.iter().map(|(message, _)| {
+        json!([message.conversation.workspace, message.conversation.channel, message.id])
+    });
+    let ids = Value::Array(ids.collect()).to_string();
+    let known =
+        query(sql::KNOWN_LINES).bind(ids).fetch_all(&mut *connection).await.map_err(stored)?;
+    Ok(known
+        .iter()
+        .filter_map(|row| row.try_get::<i64, _>("place").ok()?.try_into().ok())
+        .collect())
+}
+
+async fn read_line(
+    connection: &mut SqliteConnection,
+    conversation: &ConversationId,
+    message: &MessageId,
+) -> Result<Option<Message>, StoreError> {
+    let row = query(sql::LINE)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(message.as_str())
+        .bind(rows::thread(conversation))
+        .fetch_optional(connection)
+        .await
+        .map_err(stored)?;
+    row.as_ref().map(rows::message).transpose()
+}
+
+/// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].
+fn line_values(
+    message: &Message,
+    follows: Follows,
+    arrived: Option<Arrived>,
+    revision: u64,
+) -> Value {
+    let gate = match follows {
+        Follows::Nothing(gate) => Some(gate.name()),
+        Follows::Judge { .. } | Follows::Owe { .. } => None,
+    };
+    json!([
+        message.conversation.workspace,
+        message.conversation.channel,
+        message.id,
+        rows::thread(&message.conversation),
+        message.at.as_millisecond(),
+        message.author.id,
+        rows::kind_name(message.author.kind),
+        message.text,
+        json!(message.mentions).to_string(),
+        gate,
+        arrived.map(|arrived| arrived.decision),
+        revision,
+    ])
+}
+
+/// Puts one own line into the room, as [`hear_messages`] does for others' lines.
+pub async fn put_own_line(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    message: &Message,
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let follows = Follows::Nothing(Gate::OwnLine);
+    let line =
+        Value::Array(vec![line_values(message, follows, None, counters.revision)]).to_string();
+    query(sql::PUT_LINES).bind(line).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+impl Counters {
+    pub fn next_decision(&self) -> DecisionId {
+        DecisionId(self.last_number + 1)
+    }
+
+    pub fn note(&mut self, arrived: Arrived) {
+        if arrived.has_opened {
+            self.last_number = self.last_number.max(arrived.decision.0);
+        }
+    }
+
+    fn receipt(&self, arrived: Option<Arrived>) -> Receipt {
+        let has_overtaken = arrived.is_some_and(|arrived| arrived.has_overtaken);
+        Receipt { is_new: true, has_overtaken, revision: self.revision }
+    }
+
+    fn nothing_new(&self) -> Receipt {
+        Receipt { is_new: false, has_overtaken: false, revision: self.revision }
+    }
+
+    fn changed(&mut self, is_new: bool) -> Receipt {
+        self.revision += u64::from(is_new);
+        Receipt { is_new, has_overtaken: false, revision: self.revision }
+    }
+}

@@ -1,0 +1,270 @@
+//! Rows of the database as the words of the program, and back.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use crate::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
+    WorkspaceId,
+};
+use crate::context::StateHash;
+use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Judgment, Usage};
+use crate::event::step::{Lease, Step};
+use crate::event::{DeadLetter, Event, Piece, PieceId};
+use crate::store::{Line, StoreError};
+
+type Read<T> = Result<T, StoreError>;
+
+/// The column `thread` of a conversation.
+pub fn thread(conversation: &ConversationId) -> &str {
+    conversation.thread.as_ref().map_or("", |thread| thread.as_str())
+}
+
+pub fn place(conversation: &ConversationId) -> Value {
+    json!([conversation.workspace, conversation.channel, thread(conversation)])
+}
+
+pub fn conversation(row: &SqliteRow) -> Read<ConversationId> {
+    let thread: String = column(row, "thread")?;
+    Ok(ConversationId {
+        workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
+        channel: ChannelId::new(column::<String>(row, "channel")?),
+        thread: (!thread.is_empty()).then(|| MessageId::new(thread)),
+    })
+}
+
+pub fn message(row: &SqliteRow) -> Read<Message> {
+    Ok(Message {
+        conversation: conversation(row)?,
+        id: MessageId::new(column::<String>(row, "id")?),
+        at: time(column(row, "at_ms")?)?,
+        author: Author {
+            id: UserId::new(column::<String>(row, "author")?),
+            kind: named(&column::<String>(row, "author_kind")?)?,
+        },
+        text: column::<String>(row, "text")?.into(),
+        mentions: parsed(&column::<String>(row, "mentions")?)?,
+        edits: column(row, "edits")?,
+    })
+}
+
+pub fn line(row: &SqliteRow) -> Read<Line> {
+    let message = message(row)?;
+    let name: Option<String> = column(row, "name")?;
+    Ok(Line {
+        name: name.map_or(message.author.id.0.clone(), Arc::from),
+        message: Arc::new(message),
+        is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
+        gate: optional_name(column(row, "gate")?)?,
+        revision: unsigned(column(row, "revision")?)?,
+    })
+}
+
+pub fn channel(row: &SqliteRow) -> Read<Channel> {
+    Ok(Channel {
+        workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
+        id: ChannelId::new(column::<String>(row, "id")?),
+        name: column::<String>(row, "name")?.into(),
+        visibility: named::<Visibility>(&column::<String>(row, "visibility")?)?,
+    })
+}
+
+/// A row of `steps` joined with its piece in `outbox`.
+pub fn step(row: &SqliteRow) -> Read<Step> {
+    let conversation = conversation(row)?;
+    let verb: String = column(row, "verb")?;
+    let event = match verb.as_str() {
+        "judge" => Event::Judge(conversation),
+        "reply" => Event::Reply(conversation),
+        "post" => Event::Post(piece_at(row, "piece", conversation)?),
+        other => {
+            return Err(StoreError::Broken(format!("steps.verb holds the unknown word {other:?}")));
+        }
+    };
+    let lease =
+        match (column::<Option<i64>>(row, "token")?, column::<Option<i64>>(row, "lease_until_ms")?)
+        {
+            (Some(token), Some(until)) => Some(Lease { token, until: time(until)? }),
+            (None, _) | (_, None) => None,
+        };
+    Ok(Step {
+        event,
+        due: time(column(row, "due_ms")?)?,
+        decision: DecisionId(column(row, "decision")?),
+        is_owed: column(row, "is_owed")?,
+        is_redrafted: column(row, "is_redrafted")?,
+        follow: column::<Option<i64>>(row, "follow_ms")?.map(time).transpose()?,
+        generation: unsigned(column(row, "generation")?)?,
+        attempts: column(row, "attempts")?,
+        lease,
+    })
+}
+
+/// The row of `steps` for a step, in the order of [`super::sql::PUT_STEPS`].
+pub fn step_values(step: &Step) -> Value {
+    let conversation = step.event.conversation();
+    let piece = match &step.event {
+        Event::Post(piece) => Some(piece.id),
+        Event::Judge(_) | Event::Reply(_) => None,
+    };
+    json!([
+        conversation.workspace,
+        conversation.channel,
+        thread(conversation),
+        step.event.verb(),
+        piece,
+        step.due.as_millisecond(),
+        step.ready().as_millisecond(),
+        step.decision,
+        i64::from(step.is_owed),
+        i64::from(step.is_redrafted),
+        step.follow.map(Timestamp::as_millisecond),
+        step.generation,
+        step.attempts,
+        step.lease.map(|lease| lease.token),
+        step.lease.map(|lease| lease.until.as_millisecond()),
+    ])
+}
+
+/// A row of `outbox`.
+pub fn piece(row: &SqliteRow) -> Read<Piece> {
+    piece_at(row, "id", conversation(row)?)
+}
+
+pub fn decision(row: &SqliteRow) -> Read<Decision> {
+    let judgment: Option<String> = column(row, "judgment")?;
+    let attempts: Vec<AttemptRow> = parsed(&column::<String>(row, "attempts")?)?;
+    Ok(Decision {
+        id: DecisionId(column(row, "id")?),
+        conversation: conversation(row)?,
+        opened: time(column(row, "opened_ms")?)?,
+        closed: column::<Option<i64>>(row, "closed_ms")?.map(time).transpose()?,
+        messages: parsed(&column::<String>(row, "messages")?)?,
+        addressed: column(row, "is_addressed")?,
+        gate: optional_name(column(row, "gate")?)?,
+        judgment: judgment.map(|judgment| parsed(&judgment)).transpose()?,
+        state: column::<Option<i64>>(row, "state")?.map(StateHash),
+        ended: optional_name(column(row, "ended")?)?,
+        why: column(row, "why")?,
+        said: parsed(&column::<String>(row, "said")?)?,
+        attempts: attempts.into_iter().map(AttemptRow::read).collect::<Read<_>>()?,
+        revision: unsigned(column(row, "revision")?)?,
+    })
+}
+
+pub fn dead_letter(row: &SqliteRow) -> Read<DeadLetter> {
+    Ok(DeadLetter {
+        conversation: conversation(row)?,
+        verb: column::<String>(row, "verb")?.into(),
+        at: time(column(row, "at_ms")?)?,
+        attempts: column(row, "attempts")?,
+        error: column(row, "error")?,
+        text: column::<Option<String>>(row, "text")?.map(Arc::from),
+    })
+}
+
+pub fn column<'r, T>(row: &'r SqliteRow, name: &str) -> Read<T>
+where
+    T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+{
+    row.try_get(name).map_err(|error| StoreError::Broken(format!("column {name}: {error}")))
+}
+
+pub fn unsigned(value: i64) -> Read<u64> {
+    u64::try_from(value)
+        .map_err(|_| StoreError::Broken(format!("{value} where no negative number can be")))
+}
+
+pub fn time(milliseconds: i64) -> Read<Timestamp> {
+    Timestamp::from_millisecond(milliseconds)
+        .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
+}
+
+pub fn parsed<T: DeserializeOwned>(json: &str) -> Read<T> {
+    serde_json::from_str(json)
+        .map_err(|error| StoreError::Broken(format!("a JSON column: {error}")))
+}
+
+/// A value of a closed list, by the name that serde knows it by.
+pub fn named<T: DeserializeOwned>(name: &str) -> Read<T> {
+    serde_json::from_value(Value::String(name.to_owned())).map_err(|error| {
+        StoreError::Broken(format!("a column with a fixed list of words: {error}"))
+    })
+}
+
+/// The name of an author's kind or a channel's visibility, as [`named`] reads it.
+pub fn kind_name(kind: AuthorKind) -> &'static str {
+    match kind {
+        AuthorKind::Human => "human",
+        AuthorKind::Bot => "bot",
+        AuthorKind::Persona => "persona",
+    }
+}
+
+pub fn visibility_name(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Public => "public",
+        Visibility::Private => "private",
+        Visibility::Direct => "direct",
+    }
+}
+
+fn optional_name<T: DeserializeOwned>(name: Option<String>) -> Read<Option<T>> {
+    name.map(|name| named(&name)).transpose()
+}
+
+fn piece_at(row: &SqliteRow, id: &str, conversation: ConversationId) -> Read<Piece> {
+    let id = PieceId(column(row, id)?);
+    Ok(Piece {
+        id,
+        conversation,
+        key: id.key(),
+        text: column::<String>(row, "text")?.into(),
+        draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
+        dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,
+    })
+}
+
+/// An element of the JSON list that [`super::sql::DECISIONS_OF_CHANNEL`] makes of `attempts`.
+#[derive(Deserialize)]
+struct AttemptRow {
+    verb: Arc<str>,
+    at_ms: i64,
+    model: Arc<str>,
+    prompt_hash: Arc<str>,
+    prompt_bytes: u64,
+    input_tokens: u64,
+    cached_tokens: u64,
+    output_tokens: u64,
+    latency_ms: i64,
+    result: AttemptEnd,
+    judgment: Option<Judgment>,
+    error: Option<String>,
+}
+
+impl AttemptRow {
+    fn read(self) -> Read<Attempt> {
+        Ok(Attempt {
+            verb: self.verb,
+            at: time(self.at_ms)?,
+            model: self.model,
+            prompt_hash: self.prompt_hash,
+            prompt_bytes: self.prompt_bytes,
+            usage: Usage {
+                input_tokens: self.input_tokens,
+                cached_tokens: self.cached_tokens,
+                output_tokens: self.output_tokens,
+            },
+            latency: SignedDuration::from_millis(self.latency_ms),
+            end: self.result,
+            judgment: self.judgment,
+            error: self.error,
+        })
+    }
+}

@@ -1,0 +1,281 @@
+//! Every statement of the SQLite store, as constants; a test prepares each of them.
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
+        $($(#[$doc])* pub const $name: &str = $sql;)*
+
+        /// Name and text of every statement.
+        pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+macro_rules! lines {
+    ($which:expr) => {
+        concat!(
+            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+                m.mentions, m.edits, m.deleted_ms, m.gate, m.revision, u.name
+            FROM messages AS m
+            LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author ",
+            $which
+        )
+    };
+}
+
+macro_rules! decisions {
+    ($which:expr) => {
+        concat!(
+            "SELECT d.*,
+                (SELECT json_group_array(id) FROM
+                    (SELECT id FROM messages WHERE decision = d.id ORDER BY at_ms, id)) AS messages,
+                (SELECT json_group_array(message) FROM
+                    (SELECT message FROM outbox WHERE decision = d.id AND state = 'said'
+                     ORDER BY id)) AS said,
+                (SELECT json_group_array(json_object(
+                    'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
+                    'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
+                    'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
+                    'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
+                    'error', error)) FROM
+                    (SELECT * FROM attempts WHERE decision = d.id ORDER BY id)) AS attempts
+            FROM decisions AS d ",
+            $which
+        )
+    };
+}
+
+statements! {
+    COUNTERS = "SELECT revision, last_number FROM counters";
+    PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
+
+    // Hearing. ?1 is a JSON array with one array per row.
+
+    /// Which of the lines are known already.
+    KNOWN_LINES = "
+        SELECT j.key AS place
+        FROM json_each(?1) AS j
+        JOIN messages AS m ON m.workspace = j.value ->> 0 AND m.channel = j.value ->> 1 AND m.id = j.value ->> 2";
+    PUT_LINES = "
+        INSERT INTO messages
+            (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
+             gate, decision, revision)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+            value ->> 6, value ->> 7, value ->> 8,
+            coalesce((SELECT visibility FROM channels
+                      WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
+            value ->> 9, value ->> 10, value ->> 11
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO NOTHING";
+    LINE = "
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+        FROM messages
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
+    EDIT_LINE = "
+        UPDATE messages
+        SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision)
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    DELETE_LINE = "
+        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    PUT_CHANNEL = "
+        INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO UPDATE SET name = excluded.name, visibility = excluded.visibility
+        WHERE name <> excluded.name OR visibility <> excluded.visibility";
+    PUT_USER = "
+        INSERT INTO users (workspace, id, name, kind) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind
+        WHERE name <> excluded.name OR kind <> excluded.kind";
+
+    // Where conversations stand. ?1 is a JSON array of [workspace, channel, thread].
+
+    STEPS_OF = "
+        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        FROM json_each(?1) AS j
+        JOIN steps AS s ON s.workspace = j.value ->> 0 AND s.channel = j.value ->> 1 AND s.thread = j.value ->> 2
+        LEFT JOIN outbox AS o ON o.id = s.piece";
+    OWED_OF = "
+        SELECT w.workspace, w.channel, w.thread, w.message, w.asker, w.at_ms
+        FROM json_each(?1) AS j
+        JOIN owed AS w ON w.workspace = j.value ->> 0 AND w.channel = j.value ->> 1 AND w.thread = j.value ->> 2
+        WHERE w.closed_ms IS NULL
+        ORDER BY w.at_ms, w.message";
+    PUT_STEPS = "
+        INSERT INTO steps
+            (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, is_redrafted,
+             follow_ms, generation, attempts, token, lease_until_ms)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+            value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13,
+            value ->> 14
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO UPDATE SET
+            verb = excluded.verb, piece = excluded.piece, due_ms = excluded.due_ms,
+            ready_ms = excluded.ready_ms, decision = excluded.decision, is_owed = excluded.is_owed,
+            is_redrafted = excluded.is_redrafted, follow_ms = excluded.follow_ms,
+            generation = excluded.generation, attempts = excluded.attempts, token = excluded.token,
+            lease_until_ms = excluded.lease_until_ms";
+    DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
+    PUT_OWED = "
+        INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO UPDATE SET closed_ms = NULL";
+    CLOSE_OWED = "
+        UPDATE owed SET closed_ms = ?2
+        FROM json_each(?1) AS j
+        WHERE owed.workspace = j.value ->> 0 AND owed.channel = j.value ->> 1 AND owed.message = j.value ->> 3";
+
+    // Taking and finishing steps.
+
+    READY_STEPS = "
+        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        FROM steps AS s
+        LEFT JOIN outbox AS o ON o.id = s.piece
+        WHERE s.ready_ms <= ?1
+        ORDER BY s.ready_ms, s.workspace, s.channel, s.thread
+        LIMIT ?2";
+    NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    FREE_LEASES = "
+        UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    DISPATCH_PIECE = "
+        UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2) WHERE id = ?1";
+    UNDISPATCH_PIECE = "UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1";
+    PUT_PIECE = "
+        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, text, notes, state)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'draft')";
+    SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
+    PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
+    NEXT_PIECE = "
+        SELECT next.id, next.workspace, next.channel, next.thread, next.text, next.notes, next.dispatched_ms
+        FROM outbox AS this
+        JOIN outbox AS next ON next.draft = this.draft AND next.id > this.id
+        WHERE this.id = ?1 AND next.state = 'draft'
+        ORDER BY next.id
+        LIMIT 1";
+    /// Ends every piece of a piece's draft that is not said yet.
+    END_PIECES = "
+        UPDATE outbox SET state = ?2
+        WHERE draft = (SELECT draft FROM outbox WHERE id = ?1) AND state IN ('draft', 'sending')";
+    REPLACE_DRAFTS = "
+        UPDATE outbox SET state = 'replaced'
+        FROM json_each(?1) AS j
+        WHERE outbox.workspace = j.value ->> 0 AND outbox.channel = j.value ->> 1
+            AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'";
+    PUT_DEAD_LETTER = "
+        INSERT INTO dead_letters (workspace, channel, thread, verb, at_ms, attempts, error, text)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+    // The ledger.
+
+    OPEN_DECISIONS = "
+        INSERT INTO decisions (id, workspace, channel, thread, opened_ms, is_addressed, revision)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+        FROM json_each(?1)";
+    /// What was judged or drafted for these decisions no longer counts.
+    OVERTAKE_DECISIONS = "
+        UPDATE decisions SET judgment = NULL, revision = ?2
+        FROM json_each(?1) AS j WHERE decisions.id = j.value";
+    SUPERSEDE_ATTEMPTS = "
+        UPDATE attempts SET result = 'superseded'
+        FROM json_each(?1) AS j WHERE attempts.decision = j.value AND attempts.result = 'kept'";
+    ADDRESS_DECISIONS = "
+        UPDATE decisions SET is_addressed = 1, revision = ?2
+        FROM json_each(?1) AS j WHERE decisions.id = j.value AND NOT is_addressed";
+    TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
+    JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3 WHERE id = ?1";
+    CLOSE_DECISION = "
+        UPDATE decisions
+        SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
+            state = coalesce(?6, state), why = ?7
+        WHERE id = ?1";
+    /// Lines of a decision that its post had not considered go to the next one.
+    COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND revision > ?2";
+    MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND revision > ?2";
+    PUT_ATTEMPT = "
+        INSERT INTO attempts
+            (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
+             output_tokens, latency_ms, result, judgment, error)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+
+    // Reading.
+
+    CONTEXT_HEAD = "
+        SELECT
+            (SELECT revision FROM counters) AS revision,
+            (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
+            (SELECT json_group_array(message) FROM
+                (SELECT message FROM owed
+                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
+                 ORDER BY at_ms, message)) AS owed,
+            (SELECT CASE ended WHEN 'chose_silence' THEN state END FROM decisions
+             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
+                AND closed_ms IS NOT NULL AND state IS NOT NULL
+             ORDER BY id DESC LIMIT 1) AS silent_state,
+            (SELECT judgment FROM decisions
+             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
+             ORDER BY id DESC LIMIT 1) AS judgment";
+    /// A thread's parent, then the newest lines, newest first.
+    CONTEXT_LINES = "
+        SELECT * FROM (
+            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+            FROM messages
+            WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND deleted_ms IS NULL)
+        UNION ALL
+        SELECT * FROM (
+            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+            FROM messages
+            WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
+            ORDER BY at_ms DESC, id DESC
+            LIMIT ?4)";
+    NAMES = "
+        SELECT u.id, u.name
+        FROM json_each(?2) AS j
+        JOIN users AS u ON u.workspace = ?1 AND u.id = j.value";
+    CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
+    // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
+    NEWEST_LINES = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2
+            AND (?3 IS NULL OR (m.at_ms, m.id) <
+                (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT ?4");
+    NEWEST_LINES_OF_THREAD = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
+            AND (?3 IS NULL OR (m.at_ms, m.id) <
+                (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT ?4");
+    // ?1 workspace, ?2 channel, ?3 and ?4 after this time and id, ?5 limit, ?6 thread. Oldest first.
+    LINES_AFTER = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) > (?3, ?4)
+        ORDER BY m.at_ms, m.id
+        LIMIT ?5");
+    LINES_AFTER_OF_THREAD = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
+        ORDER BY m.at_ms, m.id
+        LIMIT ?5");
+    LINES_SINCE = lines!("WHERE m.workspace = ?1 AND m.revision > ?2 ORDER BY m.revision LIMIT ?3");
+    ONE_LINE = lines!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
+    DECISIONS_OF_CHANNEL = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2
+        ORDER BY d.id DESC
+        LIMIT ?3");
+    DECISIONS_OF_MESSAGE = decisions!("
+        WHERE d.workspace = ?1
+            AND (d.id IN (SELECT m.decision FROM messages AS m JOIN channels AS c
+                            ON c.workspace = ?1 AND m.workspace = ?1 AND m.channel = c.id
+                          WHERE m.id = ?2)
+                OR d.id IN (SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2))
+        ORDER BY d.id DESC
+        LIMIT ?3");
+    DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
+    STEPS = "
+        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        FROM steps AS s
+        LEFT JOIN outbox AS o ON o.id = s.piece
+        WHERE s.workspace = ?1
+        ORDER BY s.ready_ms";
+    DEAD_LETTERS = "
+        SELECT workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters ORDER BY id";
+}

@@ -1,0 +1,180 @@
+//! The one task that writes. It gathers what is waiting into one transaction (group commit), so
+//! that one `fsync` pays for many messages; only then are the callers told.
+
+use futures_util::FutureExt;
+use jiff::{SignedDuration, Timestamp};
+use sqlx::{Connection, SqliteConnection, query};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::{Heard, Message};
+use crate::event::{Claim, Follows, Outcome};
+use crate::store::sqlite::{Counters, flow, hear, sql, stored};
+use crate::store::{Hearing, Receipt, StoreError};
+
+/// The most writes in one transaction.
+const BATCH: usize = 256;
+
+/// Something to be written, and who waits for it.
+pub struct Write {
+    pub change: Change,
+    pub done: oneshot::Sender<Result<Written, StoreError>>,
+}
+
+pub enum Change {
+    Hear(Hearing),
+    Claim { now: Timestamp, lease: SignedDuration, most: usize },
+    Complete { claim: Box<Claim>, outcome: Box<Outcome>, now: Timestamp },
+}
+
+pub enum Written {
+    Heard(Receipt),
+    Claimed(Vec<Claim>),
+    Completed,
+}
+
+pub struct SqliteWriter {
+    pub(super) connection: SqliteConnection,
+    pub(super) inbox: mpsc::Receiver<Write>,
+    pub(super) counters: Counters,
+    pub(super) revisions: watch::Sender<u64>,
+    /// Held as long as we own the database file.
+    pub(super) _lock: std::fs::File,
+}
+
+impl SqliteWriter {
+    /// Writes until `shutdown`, then what is still waiting, and closes the database.
+    pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        loop {
+            let first = tokio::select! {
+                biased;
+                write = self.inbox.recv() => write,
+                () = shutdown.cancelled() => self.inbox.try_recv().ok(),
+            };
+            let Some(first) = first else { break };
+            let mut batch = vec![first];
+            while batch.len() < BATCH
+                && let Ok(next) = self.inbox.try_recv()
+            {
+                batch.push(next);
+            }
+            self.write(batch).await;
+        }
+        self.connection.close().await?;
+        Ok(())
+    }
+
+    async fn write(&mut self, batch: Vec<Write>) {
+        let (changes, waiting): (Vec<Change>, Vec<_>) =
+            batch.into_iter().map(|write| (write.change, write.done)).unzip();
+        match self.commit(&changes).await {
+            Ok(written) => answer(waiting, written.into_iter().map(Ok)),
+            Err(error) if changes.len() == 1 => answer(waiting, [Err(error)].into_iter()),
+            // One bad write must not spoil the others: each is tried alone.
+            Err(_) => {
+                let mut results = Vec::with_capacity(changes.len());
+                for change in &changes {
+                    let written = self.commit(std::slice::from_ref(change)).await;
+                    results.push(written.map(|mut written| written.remove(0)));
+                }
+                answer(waiting, results.into_iter());
+            }
+        }
+    }
+
+    async fn commit(&mut self, changes: &[Change]) -> Result<Vec<Written>, StoreError> {
+        let mut counters = self.counters.clone();
+        let mut transaction =
+            self.connection.begin_with("BEGIN IMMEDIATE").await.map_err(stored)?;
+        let written = apply(&mut transaction, &mut counters, changes).await?;
+        if counters != self.counters {
+            query(sql::PUT_COUNTERS)
+                .bind(counters.revision as i64)
+                .bind(counters.last_number)
+                .execute(&mut *transaction)
+                .await
+                .map_err(stored)?;
+        }
+        transaction.commit().await.map_err(stored)?;
+        if counters.revision != self.counters.revision {
+            self.revisions.send_replace(counters.revision);
+        }
+        self.counters = counters;
+        Ok(written)
+    }
+}
+
+fn answer(
+    waiting: Vec<oneshot::Sender<Result<Written, StoreError>>>,
+    results: impl Iterator<Item = Result<Written, StoreError>>,
+) {
+    for (done, result) in waiting.into_iter().zip(results) {
+        // Whoever has stopped waiting does not want the answer.
+        let _ = done.send(result);
+    }
+}
+
+/// Applies changes in their order; neighboring messages are heard together.
+async fn apply(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    changes: &[Change],
+) -> Result<Vec<Written>, StoreError> {
+    let mut written = Vec::with_capacity(changes.len());
+    while let Some(change) = changes.get(written.len()) {
+        let messages: Vec<(&Message, Follows)> =
+            changes[written.len()..].iter().map_while(heard_message).collect();
+        if !messages.is_empty() {
+            let receipts = hear::hear_messages(connection, counters, &messages).await?;
+            written.extend(receipts.into_iter().map(Written::Heard));
+            continue;
+        }
+        // Boxed, since these futures are large and most batches are messages.
+        written.push(apply_one(connection, counters, change).boxed().await?);
+    }
+    Ok(written)
+}
+
+async fn apply_one(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    change: &Change,
+) -> Result<Written, StoreError> {
+    match change {
+        Change::Hear(hearing) => {
+            let follows = hearing.follows;
+            let receipt = match &hearing.heard {
+                Heard::Message(message, _) => {
+                    hear::hear_messages(connection, counters, &[(message, follows)])
+                        .await?
+                        .remove(0)
+                }
+                Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, follows).await?,
+                Heard::Deletion(deletion) => {
+                    hear::hear_deletion(connection, counters, deletion, follows).await?
+                }
+                Heard::Channel(channel) => {
+                    hear::hear_channel(connection, counters, channel).await?
+                }
+                Heard::User(user) => hear::hear_user(connection, counters, user).await?,
+            };
+            Ok(Written::Heard(receipt))
+        }
+        Change::Claim { now, lease, most } => {
+            flow::claim(connection, counters, *now, *lease, *most).await.map(Written::Claimed)
+        }
+        Change::Complete { claim, outcome, now } => {
+            flow::complete(connection, counters, claim, (**outcome).clone(), *now).await?;
+            Ok(Written::Completed)
+        }
+    }
+}
+
+fn heard_message(change: &Change) -> Option<(&Message, Follows)> {
+    match change {
+        Change::Hear(Hearing { heard: Heard::Message(message, _), follows }) => {
+            Some((message, *follows))
+        }
+        Change::Hear(_) | Change::Claim { .. } | Change::Complete { .. } => None,
+    }
+}

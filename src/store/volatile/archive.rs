@@ -1,0 +1,162 @@
+//! How pages and tests look into a volatile store.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use crate::decision::{Decision, DecisionId};
+use crate::event::DeadLetter;
+use crate::event::step::Step;
+use crate::store::volatile::{State, StoredLine, VolatileStore};
+use crate::store::{Archive, DecisionQuery, Line, LineQuery, Span, StoreError};
+
+#[async_trait]
+impl Archive for VolatileStore {
+    async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
+        let state = self.lock();
+        Ok(state
+            .channels
+            .values()
+            .filter(|channel| channel.workspace == *workspace)
+            .cloned()
+            .collect())
+    }
+
+    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError> {
+        Ok(self.lock().lines(&query))
+    }
+
+    async fn line(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        id: &MessageId,
+    ) -> Result<Option<Line>, StoreError> {
+        let state = self.lock();
+        let conversation = state.heard.get(&(workspace.clone(), channel.clone(), id.clone()));
+        let talk = conversation.and_then(|conversation| state.talks.get(conversation));
+        let line = talk.and_then(|talk| talk.lines.iter().find(|line| line.message.id == *id));
+        Ok(line.map(|line| state.read_line(line)))
+    }
+
+    async fn lines_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Line>, StoreError> {
+        let state = self.lock();
+        let talks =
+            state.talks.iter().filter(|(conversation, _)| conversation.workspace == *workspace);
+        let lines = talks.flat_map(|(_, talk)| &talk.lines);
+        let mut lines: Vec<&StoredLine> = lines.filter(|line| line.revision > revision).collect();
+        lines.sort_by_key(|line| line.revision);
+        Ok(lines.into_iter().take(limit).map(|line| state.read_line(line)).collect())
+    }
+
+    async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
+        let ledger = self.lock().ledger();
+        Ok(match query {
+            DecisionQuery::Channel { workspace, channel, limit } => {
+                let is_here = |row: &Decision| {
+                    row.conversation.workspace == workspace && row.conversation.channel == channel
+                };
+                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_here).collect();
+                rows.drain(..rows.len().saturating_sub(limit));
+                rows
+            }
+            DecisionQuery::Message { workspace, message } => {
+                let concerns =
+                    |row: &Decision| row.messages.contains(&message) || row.said.contains(&message);
+                let rows = ledger.into_iter().filter(|row| row.conversation.workspace == workspace);
+                rows.filter(concerns).collect()
+            }
+        })
+    }
+
+    async fn decisions_since(
+        &self,
+        workspace: &WorkspaceId,
+        revision: u64,
+        limit: usize,
+    ) -> Result<Vec<Decision>, StoreError> {
+        let mut rows = self.lock().ledger();
+        rows.retain(|row| row.conversation.workspace == *workspace && row.revision > revision);
+        rows.sort_by_key(|row| row.revision);
+        rows.truncate(limit);
+        Ok(rows)
+    }
+
+    async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.lock().dead_letters.clone())
+    }
+
+    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
+        let state = self.lock();
+        let pending =
+            state.ready.iter().filter(|(_, conversation)| conversation.workspace == *workspace);
+        Ok(pending
+            .filter_map(|(_, conversation)| state.talks.get(conversation)?.standing.step.clone())
+            .collect())
+    }
+
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.subscribe()
+    }
+}
+
+impl State {
+    fn lines(&self, query: &LineQuery) -> Vec<Line> {
+        let talks = self.talks.iter().filter(|(conversation, _)| {
+            conversation.workspace == query.workspace
+                && conversation.channel == query.channel
+                && query
+                    .thread
+                    .as_ref()
+                    .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
+        });
+        let key = |line: &StoredLine| (line.message.at, line.message.id.clone());
+        let mut lines: Vec<&StoredLine> = talks.flat_map(|(_, talk)| &talk.lines).collect();
+        lines.sort_by_key(|line| key(line));
+        let place = |id: &MessageId| {
+            lines.iter().position(|line| line.message.id == *id).unwrap_or(lines.len())
+        };
+        let span = match &query.span {
+            Span::Newest => lines.len().saturating_sub(query.limit)..lines.len(),
+            Span::Before(id) => place(id).saturating_sub(query.limit)..place(id),
+            Span::After(id) => (place(id) + 1).min(lines.len())..lines.len(),
+            Span::AfterTime(time) => {
+                lines.partition_point(|line| line.message.at <= *time)..lines.len()
+            }
+        };
+        lines[span].iter().take(query.limit).map(|line| self.read_line(line)).collect()
+    }
+
+    fn read_line(&self, line: &StoredLine) -> Line {
+        let author = &line.message.author.id;
+        let key = (line.message.conversation.workspace.clone(), author.clone());
+        Line {
+            message: line.message.clone(),
+            name: self.users.get(&key).map_or(author.0.clone(), |user| user.name.clone()),
+            is_deleted: line.is_deleted,
+            gate: line.gate,
+            revision: line.revision,
+        }
+    }
+
+    fn ledger(&self) -> Vec<Decision> {
+        let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
+        for line in self.talks.values().flat_map(|talk| &talk.lines) {
+            if let Some(decision) = line.decision {
+                covered.entry(decision).or_default().push(line.message.id.clone());
+            }
+        }
+        let rows = self.decisions.values().cloned().map(|row| {
+            let messages = covered.remove(&row.id).unwrap_or_default();
+            Decision { messages, ..row }
+        });
+        rows.collect()
+    }
+}
