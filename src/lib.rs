@@ -13,3 +13,7 @@ pub mod event;
 // Time and chance; where everything is kept.
 pub mod clock;
 pub mod store;
+
+// A message comes in.
+pub mod hear;
+pub mod platform;
