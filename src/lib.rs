@@ -17,3 +17,7 @@ pub mod store;
 // A message comes in.
 pub mod hear;
 pub mod platform;
+
+// The words for models, and models.
+pub mod prompt;
+pub mod llm;

@@ -1,0 +1,291 @@
+//! The built-in mind: a few rules instead of a model, so that everything works without a key, an
+//! account or a network. It joins in when a question to the room has been left lying, and it
+//! answers only from what was said here. It never pretends to be a model.
+
+mod words;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use crate::chat::{Mention, Message, UserId};
+use crate::context::Context;
+use crate::decision::Usage;
+use crate::llm::builtin::words::{
+    ends_talk, is_question, shared_words, shortened, starts_with_name, thanks,
+};
+use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
+use crate::persona::Language;
+use crate::prompt::{Prompt, Verb, one_line, stamp};
+
+/// A question that has scrolled further up than this is left alone.
+const REMEMBERED_LINES: usize = 20;
+/// Up to this many people talk in turns, so whoever speaks next is taken to answer; in a larger
+/// round an answer names whom it is for.
+const SMALL_ROUND: usize = 3;
+
+pub struct BuiltinMind;
+
+#[async_trait]
+impl Llm for BuiltinMind {
+    fn model(&self) -> &str {
+        "builtin"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let text = match prompt.verb {
+            Verb::Judge => judge(prompt),
+            Verb::Reply => reply(prompt),
+        };
+        let usage = Usage {
+            input_tokens: estimated_tokens(&prompt.text),
+            cached_tokens: 0,
+            output_tokens: estimated_tokens(&text),
+        };
+        Ok(Answer { text, usage })
+    }
+}
+
+fn judge(prompt: &Prompt) -> String {
+    let context = &*prompt.context;
+    let language = prompt.persona.language;
+    let judgment = match find_open_question(context) {
+        Ok(question) => {
+            let name = one_line(context.name(&question.author.id));
+            let reason = match language {
+                Language::En => format!("{name} asked the room something and nobody has answered"),
+                Language::Ja => format!("{name} さんの質問に、まだ誰も答えていません"),
+            };
+            json!({
+                "should_respond": true,
+                "reason": reason,
+                "confidence": 0.8,
+                "delay_seconds": 0,
+                "about": stamp(question, context),
+            })
+        }
+        Err(quiet) => json!({
+            "should_respond": false,
+            "reason": quiet.reason(language),
+            "confidence": 0.8,
+            "delay_seconds": null,
+            "about": null,
+        }),
+    };
+    judgment.to_string()
+}
+
+/// Why there is nothing to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quiet {
+    Ended,
+    Answered,
+    Directed,
+    TalkingToEachOther,
+    NothingAsked,
+}
+
+impl Quiet {
+    fn reason(self, language: Language) -> &'static str {
+        match self {
+            Quiet::Ended => {
+                language.pick("the talk has come to its end", "会話は一区切りついています")
+            }
+            Quiet::Answered => language
+                .pick("the question has been taken up by somebody", "質問には誰かが応じています"),
+            Quiet::Directed => language.pick(
+                "the question was put to somebody else",
+                "質問は別の人に向けられたものでした",
+            ),
+            Quiet::TalkingToEachOther => {
+                language.pick("people were talking to each other", "みなさんどうしで話していました")
+            }
+            Quiet::NothingAsked => {
+                language.pick("nobody asked the room anything", "みんなへの質問はありませんでした")
+            }
+        }
+    }
+}
+
+/// The newest question to the room that nobody has taken up.
+fn find_open_question(context: &Context) -> Result<&Message, Quiet> {
+    let first = context.messages.len().saturating_sub(REMEMBERED_LINES);
+    let lines = &context.messages[first..];
+    let mut quiet = None;
+    for (place, line) in lines.iter().enumerate().rev() {
+        if !line.is_human() || !is_question(&line.text) {
+            continue;
+        }
+        if is_directed(line, context) {
+            quiet.get_or_insert(Quiet::Directed);
+        } else if is_taken_up(line, &lines[place + 1..], context) {
+            quiet.get_or_insert(Quiet::Answered);
+        } else {
+            return Ok(line);
+        }
+    }
+    let last = lines.iter().rev().find(|line| line.is_human());
+    if last.is_some_and(|line| ends_talk(&line.text)) {
+        return Err(Quiet::Ended);
+    }
+    Err(quiet.unwrap_or(if authors(lines.iter().map(|line| &**line)).len() > 1 {
+        Quiet::TalkingToEachOther
+    } else {
+        Quiet::NothingAsked
+    }))
+}
+
+/// It names somebody whom it is for.
+fn is_directed(line: &Message, context: &Context) -> bool {
+    let mentions = line.mentions.iter().any(|mention| matches!(mention, Mention::User(_)));
+    let others = context.names.iter().filter(|(user, _)| **user != line.author.id);
+    mentions || others.into_iter().any(|(_, name)| starts_with_name(&line.text, name))
+}
+
+fn is_taken_up(question: &Message, later: &[std::sync::Arc<Message>], context: &Context) -> bool {
+    let asker = &question.author.id;
+    let name = context.name(asker);
+    let is_closed = later.iter().any(|line| line.author.id == *asker && thanks(&line.text));
+    let others = || later.iter().filter(|line| line.author.id != *asker);
+    let is_named = others().any(|line| {
+        line.mentions.contains(&Mention::User(asker.clone())) || words::names(&line.text, name)
+    });
+    let is_small_round = authors(context.messages.iter().map(|line| &**line)).len() <= SMALL_ROUND;
+    let next_speaks = is_small_round && others().any(|line| !is_question(&line.text));
+    is_closed || is_named || next_speaks
+}
+
+fn authors<'a>(lines: impl Iterator<Item = &'a Message>) -> std::collections::BTreeSet<&'a UserId> {
+    lines.filter(|line| line.is_human()).map(|line| &line.author.id).collect()
+}
+
+fn reply(prompt: &Prompt) -> String {
+    let context = &*prompt.context;
+    let language = prompt.persona.language;
+    let owed = context.owed.iter().rev().find_map(|id| context.message(id));
+    let about = context.motive.as_ref().and_then(|motive| context.message(motive.about.as_ref()?));
+    let Some(line) = owed.or(about).or_else(|| context.newest_human()) else {
+        return language.pick("I am listening.", "聞いています。").to_owned();
+    };
+    let name = one_line(context.name(&line.author.id));
+    let known = nearest(line, context).map(|near| {
+        let speaker = one_line(context.name(&near.author.id));
+        let quote = shortened(&one_line(&near.text));
+        match language {
+            Language::En => format!("{speaker} said something close to it: “{quote}”"),
+            Language::Ja => format!("{speaker} さんが近いことを話していました。「{quote}」"),
+        }
+    });
+    let is_asked = is_question(&line.text);
+    match (language, owed.is_some(), known) {
+        (Language::En, true, Some(known)) => format!("{name}, {known}"),
+        (Language::Ja, true, Some(known)) => format!("{name} さん、{known}"),
+        (Language::En, true, None) if is_asked => {
+            format!(
+                "{name}, nothing that was said here answers that, and I know nothing else. Can anyone help?"
+            )
+        }
+        (Language::Ja, true, None) if is_asked => {
+            format!(
+                "{name} さん、ここで話されたことの中に答えは見つかりませんでした。どなたかご存じですか？"
+            )
+        }
+        (Language::En, true, None) => format!("Hello {name}, I am here and listening."),
+        (Language::Ja, true, None) => format!("{name} さん、こんにちは。ここで聞いていますよ。"),
+        (Language::En, false, known) => {
+            let quote = shortened(&one_line(&line.text));
+            let rest = known.unwrap_or_else(|| "Does anyone know?".to_owned());
+            format!("{name}’s question is still open: “{quote}” {rest}")
+        }
+        (Language::Ja, false, known) => {
+            let quote = shortened(&one_line(&line.text));
+            let rest = known.unwrap_or_else(|| "どなたかご存じですか？".to_owned());
+            format!("{name} さんの質問がまだ残っています。「{quote}」{rest}")
+        }
+    }
+}
+
+/// The earlier line that shares the most words with this one, if it shares enough to matter.
+fn nearest<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
+    let earlier = context.messages.iter().take_while(|other| other.id != line.id);
+    let candidates = earlier
+        .filter(|other| other.is_human() && !is_question(&other.text) && !other.is_addressed());
+    let scored = candidates.map(|other| (shared_words(&line.text, &other.text), other));
+    let best = scored.filter(|(score, _)| *score >= 2).max_by_key(|(score, _)| *score);
+    best.map(|(_, other)| &**other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, MessageId, WorkspaceId};
+    use jiff::Timestamp;
+
+    fn context(lines: &[(&str, &str)]) -> Context {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: None,
+        };
+        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+            std::sync::Arc::new(Message {
+                conversation: conversation.clone(),
+                id: MessageId::new(format!("{number:03}")),
+                at: Timestamp::from_second(number as i64).unwrap(),
+                author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        });
+        Context {
+            messages: messages.collect(),
+            channel_name: "c".into(),
+            names: lines
+                .iter()
+                .map(|(author, _)| (UserId::new(*author), (*author).into()))
+                .collect(),
+            owed: Vec::new(),
+            silent_state: None,
+            motive: None,
+            revision: 0,
+            conversation,
+        }
+    }
+
+    #[test]
+    fn a_question_to_the_room_is_open_until_somebody_takes_it_up() {
+        use Quiet::{Answered, Directed, Ended, NothingAsked, TalkingToEachOther};
+        let crowd = [("dan", "so be it"), ("eve", "the build is green"), ("fay", "nice")];
+        for (lines, expected) in [
+            (vec![("ann", "how do I reset the router?")], Ok("000")),
+            (vec![("ann", "ルーターの再起動はどうやりますか")], Ok("000")),
+            (vec![("ann", "good morning")], Err(NothingAsked)),
+            (vec![("ann", "lunch was good"), ("bob", "it was")], Err(TalkingToEachOther)),
+            (vec![("ann", "who has the key?"), ("bob", "I do")], Err(Answered)),
+            (vec![("ann", "who has the key?"), ("bob", "what key?")], Ok("001")),
+            (vec![("bob", "hm"), ("ann", "bob: who has the key?")], Err(Directed)),
+            (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err(Ended)),
+        ] {
+            let context = context(&lines);
+            let found = find_open_question(&context).map(|line| line.id.as_str());
+            assert_eq!(found, expected, "{lines:?}");
+        }
+        let mut busy = crowd.to_vec();
+        busy.push(("ann", "who has the key?"));
+        busy.extend(crowd);
+        assert_eq!(find_open_question(&context(&busy)).map(|line| line.id.as_str()), Ok("003"));
+        busy.push(("dan", "ann: eve has it"));
+        assert_eq!(find_open_question(&context(&busy)).map(|line| line.id.as_str()), Err(Answered));
+    }
+
+    #[test]
+    fn the_nearest_earlier_line_is_quoted() {
+        let context = context(&[
+            ("ann", "the router restarts with the small button on its back"),
+            ("bob", "lunch is at noon"),
+            ("cid", "how do I restart the router, is there a button?"),
+        ]);
+        let line = context.messages[2].clone();
+        assert_eq!(nearest(&line, &context).map(|near| near.id.as_str()), Some("000"));
+    }
+}

@@ -1,0 +1,148 @@
+//! What the built-in mind can tell from the words of a line, in English and Japanese.
+
+use std::collections::BTreeSet;
+
+const QUESTION_BEGINNINGS: [&str; 9] = [
+    "does anyone",
+    "does anybody",
+    "anyone know",
+    "anybody know",
+    "can someone",
+    "can anyone",
+    "how do i",
+    "how can i",
+    "is there a way",
+];
+const QUESTION_ENDINGS: [&str; 7] =
+    ["ですか", "ますか", "ませんか", "でしょうか", "教えてください", "教えて", "ないかな"];
+const THANKS: [&str; 10] = [
+    "thanks",
+    "thank you",
+    "thx",
+    "got it",
+    "never mind",
+    "nevermind",
+    "solved",
+    "ありがと",
+    "解決し",
+    "助かりました",
+];
+const GOODBYES: [&str; 8] =
+    ["bye", "good night", "see you", "cya", "お疲れ", "おやすみ", "また明日", "失礼します"];
+const COMMON: [&str; 30] = [
+    "about", "after", "also", "anyone", "because", "been", "could", "does", "from", "have", "here",
+    "just", "know", "like", "please", "some", "someone", "that", "their", "them", "then", "there",
+    "they", "this", "what", "when", "where", "will", "with", "your",
+];
+const LONGEST_QUOTE: usize = 160;
+
+pub fn is_question(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let end = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    lower.contains(['?', '？'])
+        || QUESTION_BEGINNINGS.iter().any(|beginning| lower.contains(beginning))
+        || QUESTION_ENDINGS.iter().any(|ending| end.ends_with(ending))
+}
+
+/// The speaker is content, or has what was wanted.
+pub fn thanks(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    THANKS.iter().any(|word| lower.contains(word))
+}
+
+pub fn ends_talk(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_short = lower.chars().count() <= 40;
+    is_short && (thanks(text) || GOODBYES.iter().any(|word| lower.contains(word)))
+}
+
+/// Does the line begin by calling somebody: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`?
+pub fn starts_with_name(text: &str, name: &str) -> bool {
+    let text = text.trim_start_matches(['@', '＠', ' ']).to_lowercase();
+    let Some(rest) = text.strip_prefix(&name.to_lowercase()) else {
+        return false;
+    };
+    let rest = rest.strip_prefix("さん").unwrap_or(rest);
+    !name.is_empty() && rest.starts_with([':', ',', '、', '：', '，', '。'])
+}
+
+/// Does the line hold this name as a word of its own?
+pub fn names(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    if name.is_empty() {
+        return false;
+    }
+    text.match_indices(&name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        ![before, after].into_iter().flatten().any(|letter| letter.is_ascii_alphanumeric())
+    })
+}
+
+/// How many words that mean something two lines share.
+pub fn shared_words(one: &str, other: &str) -> usize {
+    content_words(one).intersection(&content_words(other)).count()
+}
+
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// Longer Latin words without their endings; pairs of kanji or katakana (Japanese writes what a
+/// sentence is about in these, and has no spaces).
+fn content_words(text: &str) -> BTreeSet<String> {
+    let lower = text.to_lowercase();
+    let latin = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let latin = latin.filter(|word| word.len() >= 4 && !COMMON.contains(word)).map(stem);
+    let letters: Vec<char> = text.chars().collect();
+    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_ideographic(*letter)));
+    latin.chain(pairs.map(|pair| pair.iter().collect())).collect()
+}
+
+fn stem(word: &str) -> String {
+    let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
+    stem.filter(|stem| stem.len() >= 4).unwrap_or(word).to_owned()
+}
+
+fn is_ideographic(letter: char) -> bool {
+    matches!(letter, '\u{4e00}'..='\u{9fff}' | '\u{30a1}'..='\u{30fa}' | 'ー')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_in_two_languages() {
+        for (line, expected) in [
+            ("what is this?", true),
+            ("これは何？", true),
+            ("どなたかご存じでしょうか。", true),
+            ("does anyone have a spare cable", true),
+            ("so that is it", false),
+            ("いいですね", false),
+        ] {
+            assert_eq!(is_question(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_stand_as_words_of_their_own() {
+        assert!(names("thank you Ann!", "ann"));
+        assert!(!names("the plan", "lan"));
+        assert!(names("花子さんの件", "花子"));
+        assert!(starts_with_name("@bob, can you?", "Bob"));
+        assert!(starts_with_name("花子さん、これ見て", "花子"));
+        assert!(!starts_with_name("bobsled: no", "bob"));
+    }
+
+    #[test]
+    fn quotes_are_shortened_between_letters() {
+        let long = "あ".repeat(200);
+        assert_eq!(shortened(&long).chars().count(), 161);
+        assert_eq!(shortened("short"), "short");
+    }
+}

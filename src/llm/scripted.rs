@@ -1,0 +1,87 @@
+//! A mind that says what it was told to: for stories, and for replays that ask *when* a judge
+//! would be called and not what it says.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use crate::decision::Usage;
+use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
+use crate::prompt::{Prompt, Verb};
+
+/// Answers from a list for each verb, then with the standing answer.
+#[derive(Default)]
+pub struct ScriptedMind {
+    script: Mutex<Script>,
+}
+
+#[derive(Default)]
+struct Script {
+    next: BTreeMap<Verb, VecDeque<Result<String, LlmError>>>,
+    standing: BTreeMap<Verb, String>,
+}
+
+impl ScriptedMind {
+    /// Always silent, or always ready to speak.
+    pub fn that_judges(should_respond: Speak) -> Self {
+        let mind = Self::default();
+        let should_respond = should_respond == Speak::Always;
+        let judgment = json!({
+            "should_respond": should_respond,
+            "reason": "scripted",
+            "confidence": 1.0,
+            "delay_seconds": 0,
+        });
+        mind.always(Verb::Judge, judgment.to_string());
+        mind.always(Verb::Reply, "scripted");
+        mind
+    }
+
+    /// The answer whenever the list for this verb is empty.
+    pub fn always(&self, verb: Verb, answer: impl Into<String>) {
+        self.lock().standing.insert(verb, answer.into());
+    }
+
+    /// One more answer for this verb.
+    pub fn then(&self, verb: Verb, answer: Result<&str, LlmError>) {
+        self.lock().next.entry(verb).or_default().push_back(answer.map(str::to_owned));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speak {
+    Never,
+    Always,
+}
+
+#[async_trait]
+impl Llm for ScriptedMind {
+    fn model(&self) -> &str {
+        "scripted"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let mut script = self.lock();
+        let scripted = script.next.get_mut(&prompt.verb).and_then(VecDeque::pop_front);
+        let text = match scripted {
+            Some(scripted) => scripted?,
+            None => {
+                let nothing =
+                    || LlmError::Refused(format!("no scripted answer to {}", prompt.verb.name()));
+                script.standing.get(&prompt.verb).cloned().ok_or_else(nothing)?
+            }
+        };
+        let usage = Usage {
+            input_tokens: estimated_tokens(&prompt.text),
+            cached_tokens: 0,
+            output_tokens: estimated_tokens(&text),
+        };
+        Ok(Answer { text, usage })
+    }
+}
