@@ -21,3 +21,7 @@ pub mod platform;
 // The words for models, and models.
 pub mod prompt;
 pub mod llm;
+
+// Judge, reply, post; and what keeps them moving.
+pub mod agent;
+pub mod runner;

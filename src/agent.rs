@@ -1,0 +1,161 @@
+//! The flow on one screen: what each event does. Handlers read, think and speak; they never write.
+
+mod ask;
+mod judge;
+mod post;
+mod reply;
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, chance, seconds};
+use crate::decision::{Attempt, Ended, GATES, Gate};
+use crate::event::{Claim, Closing, End, Event, Outcome};
+use crate::llm::{Llm, LlmError};
+use crate::persona::Persona;
+use crate::platform::{PlatformError, Platforms};
+use crate::store::{Store, StoreError};
+
+/// How the persona decides and how patient it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The gates before the judge, in their order.
+    pub gates: Vec<Gate>,
+    /// The longest delay that a judge may ask for.
+    pub max_delay_seconds: f64,
+    /// The longest that one model call may take.
+    pub model_timeout: SignedDuration,
+    /// The longest that one call to the platform may take.
+    pub post_timeout: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gates: GATES.to_vec(),
+            max_delay_seconds: 1800.0,
+            model_timeout: SignedDuration::from_secs(60),
+            post_timeout: SignedDuration::from_secs(15),
+        }
+    }
+}
+
+pub struct Agent {
+    pub store: Arc<dyn Store>,
+    pub platforms: Platforms,
+    pub llm: Arc<dyn Llm>,
+    pub clock: Clock,
+    pub persona: Arc<Persona>,
+    pub settings: Settings,
+    /// Makes this installation's chance its own.
+    pub seed: u64,
+}
+
+impl Agent {
+    /// `overtaken` is cancelled when people move on while this is worked at.
+    pub async fn handle(&self, claim: &Claim, overtaken: &CancellationToken) -> Outcome {
+        let mut attempts = Vec::new();
+        let handled = match &claim.event {
+            Event::Judge(conversation) => self.judge(conversation, overtaken, &mut attempts).await,
+            Event::Reply(conversation) => {
+                self.reply(claim, conversation, overtaken, &mut attempts).await
+            }
+            Event::Post(piece) => self.post(claim, piece).await,
+        };
+        let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
+        Outcome { attempts, end }
+    }
+
+    /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence
+    /// (invariant 7).
+    fn cope(&self, claim: &Claim, trouble: Trouble) -> End {
+        let most = if claim.is_owed { OWED_ATTEMPTS } else { UNSOLICITED_ATTEMPTS };
+        match trouble {
+            Trouble::Overtaken => End::Overtaken,
+            Trouble::Passing { retry_after, .. } if claim.attempt < most => {
+                let wait = retry_after.unwrap_or_default().max(self.backoff(claim));
+                End::Again { due: self.clock.now() + wait }
+            }
+            Trouble::Passing { error, .. } | Trouble::Lasting { error } => {
+                self.give_up(claim, error)
+            }
+        }
+    }
+
+    fn give_up(&self, claim: &Claim, error: String) -> End {
+        let language = self.persona.language;
+        let why = language.pick("something went wrong", "問題が起きました").to_owned();
+        match &claim.event {
+            Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
+            Event::Reply(_) if !claim.is_owed => End::Silent(Closing::new(Ended::Failed, why)),
+            Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
+        }
+    }
+
+    /// 2, 8, 32 … seconds, spread by a fifth to both sides, at most five minutes.
+    fn backoff(&self, claim: &Claim) -> SignedDuration {
+        let token = claim.token.to_string();
+        let spread = 0.8 + 0.4 * chance(self.seed, &[&token, "backoff"]);
+        let exponent = i32::try_from(claim.attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(8);
+        seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * spread)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// How often a step is tried for somebody who waits for it.
+const OWED_ATTEMPTS: u32 = 4;
+/// How often a step is tried that nobody waits for.
+const UNSOLICITED_ATTEMPTS: u32 = 3;
+
+/// Why a step could not be done, by what happens next.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// People moved on.
+    Overtaken,
+    /// Try again after a while.
+    Passing { error: String, retry_after: Option<SignedDuration> },
+    /// Trying again will not help.
+    Lasting { error: String },
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy(_) | StoreError::Broken(_) => {
+                Trouble::Passing { error: error.to_string(), retry_after: None }
+            }
+            StoreError::Refused(_) => Trouble::Lasting { error: error.to_string() },
+        }
+    }
+}
+
+impl From<LlmError> for Trouble {
+    fn from(error: LlmError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            LlmError::Busy { retry_after, .. } => Trouble::Passing { error: sentence, retry_after },
+            LlmError::Refused(_) => Trouble::Lasting { error: sentence },
+        }
+    }
+}
+
+impl From<PlatformError> for Trouble {
+    fn from(error: PlatformError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            PlatformError::Busy { retry_after, .. } => {
+                Trouble::Passing { error: sentence, retry_after }
+            }
+            PlatformError::Unknown(_) => Trouble::Passing { error: sentence, retry_after: None },
+            PlatformError::Refused(_) => Trouble::Lasting { error: sentence },
+        }
+    }
+}
+
+/// Model calls made so far for a claim.
+pub(crate) type Attempts = Vec<Attempt>;

@@ -1,0 +1,206 @@
+//! Keeps the flow moving: claims due steps, has the agent handle them, commits what came of it.
+//! Conversations are worked at side by side, each one by one (invariant 4).
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use crate::agent::Agent;
+use crate::clock::Clock;
+use crate::decision::Ended;
+use crate::event::{Claim, Closing, End, Event, Outcome};
+use crate::hear::wake::Wake;
+use crate::store::{Store, StoreError};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long a claim stays hidden. Longer than any step may take.
+    pub lease: SignedDuration,
+    /// How many conversations are worked at side by side.
+    pub most_at_once: usize,
+    /// How long a stop waits for work that has begun.
+    pub drain: SignedDuration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: SignedDuration::from_secs(180),
+            most_at_once: 64,
+            drain: SignedDuration::from_secs(10),
+        }
+    }
+}
+
+pub struct Runner {
+    store: Arc<dyn Store>,
+    agent: Agent,
+    wake: Arc<Wake>,
+    clock: Clock,
+    settings: Settings,
+}
+
+/// How often the outcome of a step is written again when the store is busy.
+const COMMITS: u32 = 6;
+/// After a failed look into the store.
+const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
+impl Runner {
+    /// Fails if a lease could end while its step is still worked at: a judge may ask twice.
+    pub fn new(agent: Agent, wake: Arc<Wake>, settings: Settings) -> anyhow::Result<Self> {
+        let longest = agent.settings.model_timeout * 2 + agent.settings.post_timeout;
+        anyhow::ensure!(
+            settings.lease > longest,
+            "the lease of {:#} is not longer than a step may take ({longest:#})",
+            settings.lease,
+        );
+        Ok(Self { store: agent.store.clone(), clock: agent.clock.clone(), agent, wake, settings })
+    }
+
+    /// Works until `shutdown`, then finishes what has begun. What it has to leave is taken up
+    /// again after a restart.
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let mut working = FuturesUnordered::new();
+        while !shutdown.is_cancelled() {
+            // Subscribe before looking, so that nothing falls in between.
+            let woken = self.wake.woken();
+            let next = match self.claim(&mut working).await {
+                Ok(next) => next,
+                Err(error) => {
+                    warn!("the runner could not look for due steps and tries again: {error}");
+                    Some(self.clock.now() + PAUSE)
+                }
+            };
+            let due = async {
+                match next {
+                    Some(at) => self.clock.sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => {}
+                Some(()) = working.next(), if !working.is_empty() => {}
+                () = woken => {}
+                () = due => {}
+            }
+        }
+        let drained = async { while working.next().await.is_some() {} };
+        if self.clock.timeout(self.settings.drain, drained).await.is_err() {
+            info!("the runner leaves unfinished steps for the next start");
+        }
+        Ok(())
+    }
+
+    /// Handles everything that is due now, and says whether there was anything. For tests.
+    pub async fn step(&self) -> Result<bool, StoreError> {
+        let claims = self
+            .store
+            .claim(self.clock.now(), self.settings.lease, self.settings.most_at_once)
+            .await?;
+        let mut working: FuturesUnordered<_> =
+            claims.into_iter().map(|claim| self.work(claim)).collect();
+        let has_worked = !working.is_empty();
+        while working.next().await.is_some() {}
+        Ok(has_worked)
+    }
+
+    /// Takes as many due steps as there are hands, and says when to look again.
+    async fn claim<'a>(
+        &'a self,
+        working: &mut FuturesUnordered<BoxFuture<'a, ()>>,
+    ) -> Result<Option<jiff::Timestamp>, StoreError> {
+        let free = self.settings.most_at_once.saturating_sub(working.len());
+        if free == 0 {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        let claims = self.store.claim(now, self.settings.lease, free).await?;
+        let is_full = claims.len() == free;
+        working.extend(claims.into_iter().map(|claim| self.work(claim).boxed()));
+        if is_full { Ok(Some(now)) } else { self.store.next_ready().await }
+    }
+
+    async fn work(&self, claim: Claim) {
+        let conversation = claim.event.conversation();
+        let overtaken = self.wake.begin(conversation);
+        let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
+        let outcome = handled.unwrap_or_else(|_| {
+            error!(
+                verb = claim.event.verb(),
+                decision = claim.decision.0,
+                "a step panicked; it ends as failed"
+            );
+            panicked(&claim)
+        });
+        self.log(&claim, &outcome);
+        self.commit(&claim, outcome).await;
+        self.wake.end(conversation);
+    }
+
+    async fn commit(&self, claim: &Claim, outcome: Outcome) {
+        for attempt in 1..=COMMITS {
+            match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
+                Ok(()) => return,
+                Err(StoreError::Busy(_)) if attempt < COMMITS => {
+                    self.clock
+                        .sleep_until(self.clock.now() + SignedDuration::from_millis(200))
+                        .await;
+                }
+                Err(error) => {
+                    // The lease ends, and the step is done again: a repeated thought, or a lookup.
+                    error!(
+                        verb = claim.event.verb(),
+                        decision = claim.decision.0,
+                        "the outcome of a step could not be kept: {error}"
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    fn log(&self, claim: &Claim, outcome: &Outcome) {
+        let verb = claim.event.verb();
+        let conversation = claim.event.conversation();
+        let decision = claim.decision.0;
+        let failed = outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref());
+        for error in failed {
+            warn!(verb, %conversation, decision, attempt = claim.attempt, "a model call failed: {error}");
+        }
+        match &outcome.end {
+            End::GivenUp { error, .. } => {
+                error!(verb, %conversation, decision, "gave up on {verb} in {conversation}: {error}");
+            }
+            End::Silent(closing) if closing.ended == Ended::Failed => {
+                warn!(verb, %conversation, decision, "{verb} failed in {conversation}; it stays silent");
+            }
+            End::Silent(_) => {
+                info!(verb, %conversation, decision, "stays silent in {conversation}")
+            }
+            End::Said(_) => info!(verb, %conversation, decision, "spoke in {conversation}"),
+            End::Join { .. }
+            | End::Drafted { .. }
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::Overtaken => {
+                info!(verb, %conversation, decision, "{verb} done in {conversation}")
+            }
+        }
+    }
+}
+
+fn panicked(claim: &Claim) -> Outcome {
+    let error = "a defect in the program".to_owned();
+    let end = match &claim.event {
+        Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, String::new())),
+        Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why: String::new() },
+    };
+    Outcome { attempts: Vec::new(), end }
+}

@@ -1,0 +1,244 @@
+//! The process dies at every single point: before and after each call of a port. Whatever the
+//! point, after a restart nothing is lost, everyone who is owed an answer gets it, and nothing is
+//! said twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aizuchi::chat::{Arrival, ConversationId, Heard, Message};
+use aizuchi::clock::Clock;
+use aizuchi::context::Context;
+use aizuchi::event::{Claim, Outcome, Piece, Posted};
+use aizuchi::hear::Ears;
+use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::platform::{Platform, PlatformError};
+use aizuchi::prompt::{Prompt, Verb};
+use aizuchi::store::{Hearing, Receipt, Store, StoreError};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+
+use crate::world::{Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top};
+
+#[tokio::test]
+async fn a_volatile_life_survives_death_at_every_point() {
+    die_everywhere(&[], || async { Kept::volatile() }).await;
+}
+
+#[tokio::test]
+async fn a_durable_life_survives_death_at_every_point() {
+    die_everywhere(&[], Kept::sqlite).await;
+}
+
+#[tokio::test]
+async fn death_and_a_lost_answer_together_are_survived() {
+    die_everywhere(&[Fault::LostAnswer], || async { Kept::volatile() }).await;
+}
+
+#[tokio::test]
+async fn death_and_a_lost_request_together_are_survived() {
+    die_everywhere(&[Fault::LostRequest], || async { Kept::volatile() }).await;
+}
+
+/// Lives one life for every point at which it can end, until a life has no such point any more.
+async fn die_everywhere<F: Future<Output = Kept>>(faults: &[Fault], kept: impl Fn() -> F) {
+    let mut deaths = 0;
+    for point in 1.. {
+        let fuse = Arc::new(Fuse { left: AtomicUsize::new(point), blown: Notify::new() });
+        let mind = Arc::new(Mind::default());
+        mind.script.always(Verb::Judge, JOIN);
+        mind.script.always(Verb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
+        let room = Arc::new(Room::default());
+        room.fails(faults);
+        let world = World::with(kept().await, Clock::manual(at(0)), mind, room);
+        let has_died = live_until_death(&world, &fuse).await;
+        let world = world.restart().await;
+        deliver(&world.ears).await;
+        world.pass(2000).await;
+        check(&world, point).await;
+        if !has_died {
+            break;
+        }
+        deaths += 1;
+    }
+    assert!(deaths > 40, "only {deaths} points to die at");
+}
+
+/// What people say; the platform delivers it again and again until it is acknowledged.
+fn talk() -> Vec<Message> {
+    vec![
+        line(top("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?"),
+        line(top("kitchen"), "m2", at(0), "bob", "who baked this?"),
+        line(top("garden"), "m3", at(0), "carol", "@Aizuchi and tulips?"),
+    ]
+}
+
+async fn deliver(ears: &Ears) {
+    for message in talk() {
+        ears.hear(Heard::Message(message, Arrival::Live)).await.unwrap();
+    }
+}
+
+/// True if the fuse blew before the life was over.
+async fn live_until_death(world: &World, fuse: &Arc<Fuse>) -> bool {
+    let store = Arc::new(Mortal { inner: world.kept.store.clone(), fuse: fuse.clone() });
+    let llm = Arc::new(Mortal { inner: world.mind.clone(), fuse: fuse.clone() });
+    let platform = Arc::new(Mortal { inner: world.room.clone(), fuse: fuse.clone() });
+    let (ears, runner) = parts(store.clone(), world.clock.clone(), llm, platform);
+    let life = async {
+        deliver(&ears).await;
+        loop {
+            while runner.step().await.unwrap() {}
+            match store.next_ready().await.unwrap() {
+                Some(next) => world.clock.advance_to(next),
+                None => break,
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = fuse.blown.notified() => true,
+        () = life => false,
+    }
+}
+
+async fn check(world: &World, point: usize) {
+    let mut texts = world.room.texts();
+    let keys: Vec<_> =
+        world.room.said.lock().unwrap().iter().map(|(piece, _)| piece.key.clone()).collect();
+    let mut distinct = keys.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), keys.len(), "point {point}: a piece was said twice");
+    texts.sort();
+    let half = texts.len() / 2;
+    assert!(texts.len() == 4 || texts.len() == 6, "point {point}: said {texts:?}");
+    assert_eq!(texts[0], texts[half - 1], "point {point}: the first halves");
+    assert_eq!(texts[half], texts[texts.len() - 1], "point {point}: the second halves");
+    for (channel, people) in [("garden", 2), ("kitchen", 1)] {
+        let lines = world.lines(channel).await;
+        let heard = lines.iter().filter(|line| line.message.is_human()).count();
+        assert_eq!(heard, people, "point {point}: a line of {channel} was lost or doubled");
+        let own = lines.len() - heard;
+        let here = world.room.said_in(&top(channel));
+        assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
+        let rows = world.decisions(channel).await;
+        assert!(rows.iter().all(|row| row.ended.is_some()), "point {point}: {rows:#?}");
+        let context = world.kept.store.context(&top(channel), 50).await.unwrap();
+        assert!(context.owed.is_empty(), "point {point}: an answer is still owed in {channel}");
+    }
+    assert_eq!(world.kept.store.next_ready().await.unwrap(), None, "point {point}");
+    assert!(world.kept.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
+}
+
+/// Burns by one with every point that is passed, and ends the life when it has burnt down.
+struct Fuse {
+    left: AtomicUsize,
+    blown: Notify,
+}
+
+impl Fuse {
+    async fn pass(&self) {
+        let left = self.left.load(Ordering::SeqCst);
+        if left == 0 {
+            return std::future::pending().await;
+        }
+        self.left.store(left - 1, Ordering::SeqCst);
+        if left == 1 {
+            self.blown.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A port that can die before and after each call.
+struct Mortal<T: ?Sized> {
+    fuse: Arc<Fuse>,
+    inner: Arc<T>,
+}
+
+#[async_trait]
+impl Store for Mortal<dyn Store> {
+    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+        self.fuse.pass().await;
+        let receipt = self.inner.hear(hearing).await;
+        self.fuse.pass().await;
+        receipt
+    }
+
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Claim>, StoreError> {
+        self.fuse.pass().await;
+        let claims = self.inner.claim(now, lease, most).await;
+        self.fuse.pass().await;
+        claims
+    }
+
+    async fn complete(
+        &self,
+        claim: &Claim,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.fuse.pass().await;
+        let completed = self.inner.complete(claim, outcome, now).await;
+        self.fuse.pass().await;
+        completed
+    }
+
+    async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_ready().await
+    }
+
+    async fn context(
+        &self,
+        conversation: &ConversationId,
+        limit: usize,
+    ) -> Result<Context, StoreError> {
+        self.fuse.pass().await;
+        self.inner.context(conversation, limit).await
+    }
+}
+
+#[async_trait]
+impl Llm for Mortal<Mind> {
+    fn model(&self) -> &str {
+        "mortal"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.fuse.pass().await;
+        let answer = self.inner.ask(prompt).await;
+        self.fuse.pass().await;
+        answer
+    }
+}
+
+#[async_trait]
+impl Platform for Mortal<Room> {
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        self.fuse.pass().await;
+        let posted = self.inner.post(piece).await;
+        self.fuse.pass().await;
+        posted
+    }
+
+    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        self.fuse.pass().await;
+        let found = self.inner.find(piece).await;
+        self.fuse.pass().await;
+        found
+    }
+
+    fn settle(&self) -> SignedDuration {
+        self.inner.settle()
+    }
+
+    fn longest_post(&self) -> usize {
+        self.inner.longest_post()
+    }
+}

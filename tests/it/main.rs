@@ -1,0 +1,8 @@
+//! All tests from outside the library, in one binary.
+
+mod crash;
+mod promises;
+mod stories;
+mod tidy;
+mod twins;
+mod world;

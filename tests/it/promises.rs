@@ -1,0 +1,519 @@
+//! What every store promises. Each promise is kept by each store; another store joins by one more
+//! line in `on_each`.
+
+use aizuchi::chat::{Arrival, Heard, Message, MessageId, User};
+use aizuchi::clock::seconds;
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Gate, Judgment, Usage};
+use aizuchi::event::{
+    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted,
+};
+use aizuchi::store::{DecisionQuery, Hearing, LineQuery, Receipt, Span, StoreError};
+use jiff::SignedDuration;
+
+use crate::world::{Kept, at, line, thread, top, workspace};
+
+const LEASE: SignedDuration = SignedDuration::from_secs(100);
+
+async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept) -> F) {
+    promise(Kept::volatile()).await;
+    promise(Kept::sqlite().await).await;
+}
+
+#[tokio::test]
+async fn hearing_twice_is_hearing_once() {
+    on_each(|kept| async move {
+        let first = kept.hear_human("1", 0, "hello").await;
+        let again = kept.hear_human("1", 0, "hello").await;
+        assert!(first.is_new && !again.is_new);
+        assert_eq!(first.revision, again.revision);
+        assert_eq!(kept.texts().await, ["hello"]);
+        // The repeated line does not start the wait again either.
+        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(60)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let receipt = kept.hear_human("2", 30, "hello?").await;
+        assert!(receipt.has_overtaken);
+        assert_eq!(kept.claim(89).await, []);
+        let claims = kept.claim(90).await;
+        assert_eq!(claims.len(), 1);
+        assert_eq!(claims[0].event, Event::Judge(top("garden")));
+        assert_eq!(claims[0].due, at(90));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
+    on_each(|kept| async move {
+        let mut hearings = Vec::new();
+        for (place, second) in [(top("kitchen"), 2), (top("garden"), 1), (thread("garden", "x"), 3)]
+        {
+            let message = line(place, &format!("m{second}"), at(second), "alice", "hi");
+            hearings.push(kept.hear(message, Follows::Judge { due: at(second + 60) }));
+        }
+        futures_util::future::join_all(hearings).await;
+        let claims = kept.claim(62).await;
+        let places: Vec<_> =
+            claims.iter().map(|claim| claim.event.conversation().clone()).collect();
+        assert_eq!(places, [top("garden"), top("kitchen")]);
+        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(63)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_claim_hides_a_step_until_its_lease_ends() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let first = kept.claim(60).await.remove(0);
+        assert_eq!(kept.claim(159).await, []);
+        let second = kept.claim(160).await.remove(0);
+        assert_eq!((first.attempt, second.attempt), (1, 2));
+        assert_ne!(first.token, second.token);
+        // Whoever lost the lease changes nothing any more.
+        kept.complete(&first, silent("too late"), 161).await;
+        assert_eq!(kept.steps().await, 1);
+        kept.complete(&second, silent("they get along"), 161).await;
+        assert_eq!(kept.steps().await, 0);
+        assert_eq!(kept.ledger().await, [(Some(Ended::ChoseSilence), "they get along".to_owned())]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn completing_never_removes_a_newer_step() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let claim = kept.claim(60).await.remove(0);
+        assert!(kept.hear_human("2", 61, "hello?").await.has_overtaken);
+        // The conversation is not worked at twice at a time.
+        assert_eq!(kept.claim(130).await, []);
+        let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
+        kept.complete(&claim, outcome, 131).await;
+        let next = kept.claim(131).await.remove(0);
+        assert_eq!((next.due, next.decision), (at(121), claim.decision));
+        let decision = kept.decisions().await.remove(0);
+        assert_eq!(decision.ended, None);
+        assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
+        // What the discarded work cost stays in the ledger.
+        assert_eq!(decision.attempts.len(), 1);
+        assert_eq!(decision.attempts[0].end, AttemptEnd::Superseded);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello?").await;
+        let claim = kept.claim(60).await.remove(0);
+        kept.complete(&claim, join(90), 60).await;
+        assert_eq!(kept.claim(89).await, []);
+        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        let motive = context.motive.unwrap();
+        assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
+        let reply = kept.claim(90).await.remove(0);
+        assert_eq!(reply.event, Event::Reply(top("garden")));
+        assert_eq!(reply.attempt, 1);
+        assert!(!reply.is_owed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_draft_is_replaced_by_a_new_line_but_a_sending_piece_is_not() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello?").await;
+        let reply = kept.advance_to_reply(60).await;
+        kept.draft(&reply, &["one"], vec![], 70).await;
+        kept.hear_human("2", 61, "never mind").await;
+        // The draft is gone; the wait has begun again.
+        let judge = kept.claim(1000).await.remove(0);
+        assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top("garden"))));
+        let judge = Claim { event: Event::Judge(top("garden")), ..judge };
+        kept.complete(&judge, join(1000), 1000).await;
+        let reply = kept.claim(1000).await.remove(0);
+        kept.draft(&reply, &["two"], vec![], 1000).await;
+        let post = kept.claim(1000).await.remove(0);
+        assert!(!kept.hear_human("3", 1001, "well").await.has_overtaken);
+        kept.complete(&post, said("p1", 1002), 1002).await;
+        // What came while it was being sent is judged afterwards, in a decision of its own.
+        let next = kept.claim(2000).await.remove(0);
+        assert_eq!((next.due, next.event), (at(1061), Event::Judge(top("garden"))));
+        let rows = kept.decisions().await;
+        assert_eq!(rows[0].messages, [MessageId::new("1"), MessageId::new("2")]);
+        assert_eq!(
+            (rows[0].ended, &rows[0].said[..]),
+            (Some(Ended::Spoke), &[MessageId::new("p1")][..])
+        );
+        assert_eq!(rows[1].messages, [MessageId::new("3")]);
+        assert_eq!(kept.texts().await, ["hello?", "never mind", "well", "two"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_claimed_piece_is_committed_as_being_sent() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let first = kept.piece(&kept.claim(0).await.remove(0));
+        assert_eq!(first.dispatched, None);
+        // The process dies here. Whoever comes next is told that it may have been said.
+        let again = kept.claim(100).await.remove(0);
+        let piece = kept.piece(&again);
+        assert_eq!((piece.id, piece.key, piece.dispatched), (first.id, first.key, Some(at(0))));
+        // It surely was not: it is a draft again, and sent anew.
+        let not_said = Outcome { attempts: vec![], end: End::NotSaid { due: at(101) } };
+        kept.complete(&again, not_said, 100).await;
+        let anew = kept.claim(101).await.remove(0);
+        assert_eq!(kept.piece(&anew).dispatched, None);
+        kept.complete(&anew, said("p1", 101), 101).await;
+        let second = kept.claim(101).await.remove(0);
+        assert_eq!(&*kept.piece(&second).text, "two");
+        assert_eq!(kept.ledger().await[0].0, None);
+        kept.complete(&second, said("p2", 102), 102).await;
+        assert_eq!(kept.ledger().await[0].0, Some(Ended::Spoke));
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one", "two"]);
+        assert_eq!(kept.steps().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn saying_the_same_piece_twice_is_recorded_once() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one"], vec!["1"], 0).await;
+        let slow = kept.claim(0).await.remove(0);
+        let quick = kept.claim(100).await.remove(0);
+        kept.complete(&slow, said("p1", 99), 100).await;
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
+        kept.complete(&quick, said("p1", 99), 101).await;
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
+        assert_eq!(kept.steps().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_finished_post_closes_what_it_answered_and_the_rest_arms_reply_again() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        assert!(reply.is_owed);
+        kept.draft(&reply, &["one"], vec!["1"], 0).await;
+        let post = kept.claim(0).await.remove(0);
+        kept.hear_mention("2", 1).await;
+        assert_eq!(kept.owed().await, ["1", "2"]);
+        kept.complete(&post, said("p1", 2), 2).await;
+        assert_eq!(kept.owed().await, ["2"]);
+        let next = kept.claim(2).await.remove(0);
+        assert_eq!((&next.event, next.is_owed), (&Event::Reply(top("garden")), true));
+        assert_ne!(next.decision, post.decision);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn giving_up_leaves_a_dead_letter_and_no_step() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let post = kept.claim(0).await.remove(0);
+        let end =
+            End::GivenUp { error: "closed".to_owned(), why: "something went wrong".to_owned() };
+        kept.complete(&post, Outcome { attempts: vec![], end }, 5).await;
+        let letters = kept.archive.dead_letters().await.unwrap();
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].text.as_deref(), Some("one"));
+        assert_eq!((letters[0].at, &*letters[0].verb), (at(5), "post"));
+        assert_eq!(kept.ledger().await[0].0, Some(Ended::Failed));
+        assert_eq!((kept.steps().await, kept.owed().await.len()), (0, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_context_holds_the_newest_lines_oldest_first() {
+    on_each(|kept| async move {
+        for number in 0..5 {
+            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+        }
+        let late = line(top("garden"), "m25", at(2), "bob", "heard late");
+        kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
+        let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
+        kept.hear(reply, Follows::Judge { due: at(70) }).await;
+        let context = kept.store.context(&top("garden"), 4).await.unwrap();
+        let texts: Vec<&str> = context.messages.iter().map(|message| &*message.text).collect();
+        assert_eq!(texts, ["line 2", "heard late", "line 3", "line 4"]);
+        let context = kept.store.context(&thread("garden", "m1"), 4).await.unwrap();
+        let texts: Vec<&str> = context.messages.iter().map(|message| &*message.text).collect();
+        assert_eq!(texts, ["line 1", "in a thread"]);
+        assert_eq!(context.name(&context.messages[0].author.id), "u-alice");
+        let name = User {
+            workspace: workspace(),
+            id: context.messages[0].author.id.clone(),
+            name: "Alice".into(),
+            kind: context.messages[0].author.kind,
+        };
+        let hearing =
+            Hearing { heard: Heard::User(name), follows: Follows::Nothing(Gate::CaughtUp) };
+        kept.store.hear(hearing).await.unwrap();
+        let context = kept.store.context(&thread("garden", "m1"), 4).await.unwrap();
+        assert_eq!(context.name(&context.messages[0].author.id), "Alice");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_silent_verdict_is_remembered_until_the_state_changes() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let claim = kept.claim(60).await.remove(0);
+        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        assert_eq!(context.silent_state, None);
+        let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
+        closing.state = Some(context.state());
+        kept.complete(&claim, Outcome { attempts: vec![], end: End::Silent(closing) }, 60).await;
+        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        assert_eq!(context.silent_state, Some(context.state()));
+        kept.hear_human("2", 70, "well").await;
+        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        assert_ne!(context.silent_state, Some(context.state()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn revisions_rise_and_nothing_is_missed_between_two() {
+    on_each(|kept| async move {
+        let mut seen = 0;
+        let mut texts = Vec::new();
+        for number in 0..5 {
+            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+            let newest = *kept.archive.revisions().borrow();
+            assert!(newest > seen);
+            let lines = kept.archive.lines_since(&workspace(), seen, 100).await.unwrap();
+            texts.extend(lines.iter().map(|line| line.message.text.to_string()));
+            seen = newest;
+        }
+        assert_eq!(texts, ["line 0", "line 1", "line 2", "line 3", "line 4"]);
+        let claim = kept.claim(1000).await.remove(0);
+        kept.complete(&claim, silent("they get along"), 1000).await;
+        let rows = kept.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].revision > seen);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_are_read_page_by_page() {
+    on_each(|kept| async move {
+        for number in 0..10 {
+            kept.hear_human(&format!("m{number}"), number, &number.to_string()).await;
+        }
+        let read = async |span: Span| {
+            let channel = top("garden").channel;
+            let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 3 };
+            let lines = kept.archive.lines(query).await.unwrap();
+            lines.iter().map(|line| line.message.text.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(read(Span::Newest).await, "7 8 9");
+        assert_eq!(read(Span::Before(MessageId::new("m7"))).await, "4 5 6");
+        assert_eq!(read(Span::Before(MessageId::new("m1"))).await, "0");
+        assert_eq!(read(Span::After(MessageId::new("m3"))).await, "4 5 6");
+        assert_eq!(read(Span::AfterTime(at(8))).await, "9");
+        assert_eq!(read(Span::After(MessageId::new("m9"))).await, "");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
+    on_each(|kept| async move {
+        let hearings = (0..500).map(|number| {
+            let place = top(&format!("c{}", number % 7));
+            let message = line(place, &format!("m{number:03}"), at(number), "alice", "hi");
+            kept.hear(message, Follows::Judge { due: at(number + 60) })
+        });
+        let receipts = futures_util::future::join_all(hearings).await;
+        assert!(receipts.iter().all(|receipt| receipt.is_new));
+        let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
+        assert_eq!(lines.len(), 500);
+        assert_eq!(kept.steps().await, 7);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restart_frees_leases_and_keeps_due_times() {
+    let kept = Kept::sqlite().await;
+    kept.hear_human("1", 0, "hello").await;
+    let waiting = line(top("kitchen"), "2", at(0), "bob", "hm");
+    kept.hear(waiting, Follows::Judge { due: at(500) }).await;
+    let dead = kept.claim(60).await.remove(0);
+    let kept = kept.restart().await;
+    let again = kept.claim(61).await.remove(0);
+    assert_eq!((again.event.clone(), again.attempt), (dead.event, 2));
+    assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(161)));
+    kept.complete(&again, silent("they get along"), 62).await;
+    assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(500)));
+    assert_eq!(kept.texts().await, ["hello"]);
+    let revision = *kept.archive.revisions().borrow();
+    let kept = kept.restart().await;
+    assert_eq!(*kept.archive.revisions().borrow(), revision);
+}
+
+#[tokio::test]
+async fn every_statement_can_be_prepared() {
+    use aizuchi::store::sqlite::sql;
+    use sqlx::{ConnectOptions, Executor, SqlSafeStr};
+    let kept = Kept::sqlite().await;
+    let path = kept.database.as_ref().unwrap().path.clone();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut connection = options.connect().await.unwrap();
+    assert!(sql::ALL.len() > 30);
+    for (name, statement) in sql::ALL {
+        let prepared = connection.prepare(statement.into_sql_str()).await;
+        assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_has_stopped_refuses_clearly() {
+    let kept = Kept::sqlite().await;
+    let stopped = kept.clone();
+    drop(kept.restart().await);
+    let message = line(top("garden"), "1", at(0), "alice", "hello");
+    let heard = Heard::Message(message, Arrival::Live);
+    let hearing = Hearing { heard, follows: Follows::Judge { due: at(60) } };
+    assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
+}
+
+impl Kept {
+    async fn hear(&self, message: Message, follows: Follows) -> Receipt {
+        let heard = Heard::Message(message, Arrival::Live);
+        self.store.hear(Hearing { heard, follows }).await.unwrap()
+    }
+
+    async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
+        let message = line(top("garden"), id, at(second), "alice", text);
+        self.hear(message, Follows::Judge { due: at(second + 60) }).await
+    }
+
+    async fn hear_mention(&self, id: &str, second: i64) -> Receipt {
+        let message = line(top("garden"), id, at(second), "alice", &format!("@Aizuchi {id}"));
+        self.hear(message, Follows::Owe { due: at(second) }).await
+    }
+
+    async fn claim(&self, second: i64) -> Vec<Claim> {
+        self.store.claim(at(second), LEASE, 10).await.unwrap()
+    }
+
+    async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64) {
+        self.store.complete(claim, outcome, at(second)).await.unwrap();
+    }
+
+    async fn advance_to_reply(&self, second: i64) -> Claim {
+        let judge = self.claim(second).await.remove(0);
+        self.complete(&judge, join(second), second).await;
+        self.claim(second).await.remove(0)
+    }
+
+    /// A draft made from a context of just now.
+    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
+        let notes = DraftNotes {
+            owed: owed.into_iter().map(MessageId::new).collect(),
+            about: None,
+            considered: self.store.context(&top("garden"), 50).await.unwrap().revision,
+            ends: Ended::Spoke,
+            why: "asked".to_owned(),
+        };
+        let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+        let end = End::Drafted { draft: Draft { pieces, notes }, due: at(second) };
+        self.complete(claim, Outcome { attempts: vec![], end }, second).await;
+    }
+
+    fn piece(&self, claim: &Claim) -> Piece {
+        match &claim.event {
+            Event::Post(piece) => piece.clone(),
+            other => panic!("{other:?} is no post"),
+        }
+    }
+
+    async fn texts(&self) -> Vec<String> {
+        let channel = top("garden").channel;
+        let span = Span::Newest;
+        let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 100 };
+        let lines = self.archive.lines(query).await.unwrap();
+        lines.iter().map(|line| line.message.text.to_string()).collect()
+    }
+
+    async fn owed(&self) -> Vec<String> {
+        let context = self.store.context(&top("garden"), 50).await.unwrap();
+        context.owed.iter().map(MessageId::to_string).collect()
+    }
+
+    async fn steps(&self) -> usize {
+        self.archive.steps(&workspace()).await.unwrap().len()
+    }
+
+    async fn decisions(&self) -> Vec<aizuchi::decision::Decision> {
+        let channel = top("garden").channel;
+        let query = DecisionQuery::Channel { workspace: workspace(), channel, limit: 100 };
+        self.archive.decisions(query).await.unwrap()
+    }
+
+    async fn ledger(&self) -> Vec<(Option<Ended>, String)> {
+        let rows = self.decisions().await.into_iter();
+        rows.map(|row| (row.ended, row.why.unwrap_or_default())).collect()
+    }
+}
+
+fn silent(why: &str) -> Outcome {
+    Outcome { attempts: vec![], end: End::Silent(Closing::new(Ended::ChoseSilence, why)) }
+}
+
+fn join(second: i64) -> Outcome {
+    let judgment = Judgment {
+        should_respond: true,
+        reason: "asked".to_owned(),
+        confidence: 0.5,
+        delay_seconds: Some(0),
+        about: Some(MessageId::new("1")),
+    };
+    let end = End::Join { judgment, state: aizuchi::context::StateHash(7), due: at(second) };
+    Outcome { attempts: vec![], end }
+}
+
+fn said(id: &str, second: i64) -> Outcome {
+    let author = aizuchi::chat::UserId::new("u-persona");
+    let posted = Posted { id: MessageId::new(id), at: at(second), author };
+    Outcome { attempts: vec![], end: End::Said(posted) }
+}
+
+fn attempt() -> Attempt {
+    Attempt {
+        verb: "judge".into(),
+        at: at(60),
+        model: "scripted".into(),
+        prompt_hash: "0123456789abcdef".into(),
+        prompt_bytes: 100,
+        usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5 },
+        latency: seconds(1.5),
+        end: AttemptEnd::Kept,
+        judgment: None,
+        error: None,
+    }
+}

@@ -1,0 +1,208 @@
+//! The two stores live the same random life side by side and must look the same after every step:
+//! the one is simple enough to read, the other has batches, statements and indexes.
+
+use aizuchi::chat::{Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, UserId};
+use aizuchi::context::StateHash;
+use aizuchi::decision::{Ended, Gate, Judgment};
+use aizuchi::event::{Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted};
+use aizuchi::store::Hearing;
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use crate::world::{Kept, at, line, thread, top, workspace};
+
+/// One thing that happens in a twin life.
+#[derive(Clone, Debug)]
+enum Act {
+    Say {
+        id: u8,
+        who: u8,
+        thread: bool,
+        mention: bool,
+    },
+    Edit {
+        id: u8,
+        mention: bool,
+    },
+    Delete {
+        id: u8,
+    },
+    Wait {
+        seconds: u8,
+    },
+    Claim,
+    /// The oldest open claim comes to an end of this kind.
+    Complete {
+        kind: u8,
+    },
+    /// The oldest open claim is forgotten, as by a process that dies.
+    Forget,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (0..40_u8, 0..4_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.25))
+            .prop_map(|(id, who, thread, mention)| Act::Say { id, who, thread, mention }),
+        1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Act::Edit { id, mention }),
+        1 => (0..40_u8).prop_map(|id| Act::Delete { id }),
+        2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
+        4 => Just(Act::Claim),
+        5 => (0..8_u8).prop_map(|kind| Act::Complete { kind }),
+        1 => Just(Act::Forget),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_stores_are_twins(acts in prop::collection::vec(act(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(live(&acts));
+    }
+}
+
+async fn live(acts: &[Act]) {
+    let (one, other) = (Kept::volatile(), Kept::sqlite().await);
+    let mut second = 0;
+    let mut claims: Vec<Claim> = Vec::new();
+    for (number, act) in acts.iter().enumerate() {
+        match act {
+            Act::Wait { seconds } => second += i64::from(*seconds),
+            Act::Forget => drop((!claims.is_empty()).then(|| claims.remove(0))),
+            Act::Claim => {
+                let lease = SignedDuration::from_secs(100);
+                let claimed = one.store.claim(at(second), lease, 3).await.unwrap();
+                assert_eq!(
+                    other.store.claim(at(second), lease, 3).await.unwrap(),
+                    claimed,
+                    "{act:?}"
+                );
+                claims.extend(claimed);
+            }
+            Act::Complete { kind } if !claims.is_empty() => {
+                let claim = claims.remove(0);
+                let outcome = outcome(&one, &claim, *kind, second, number).await;
+                one.store.complete(&claim, outcome.clone(), at(second)).await.unwrap();
+                other.store.complete(&claim, outcome, at(second)).await.unwrap();
+            }
+            Act::Complete { .. } => {}
+            Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } => {
+                let hearing = hearing(act, second);
+                let receipt = one.store.hear(hearing.clone()).await.unwrap();
+                assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{act:?}");
+            }
+        }
+        let (seen, expected) = (look(&other).await, look(&one).await);
+        let lines = seen.lines().zip(expected.lines());
+        let differences: Vec<_> =
+            lines.filter(|(seen, expected)| seen != expected).take(9).collect();
+        assert!(seen == expected, "after act {number} of {acts:?}: {differences:#?}");
+    }
+}
+
+/// Everything that can be seen of a store.
+async fn look(kept: &Kept) -> String {
+    let mut steps = kept.archive.steps(&workspace()).await.unwrap();
+    steps.sort_by_key(|step| step.event.conversation().clone());
+    let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
+    let mut decisions = kept.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
+    decisions.sort_by_key(|row| row.id);
+    let letters = kept.archive.dead_letters().await.unwrap();
+    let ready = kept.store.next_ready().await.unwrap();
+    let here = kept.store.context(&top("garden"), 7).await.unwrap();
+    let there = kept.store.context(&thread("garden", "m00"), 7).await.unwrap();
+    format!(
+        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
+    )
+}
+
+fn hearing(act: &Act, second: i64) -> Hearing {
+    let due = at(second + 60);
+    match act {
+        Act::Say { id, who, thread: in_thread, mention } => {
+            let place = if *in_thread { thread("garden", "m00") } else { top("garden") };
+            let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
+            let id = if *in_thread { format!("t{id:02}") } else { format!("m{id:02}") };
+            let mut message = line(place, &id, at(second), who, &format!("says {id}"));
+            if *mention {
+                message.mentions = vec![Mention::Persona, Mention::User(UserId::new("u-bob"))];
+            }
+            let follows = match (message.author.kind, message.is_addressed()) {
+                (AuthorKind::Human, true) => Follows::Owe { due: at(second) },
+                (AuthorKind::Human, false) => Follows::Judge { due },
+                (AuthorKind::Bot | AuthorKind::Persona, _) => Follows::Nothing(Gate::OtherBot),
+            };
+            Hearing { heard: Heard::Message(message, Arrival::Live), follows }
+        }
+        Act::Edit { id, mention } => {
+            let edit = Edit {
+                conversation: top("garden"),
+                message: MessageId::new(format!("m{id:02}")),
+                at: at(second),
+                text: format!("edited in second {second}").into(),
+                mentions: if *mention { vec![Mention::Persona] } else { vec![] },
+            };
+            Hearing { heard: Heard::Edit(edit), follows: Follows::Judge { due } }
+        }
+        Act::Delete { id } => {
+            let message = MessageId::new(format!("m{id:02}"));
+            let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
+            Hearing { heard: Heard::Deletion(deletion), follows: Follows::Judge { due } }
+        }
+        Act::Wait { .. } | Act::Claim | Act::Complete { .. } | Act::Forget => {
+            unreachable!("not heard")
+        }
+    }
+}
+
+/// An end that fits what was claimed.
+async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usize) -> Outcome {
+    let context = kept.store.context(claim.event.conversation(), 50).await.unwrap();
+    let end = match (&claim.event, kind) {
+        (_, 0) => End::Again { due: at(second + 5) },
+        (_, 1) => End::Overtaken,
+        (_, 2) => {
+            End::GivenUp { error: "broken".to_owned(), why: "something went wrong".to_owned() }
+        }
+        (Event::Judge(_), 3 | 4) => {
+            let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
+            closing.state = Some(context.state());
+            End::Silent(closing)
+        }
+        (Event::Judge(_), _) => {
+            let judgment = Judgment {
+                should_respond: true,
+                reason: "asked".to_owned(),
+                confidence: 0.5,
+                delay_seconds: None,
+                about: context.newest_human().map(|message| message.id.clone()),
+            };
+            End::Join {
+                judgment,
+                state: StateHash(number as i64),
+                due: at(second + i64::from(kind)),
+            }
+        }
+        (Event::Reply(_), 3) => End::Withdrawn { why: "taken back".to_owned() },
+        (Event::Reply(_), _) => {
+            let notes = DraftNotes {
+                owed: context.owed.clone(),
+                about: None,
+                considered: context.revision,
+                ends: Ended::Spoke,
+                why: "asked".to_owned(),
+            };
+            let pieces =
+                (0..=kind % 3).map(|piece| format!("piece {piece} of act {number}")).collect();
+            End::Drafted { draft: Draft { pieces, notes }, due: at(second) }
+        }
+        (Event::Post(_), 3) => End::NotSaid { due: at(second + 3) },
+        (Event::Post(_), 4) => End::Withdrawn { why: "taken back".to_owned() },
+        (Event::Post(piece), _) => {
+            let id = MessageId::new(format!("p{}", piece.id));
+            End::Said(Posted { id, at: at(second), author: UserId::new("u-persona") })
+        }
+    };
+    Outcome { attempts: vec![], end }
+}

@@ -1,0 +1,445 @@
+//! A small world: one room, a mind that says what it is told, a clock that we move, and either
+//! store underneath. Stories happen in it, and its transcript is what people saw.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use aizuchi::agent::{Agent, Settings};
+use aizuchi::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
+    Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi::clock::Clock;
+use aizuchi::event::{Piece, Posted};
+use aizuchi::hear::wake::Wake;
+use aizuchi::hear::{Ears, Waiting};
+use aizuchi::llm::scripted::ScriptedMind;
+use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::persona::{Language, Persona};
+use aizuchi::platform::{Platform, PlatformError, Platforms};
+use aizuchi::prompt::{Prompt, Verb};
+use aizuchi::runner::{self, Runner};
+use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::volatile::VolatileStore;
+use aizuchi::store::{Archive, DecisionQuery, LineQuery, Receipt, Span, Store};
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A day in the invented year of the stories.
+pub const START: i64 = 1_800_000_000;
+pub const SILENCE: &str =
+    r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
+pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
+pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
+
+pub fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(START + second).unwrap()
+}
+
+pub fn workspace() -> WorkspaceId {
+    WorkspaceId::new("story")
+}
+
+pub fn top(channel: &str) -> ConversationId {
+    ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
+}
+
+pub fn thread(channel: &str, parent: &str) -> ConversationId {
+    ConversationId { thread: Some(MessageId::new(parent)), ..top(channel) }
+}
+
+/// A store with what keeps it alive.
+#[derive(Clone)]
+pub struct Kept {
+    pub store: Arc<dyn Store>,
+    pub archive: Arc<dyn Archive>,
+    pub database: Option<Arc<Database>>,
+}
+
+pub struct Database {
+    pub path: PathBuf,
+    folder: Arc<TempDir>,
+    stop: CancellationToken,
+    writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
+}
+
+impl Kept {
+    pub fn volatile() -> Self {
+        let store = Arc::new(VolatileStore::new());
+        Self { store: store.clone(), archive: store, database: None }
+    }
+
+    pub async fn sqlite() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self::open(folder.path().join("aizuchi.db"), folder).await
+    }
+
+    async fn open(path: PathBuf, folder: Arc<TempDir>) -> Self {
+        let (store, writer) = SqliteStore::open(&path).await.unwrap();
+        let stop = CancellationToken::new();
+        let writer = tokio::spawn(writer.run(stop.clone()));
+        let store = Arc::new(store);
+        let database = Database { path, folder, stop, writer: Mutex::new(Some(writer)) };
+        Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
+    }
+
+    /// Lets the process die and start again: a volatile store cannot, so it only goes on.
+    pub async fn restart(self) -> Self {
+        let Some(database) = self.database.clone() else {
+            return self;
+        };
+        drop(self);
+        database.stop.cancel();
+        let writer = database.writer.lock().unwrap().take();
+        writer.unwrap().await.unwrap().unwrap();
+        Self::open(database.path.clone(), database.folder.clone()).await
+    }
+}
+
+#[derive(Clone)]
+pub struct World {
+    pub kept: Kept,
+    pub clock: Clock,
+    pub ears: Arc<Ears>,
+    pub runner: Arc<Runner>,
+    pub mind: Arc<Mind>,
+    pub room: Arc<Room>,
+    next_line: Arc<AtomicUsize>,
+}
+
+impl World {
+    pub async fn new(kept: Kept) -> Self {
+        let mind = Arc::new(Mind::default());
+        mind.script.always(Verb::Judge, SILENCE);
+        mind.script.always(Verb::Reply, "Here I am.");
+        let world = Self::with(kept, Clock::manual(at(0)), mind, Arc::new(Room::default()));
+        for channel in ["garden", "kitchen"] {
+            let channel = Channel {
+                workspace: workspace(),
+                id: ChannelId::new(channel),
+                name: channel.into(),
+                visibility: Visibility::Public,
+            };
+            world.ears.hear(Heard::Channel(channel)).await.unwrap();
+        }
+        world
+    }
+
+    /// The parts around a store that may have been used before.
+    pub fn with(kept: Kept, clock: Clock, mind: Arc<Mind>, room: Arc<Room>) -> Self {
+        *room.clock.lock().unwrap() = Some(clock.clone());
+        let (ears, runner) = parts(kept.store.clone(), clock.clone(), mind.clone(), room.clone());
+        Self { kept, clock, ears, runner: Arc::new(runner), mind, room, next_line: Arc::default() }
+    }
+
+    /// Restarts the process; platform, people and time go on.
+    pub async fn restart(self) -> Self {
+        let Self { kept, clock, mind, room, next_line, ears, runner } = self;
+        drop((ears, runner));
+        let kept = kept.restart().await;
+        Self { next_line, ..Self::with(kept, clock, mind, room) }
+    }
+
+    /// Somebody says a line at the channel's top level. An `@` before the persona's name addresses it.
+    pub async fn says(&self, who: &str, text: &str) -> MessageId {
+        self.says_in(top("garden"), who, text).await
+    }
+
+    pub async fn after_5s_says(&self, who: &str, text: &str) {
+        self.clock.advance_to(self.clock.now() + SignedDuration::from_secs(5));
+        self.says(who, text).await;
+    }
+
+    pub async fn says_in(&self, conversation: ConversationId, who: &str, text: &str) -> MessageId {
+        let number = self.next_line.fetch_add(1, Ordering::SeqCst);
+        let line = line(conversation, &format!("m{number:03}"), self.clock.now(), who, text);
+        let id = line.id.clone();
+        let name = User {
+            workspace: workspace(),
+            id: line.author.id.clone(),
+            name: who.into(),
+            kind: line.author.kind,
+        };
+        self.ears.hear(Heard::User(name)).await.unwrap();
+        self.hears(line).await;
+        id
+    }
+
+    pub async fn hears(&self, line: Message) -> Receipt {
+        self.ears.hear(Heard::Message(line, Arrival::Live)).await.unwrap()
+    }
+
+    pub async fn edits(&self, message: &MessageId, text: &str) {
+        let edit = Edit {
+            conversation: top("garden"),
+            message: message.clone(),
+            at: self.clock.now(),
+            text: text.into(),
+            mentions: mentions(text),
+        };
+        self.ears.hear(Heard::Edit(edit)).await.unwrap();
+    }
+
+    pub async fn deletes(&self, message: &MessageId) {
+        let at = self.clock.now();
+        let deletion = Deletion { conversation: top("garden"), message: message.clone(), at };
+        self.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+    }
+
+    /// Time passes, and everything that falls due meanwhile is done.
+    pub async fn pass(&self, seconds: i64) {
+        let until = self.clock.now() + SignedDuration::from_secs(seconds);
+        loop {
+            while self.runner.step().await.unwrap() {}
+            match self.kept.store.next_ready().await.unwrap() {
+                Some(next) if next <= until => self.clock.advance_to(next),
+                Some(_) | None => break,
+            }
+        }
+        self.clock.advance_to(until);
+    }
+
+    /// What people saw, then what the ledger says about it.
+    pub async fn transcript(&self) -> String {
+        let mut text = String::new();
+        for line in self.lines("garden").await {
+            let message = &line.message;
+            let second = message.at.as_second() - START;
+            let indent = if message.conversation.thread.is_some() { "  " } else { "" };
+            let name =
+                if message.author.kind == AuthorKind::Persona { "(persona)" } else { &line.name };
+            let words = if line.is_deleted { "(deleted)" } else { &message.text };
+            let _ = writeln!(text, "{second:>4}s {indent}{name}: {words}");
+        }
+        for row in self.decisions("garden").await {
+            let ended = row.ended.map_or("open", |ended| ended.name());
+            let gate = row.gate.map_or(String::new(), |gate| format!(" by {}", gate.name()));
+            let attempts: Vec<String> = row
+                .attempts
+                .iter()
+                .map(|attempt| format!("{} {}", attempt.verb, attempt.end.name()))
+                .collect();
+            let lines: Vec<&str> = row.messages.iter().map(MessageId::as_str).collect();
+            let why = row.why.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "[{}] {ended}{gate}: {why} ({})",
+                lines.join(" "),
+                attempts.join(", ")
+            );
+        }
+        text
+    }
+
+    pub async fn lines(&self, channel: &str) -> Vec<aizuchi::store::Line> {
+        let query = LineQuery {
+            workspace: workspace(),
+            channel: ChannelId::new(channel),
+            thread: None,
+            span: Span::Newest,
+            limit: 1000,
+        };
+        self.kept.archive.lines(query).await.unwrap()
+    }
+
+    pub async fn decisions(&self, channel: &str) -> Vec<aizuchi::decision::Decision> {
+        let query = DecisionQuery::Channel {
+            workspace: workspace(),
+            channel: ChannelId::new(channel),
+            limit: 1000,
+        };
+        self.kept.archive.decisions(query).await.unwrap()
+    }
+}
+
+/// Ears and a runner around a store, a mind and a platform.
+pub fn parts(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    llm: Arc<dyn Llm>,
+    platform: Arc<dyn Platform>,
+) -> (Arc<Ears>, Runner) {
+    let wake = Arc::new(Wake::default());
+    let ears = Ears {
+        store: store.clone(),
+        wake: wake.clone(),
+        clock: clock.clone(),
+        waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
+        seed: 7,
+    };
+    let persona = Persona {
+        name: "Aizuchi".to_owned(),
+        system_prompt: "You are kind.".to_owned(),
+        language: Language::En,
+    };
+    let agent = Agent {
+        store,
+        platforms: Platforms(HashMap::from([(workspace(), platform)])),
+        llm,
+        clock,
+        persona: Arc::new(persona),
+        settings: Settings::default(),
+        seed: 7,
+    };
+    let runner = Runner::new(agent, wake, runner::Settings::default()).unwrap();
+    (Arc::new(ears), runner)
+}
+
+pub fn line(
+    conversation: ConversationId,
+    id: &str,
+    at: Timestamp,
+    who: &str,
+    text: &str,
+) -> Message {
+    let kind = if who.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
+    Message {
+        conversation,
+        id: MessageId::new(id),
+        at,
+        author: Author { id: UserId::new(format!("u-{who}")), kind },
+        text: text.into(),
+        mentions: mentions(text),
+        edits: 0,
+    }
+}
+
+fn mentions(text: &str) -> Vec<Mention> {
+    if text.contains("@Aizuchi") { vec![Mention::Persona] } else { Vec::new() }
+}
+
+/// Something that happens while a model thinks.
+type Happening = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+/// A scripted mind during whose calls things may happen.
+#[derive(Default)]
+pub struct Mind {
+    pub script: ScriptedMind,
+    happenings: Mutex<VecDeque<(Verb, Happening)>>,
+    asked: Mutex<Vec<(Verb, String)>>,
+}
+
+impl Mind {
+    /// During the next call for this verb, this happens.
+    pub fn meanwhile<F>(&self, verb: Verb, happening: impl FnOnce() -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let happening: Happening = Box::new(move || Box::pin(happening()));
+        self.happenings.lock().unwrap().push_back((verb, happening));
+    }
+
+    pub fn asked(&self, verb: Verb) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter(|(asked, _)| *asked == verb).map(|(_, prompt)| prompt.clone()).collect()
+    }
+}
+
+#[async_trait]
+impl Llm for Mind {
+    fn model(&self) -> &str {
+        "scripted"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.asked.lock().unwrap().push((prompt.verb, prompt.text.clone()));
+        let happening = {
+            let mut happenings = self.happenings.lock().unwrap();
+            let is_next = happenings.front().is_some_and(|(verb, _)| *verb == prompt.verb);
+            if is_next { happenings.pop_front() } else { None }
+        };
+        if let Some((_, happening)) = happening {
+            happening().await;
+            // The agent sees first whether it was overtaken.
+            tokio::task::yield_now().await;
+        }
+        self.script.ask(prompt).await
+    }
+}
+
+/// How the platform treats the next post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Busy,
+    Refused,
+    /// The answer is lost, but it was said.
+    LostAnswer,
+    /// The request is lost, and it was not said.
+    LostRequest,
+}
+
+/// A platform with a history that can be asked for a key.
+#[derive(Default)]
+pub struct Room {
+    pub said: Mutex<Vec<(Piece, Posted)>>,
+    pub faults: Mutex<VecDeque<Fault>>,
+    pub calls: AtomicUsize,
+    clock: Mutex<Option<Clock>>,
+}
+
+impl Room {
+    pub fn fails(&self, faults: &[Fault]) {
+        self.faults.lock().unwrap().extend(faults);
+    }
+
+    pub fn texts(&self) -> Vec<String> {
+        self.said.lock().unwrap().iter().map(|(piece, _)| piece.text.to_string()).collect()
+    }
+}
+
+impl Room {
+    pub fn said_in(&self, conversation: &ConversationId) -> usize {
+        let said = self.said.lock().unwrap();
+        said.iter().filter(|(piece, _)| piece.conversation == *conversation).count()
+    }
+}
+
+/// The longest post of the world's platform, in characters.
+pub const LONGEST_POST: usize = 90;
+/// How long after a dispatch a piece that is not found was surely not said.
+pub const SETTLE: SignedDuration = SignedDuration::from_secs(30);
+
+#[async_trait]
+impl Platform for Room {
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let at = self.clock.lock().unwrap().as_ref().unwrap().now();
+        let fault = self.faults.lock().unwrap().pop_front();
+        let mut said = self.said.lock().unwrap();
+        let id = MessageId::new(format!("p{:03}", said.len()));
+        let posted = Posted { id, at, author: UserId::new("u-persona") };
+        match fault {
+            Some(Fault::Busy) => {
+                return Err(PlatformError::Busy { why: "slow down".to_owned(), retry_after: None });
+            }
+            Some(Fault::Refused) => {
+                return Err(PlatformError::Refused("the channel is closed".to_owned()));
+            }
+            Some(Fault::LostRequest) => return Err(PlatformError::Unknown("cut off".to_owned())),
+            Some(Fault::LostAnswer) | None => said.push((piece.clone(), posted.clone())),
+        }
+        match fault {
+            Some(Fault::LostAnswer) => Err(PlatformError::Unknown("cut off".to_owned())),
+            Some(_) | None => Ok(posted),
+        }
+    }
+
+    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        let said = self.said.lock().unwrap();
+        Ok(said.iter().find(|(other, _)| other.key == piece.key).map(|(_, posted)| posted.clone()))
+    }
+
+    fn settle(&self) -> SignedDuration {
+        SETTLE
+    }
+
+    fn longest_post(&self) -> usize {
+        LONGEST_POST
+    }
+}
