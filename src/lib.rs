@@ -25,3 +25,11 @@ pub mod llm;
 // Judge, reply, post; and what keeps them moving.
 pub mod agent;
 pub mod runner;
+
+// Settings.
+pub mod config;
+
+// Pages, and the whole put together.
+pub mod web;
+pub mod app;
+pub mod cli;

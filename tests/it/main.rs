@@ -1,6 +1,10 @@
 //! All tests from outside the library, in one binary.
 
+mod api;
+mod browser;
+mod command;
 mod crash;
+mod program;
 mod promises;
 mod stories;
 mod tidy;

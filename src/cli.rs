@@ -1,0 +1,125 @@
+//! What the program is told on the command line.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::persona::Language;
+
+/// A companion that lives in a team's chat as a member and decides by itself when to speak.
+#[derive(Debug, Parser)]
+#[command(name = "aizuchi", version, about)]
+pub struct Cli {
+    /// The file of settings; without it, the local room and the built-in mind.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run everything the config names (the default).
+    Run,
+}
+
+/// Does what the command line says, and says what went wrong in one sentence.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.obey() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("aizuchi: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Cli {
+    fn obey(self) -> anyhow::Result<ExitCode> {
+        match self.verb.unwrap_or(Verb::Run) {
+            Verb::Run => run(self.config),
+        }
+    }
+}
+
+fn run(file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+    log_from("aizuchi=info,warn");
+    let config = Config::load(file.as_deref())?;
+    let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let app = App::open(&config).await?;
+        print(&welcome(&config, &app))?;
+        let mut ended = Box::pin(app.run(stop.clone()));
+        let asked = tokio::select! {
+            ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
+            asked = asked_to_stop() => asked,
+        };
+        asked?;
+        stop.cancel();
+        tokio::select! {
+            ended = ended => ended.map(|()| ExitCode::SUCCESS),
+            _ = asked_to_stop() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
+        }
+    })
+}
+
+/// Writes to stdout. Whoever has stopped reading does not want the rest.
+fn print(text: &str) -> anyhow::Result<()> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("writing to stdout")
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Logs go to stderr; `RUST_LOG` outranks the level given here.
+fn log_from(level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let is_terminal = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(is_terminal)
+        .init();
+}
+
+/// Waits for SIGTERM or SIGINT.
+async fn asked_to_stop() -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        interrupted = tokio::signal::ctrl_c() => interrupted.context("listening for SIGINT"),
+    }
+}
+
+fn welcome(config: &Config, app: &App) -> String {
+    let name = &config.persona.name.0;
+    let address = app.address;
+    let file = config.storage.url.0.display();
+    let wait = config.waiting().min_wait_seconds;
+    match config.language {
+        Language::En => format!(
+            "{name} is listening in the local room: http://{address}\n\
+             \n  Open the page in two tabs, give each a name, and talk. Ask the room a question and wait\n  \
+             about {wait} s: {name} decides whether to join in. Write @{name} for an answer at once.\n\
+             \n  mind      built in: a few rules, not a language model\n  storage   {file}\n\nCtrl-C stops."
+        ),
+        Language::Ja => format!(
+            "{name} がローカルの部屋で聞いています: http://{address}\n\
+             \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。みんなに質問して\n  \
+             {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。@{name} と書けばすぐに答えます。\n\
+             \n  頭脳      内蔵（いくつかの規則で動き、言語モデルではありません）\n  保存先    {file}\n\nCtrl-C で終了します。"
+        ),
+    }
+}

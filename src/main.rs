@@ -1,0 +1,5 @@
+//! The `aizuchi` program; everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    aizuchi::cli::main()
+}

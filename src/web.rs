@@ -1,0 +1,153 @@
+//! The local room in a browser, its JSON API and health. Everything here is for this machine only.
+
+mod api;
+mod events;
+mod page;
+mod shapes;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::persona::Persona;
+use crate::platform::local::LocalRoom;
+use crate::store::{Archive, StoreError};
+
+/// What the pages need.
+pub struct Web {
+    pub room: Arc<LocalRoom>,
+    pub archive: Arc<dyn Archive>,
+    pub clock: Clock,
+    pub persona: Arc<Persona>,
+    /// How long the room's talk rests before it is judged, in seconds.
+    pub wait_seconds: f64,
+    /// Ends the event streams, so that a stop need not wait for browsers.
+    pub shutdown: CancellationToken,
+}
+
+/// A body may be this large: the longest line, escaped at its worst.
+const LARGEST_BODY: usize = 256 * 1024;
+
+/// Serves the room until its `shutdown`.
+pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
+    let shutdown = web.shutdown.clone();
+    let served =
+        axum::serve(listener, router(web)).with_graceful_shutdown(shutdown.cancelled_owned());
+    served.await.context("serving the room")
+}
+
+fn router(web: Arc<Web>) -> Router {
+    Router::new()
+        .route("/", get(page::room))
+        .route("/static/{*file}", get(page::file))
+        .route("/api/channels", get(api::channels))
+        .route("/api/messages", get(api::messages).post(api::say))
+        .route("/api/decisions", get(api::decisions))
+        .route("/api/dead-letters", get(api::dead_letters))
+        .route("/events", get(events::events))
+        .route("/live", get(api::live))
+        .route("/ready", get(api::ready))
+        .fallback(|| async {
+            Problem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
+        })
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(middleware::from_fn(only_from_here))
+        .with_state(web)
+}
+
+/// An answer that says what is wrong.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    sentence: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
+        Self { status, sentence: sentence.into() }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!("a page could not be served: {error}");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        (self.status, axum::Json(json!({ "error": self.sentence }))).into_response()
+    }
+}
+
+/// A foreign page must not reach the room through somebody's browser: neither by a name of its own
+/// that resolves to this machine, nor by a request across origins.
+async fn only_from_here(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let host = text(headers, header::HOST);
+    let is_local = host.is_some_and(|host| is_local(host_name(host)));
+    let origin = text(headers, header::ORIGIN);
+    let is_same =
+        origin.is_none_or(|origin| origin.split_once("://").map(|(_, host)| host) == host);
+    if !is_local || !is_same {
+        let sentence = "the room answers only pages of its own on this machine";
+        return Problem::new(StatusCode::FORBIDDEN, sentence).into_response();
+    }
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let policy =
+        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+    headers.insert(header::CONTENT_SECURITY_POLICY, header::HeaderValue::from_static(policy));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, header::HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, header::HeaderValue::from_static("no-referrer"));
+    response
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// A `Host` without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    }
+}
+
+fn is_local(name: &str) -> bool {
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for (host, expected) in [
+            ("localhost", true),
+            ("localhost:8080", true),
+            ("127.0.0.1:8080", true),
+            ("[::1]:8080", true),
+            ("[::1]", true),
+            ("example.org:8080", false),
+            ("127.0.0.1.example.org", false),
+            ("10.0.0.1", false),
+        ] {
+            assert_eq!(is_local(host_name(host)), expected, "{host}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The page of the room and its files.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use rust_embed::RustEmbed;
+use serde_json::json;
+
+use crate::hear::Waiting;
+use crate::web::{Problem, Web};
+
+#[derive(Template)]
+#[template(path = "room.html")]
+struct RoomPage<'a> {
+    language: &'a str,
+    persona: &'a str,
+    /// JSON inside a `script` element.
+    settings: String,
+}
+
+#[derive(RustEmbed)]
+#[folder = "src/web/static"]
+struct Files;
+
+pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> {
+    let settings = json!({
+        "language": web.persona.language.tag(),
+        "persona": web.persona.name,
+        "wait_seconds": web.wait_seconds,
+        "usual_wait_seconds": Waiting::default().min_wait_seconds,
+        "mind": "builtin",
+    });
+    let page = RoomPage {
+        language: web.persona.language.tag(),
+        persona: &web.persona.name,
+        // A name must not be able to close the element.
+        settings: settings.to_string().replace('<', "\\u003c"),
+    };
+    let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    page.render().map(Html).map_err(broken)
+}
+
+pub async fn file(Path(name): Path<String>) -> Response {
+    let Some(file) = Files::get(&name) else {
+        return Problem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, file.metadata.mimetype().to_owned()),
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+    ];
+    (headers, file.data.into_owned()).into_response()
+}

@@ -1,0 +1,100 @@
+//! The JSON of the room's API (DESIGN §7). Times are epoch seconds.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::chat::AuthorKind;
+use crate::decision::{Attempt, Decision};
+use crate::event::step::Step;
+use crate::event::{DeadLetter, Event};
+use crate::store::Line;
+
+pub fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+pub fn message(line: &Line) -> Value {
+    let message = &line.message;
+    let kind = message.author.kind;
+    json!({
+        "id": message.id,
+        "channel": message.conversation.channel,
+        "thread": message.conversation.thread,
+        "ts": seconds(message.at),
+        "user": line.name,
+        "bot": kind != AuthorKind::Human,
+        "persona": kind == AuthorKind::Persona,
+        "text": message.text,
+        "edited": message.edits > 0,
+        "deleted": line.is_deleted,
+        "gate": line.gate,
+        "revision": line.revision,
+    })
+}
+
+pub fn decision(decision: &Decision) -> Value {
+    json!({
+        "id": decision.id,
+        "channel": decision.conversation.channel,
+        "thread": decision.conversation.thread,
+        "opened": seconds(decision.opened),
+        "closed": decision.closed.map(seconds),
+        "messages": decision.messages,
+        "addressed": decision.addressed,
+        "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
+        "mode": "companion",
+        "gate": decision.gate,
+        "verdict": decision.judgment,
+        "state": decision.state.map(|state| state.to_string()),
+        "ended": decision.ended,
+        "why": decision.why,
+        "said": decision.said.first(),
+        "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        "revision": decision.revision,
+    })
+}
+
+pub fn step(step: &Step, now: Timestamp) -> Value {
+    let doing = match (&step.event, step.lease) {
+        (Event::Judge(_), None) => "considering",
+        (Event::Judge(_), Some(_)) => "judging",
+        (Event::Reply(_), None) if step.due > now => "waiting_to_reply",
+        (Event::Reply(_), _) => "thinking",
+        (Event::Post(_), _) => "typing",
+    };
+    let conversation = step.event.conversation();
+    json!({
+        "channel": conversation.channel,
+        "thread": conversation.thread,
+        "doing": doing,
+        "due": seconds(step.due),
+    })
+}
+
+pub fn dead_letter(letter: &DeadLetter) -> Value {
+    json!({
+        "workspace": letter.conversation.workspace,
+        "channel": letter.conversation.channel,
+        "thread": letter.conversation.thread,
+        "verb": letter.verb,
+        "ts": seconds(letter.at),
+        "attempts": letter.attempts,
+        "error": letter.error,
+        "text": letter.text,
+    })
+}
+
+fn attempt(attempt: &Attempt) -> Value {
+    json!({
+        "verb": attempt.verb,
+        "ts": seconds(attempt.at),
+        "model": attempt.model,
+        "prompt_hash": attempt.prompt_hash,
+        "prompt_bytes": attempt.prompt_bytes,
+        "usage": attempt.usage,
+        "latency_ms": attempt.latency.as_millis() as i64,
+        "end": attempt.end,
+        "verdict": attempt.judgment,
+        "error": attempt.error,
+    })
+}

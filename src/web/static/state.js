@@ -1,0 +1,127 @@
+/**
+ * What this tab knows of the room. Everything may be applied any number of times and in any order: of each
+ * message and decision the higher revision is kept.
+ */
+
+/** Messages, decisions and steps, and the questions the page asks about them. */
+export class State {
+  channels = [];
+  #messages = new Map();
+  #decisions = new Map();
+  #steps = [];
+  #offset = 0;
+
+  /**
+   * @param {Object} message
+   * @returns {"new"|"changed"|"known"}
+   */
+  applyMessage(message) {
+    return apply(this.#messages, message);
+  }
+
+  /**
+   * @param {Object} decision
+   * @returns {"new"|"changed"|"known"}
+   */
+  applyDecision(decision) {
+    return apply(this.#decisions, decision);
+  }
+
+  /**
+   * A full snapshot: a conversation that is not in it is only being listened to.
+   * @param {{steps: Object[], offset: number}} status
+   */
+  applyStatus(status) {
+    this.#steps = status.steps;
+    this.#offset = status.offset;
+  }
+
+  /** @param {string} id */
+  message(id) {
+    return this.#messages.get(id);
+  }
+
+  /**
+   * All messages of a channel, threads included, oldest first.
+   * @param {string} channel
+   */
+  messages(channel) {
+    return [...this.#messages.values()].filter((message) => message.channel === channel).sort(byTime);
+  }
+
+  /**
+   * A conversation's lines, oldest first: a channel's top level, or a thread with its parent.
+   * @param {string} channel
+   * @param {?string} thread
+   */
+  conversation(channel, thread) {
+    const isParent = (message) => thread !== null && message.id === thread;
+    return this.messages(channel).filter((message) => message.thread === thread || isParent(message));
+  }
+
+  /**
+   * The replies under each message of a channel that stand undeleted.
+   * @param {string} channel
+   * @returns {Map<string, Object[]>}
+   */
+  replies(channel) {
+    const replies = new Map();
+    for (const message of this.messages(channel)) {
+      if (message.thread === null || message.deleted) continue;
+      if (!replies.has(message.thread)) replies.set(message.thread, []);
+      replies.get(message.thread).push(message);
+    }
+    return replies;
+  }
+
+  /**
+   * What to say about decisions: by the last human line each covers when it ended in silence, by the
+   * persona's own line when it spoke. Of several that end at one line the newest counts.
+   * @param {string} channel
+   * @returns {Map<string, Object>}
+   */
+  decisionsByMessage(channel) {
+    const found = new Map();
+    const decisions = [...this.#decisions.values()].filter((decision) => decision.channel === channel);
+    for (const decision of decisions.sort((a, b) => a.id - b.id)) {
+      if (decision.closed === null) continue;
+      const lines = decision.messages.map((id) => this.message(id)).filter((line) => line && !line.deleted);
+      const last = lines.length > 0 ? lines.sort(byTime).at(-1).id : decision.about;
+      if (decision.ended !== "spoke") found.set(last, decision);
+      else {
+        found.delete(last);
+        if (decision.said !== null) found.set(decision.said, decision);
+      }
+    }
+    return found;
+  }
+
+  /**
+   * What the persona is doing in a conversation, or undefined while it only listens.
+   * @param {string} channel
+   * @param {?string} thread
+   * @returns {{doing: string, due: number}|undefined}
+   */
+  step(channel, thread) {
+    return this.#steps.find((step) => step.channel === channel && step.thread === thread);
+  }
+
+  /**
+   * Seconds from now until the server's clock shows `due`.
+   * @param {number} due
+   */
+  secondsUntil(due) {
+    return due - (Date.now() / 1000 + this.#offset);
+  }
+}
+
+function apply(known, thing) {
+  const before = known.get(thing.id);
+  if (before !== undefined && before.revision >= thing.revision) return "known";
+  known.set(thing.id, thing);
+  return before === undefined ? "new" : "changed";
+}
+
+function byTime(a, b) {
+  return a.ts - b.ts || a.id.localeCompare(b.id, "en", { numeric: true });
+}

@@ -1,0 +1,36 @@
+/** Times and days, as a person in this language writes them. */
+
+import { say, settings } from "./i18n.js";
+
+const CLOCK = new Intl.DateTimeFormat(settings.language, { hour: "numeric", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(settings.language, { weekday: "long", month: "long", day: "numeric" });
+const DAY_AND_YEAR = new Intl.DateTimeFormat(settings.language, { dateStyle: "long" });
+const MOMENT = new Intl.DateTimeFormat(settings.language, { dateStyle: "medium", timeStyle: "medium" });
+
+/** @param {number} ts epoch seconds */
+export function clock(ts) {
+  return CLOCK.format(ts * 1000);
+}
+
+/** @param {number} ts epoch seconds */
+export function moment(ts) {
+  return MOMENT.format(ts * 1000);
+}
+
+/** @param {number} ts epoch seconds */
+export function isoMoment(ts) {
+  return new Date(ts * 1000).toISOString();
+}
+
+/**
+ * The heading above a day's messages: "Today", "Yesterday" or a date.
+ * @param {number} ts epoch seconds
+ */
+export function day(ts) {
+  const date = new Date(ts * 1000);
+  const today = new Date();
+  const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1);
+  if (date.toDateString() === today.toDateString()) return say("today");
+  if (date.toDateString() === yesterday.toDateString()) return say("yesterday");
+  return (date.getFullYear() === today.getFullYear() ? DAY : DAY_AND_YEAR).format(date);
+}

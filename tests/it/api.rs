@@ -1,0 +1,179 @@
+//! The room's API on the real program: what it takes, what it refuses, and that it goes on after
+//! any end.
+
+use serde_json::{Value, json};
+
+use crate::program::Home;
+
+#[tokio::test]
+async fn a_mention_is_answered_where_it_stood() {
+    let home = Home::new(1000.0);
+    let room = home.start();
+    let channels = room.get("/api/channels").await;
+    assert_eq!(channels["persona"]["name"], "Aizuchi");
+    assert_eq!(channels["channels"][0], json!({ "id": "general", "name": "general" }));
+    let parent = room.says("alice", "the roses look ill").await;
+    let body =
+        json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi why?" });
+    let (status, said) = room.post(&body).await;
+    assert_eq!(status, 201);
+    assert!(said["ts"].as_f64().is_some_and(|ts| ts > 1.7e9));
+    let answer = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    assert_eq!((&answer["thread"], &answer["user"]), (&json!(parent), &json!("Aizuchi")));
+    let thread = room.get(&format!("/api/messages?channel=general&thread={parent}")).await;
+    assert_eq!(thread["messages"].as_array().unwrap().len(), 2);
+    let after = room.get(&format!("/api/messages?channel=general&after={parent}")).await;
+    assert_eq!(after["messages"].as_array().unwrap().len(), 2);
+    let id = said["id"].as_str().unwrap();
+    let rows = room.get(&format!("/api/decisions?message={id}")).await;
+    let row = &rows["decisions"][0];
+    assert_eq!((&row["ended"], &row["why"]), (&json!("spoke"), &json!("bob asked me")));
+    assert_eq!(row["said"], answer["id"]);
+    assert_eq!(room.get("/live").await["status"], "live");
+    assert_eq!(room.get("/ready").await["status"], "ready");
+    assert_eq!(room.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_silence_has_a_reason() {
+    let home = Home::new(0.2);
+    let room = home.start();
+    let line = room.says("alice", "lunch was good").await;
+    let is_closed = |kind: &str, data: &Value| kind == "decision" && !data["ended"].is_null();
+    let row = room.wait_for(0, is_closed).await;
+    assert_eq!(row["ended"], "chose_silence");
+    assert_eq!(row["why"], "nobody asked the room anything");
+    assert_eq!(row["messages"], json!([line]));
+    assert_eq!(row["verdict"]["should_respond"], false);
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_is_refused_with_a_sentence() {
+    let home = Home::new(1000.0);
+    let room = home.start();
+    let line = |channel: &str, user: &str, text: &str| json!({ "channel": channel, "user": user, "text": text });
+    for (body, status, sentence) in [
+        (line("nowhere", "alice", "hi"), 404, "there is no channel \"nowhere\" here"),
+        (line("general", "alice", " \n "), 422, "the text is empty"),
+        (line("general", "", "hi"), 422, "a name is needed, of at most 40 characters on one line"),
+        (
+            line("general", "aizuchi", "hi"),
+            409,
+            "the name \"aizuchi\" belongs to the companion; please choose another",
+        ),
+        (
+            line("general", "alice", &"x".repeat(20_000)),
+            413,
+            "the text has 20000 characters; at most 16000 are possible",
+        ),
+        (line("general", "alice", &"x".repeat(1 << 20)), 413, "the message is larger than 256 kB"),
+        (
+            json!({ "channel": "general", "thread": "nothing", "user": "alice", "text": "hi" }),
+            404,
+            "there is no message \"nothing\" in this channel to reply to",
+        ),
+        (
+            json!({ "channel": 7 }),
+            422,
+            r#"send {"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#,
+        ),
+    ] {
+        let (found, answer) = room.post(&body).await;
+        assert_eq!((found, answer["error"].as_str()), (status, Some(sentence)));
+    }
+    for (path, status, sentence) in [
+        ("/api/messages", 400, "say which channel: /api/messages?channel=…"),
+        ("/api/messages?channel=nowhere", 404, "there is no channel \"nowhere\" here"),
+        ("/api/messages?channel=general&after=x", 404, "there is no message \"x\" in this channel"),
+        ("/api/decisions", 400, "say of what: /api/decisions?message=… or ?channel=…"),
+        ("/static/secret", 404, "there is no such file"),
+        ("/nothing", 404, "there is nothing at this address"),
+    ] {
+        let answer = room.request(path).await;
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+        let answer: Value = answer.json().await.unwrap();
+        assert_eq!(answer["error"], sentence);
+    }
+    // Nothing of it was written.
+    assert!(room.messages().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_foreign_page_reaches_nothing() {
+    let home = Home::new(1000.0);
+    let room = home.start();
+    let url = format!("{}/api/channels", room.address);
+    let http = reqwest::Client::new();
+    let rebound = http.get(&url).header("host", "evil.example").send().await.unwrap();
+    assert_eq!(rebound.status().as_u16(), 403);
+    let foreign = http.get(&url).header("origin", "https://evil.example").send().await.unwrap();
+    assert_eq!(foreign.status().as_u16(), 403);
+    let own = http.get(&url).header("origin", &room.address).send().await.unwrap();
+    assert_eq!(own.status().as_u16(), 200);
+}
+
+#[tokio::test]
+async fn the_stream_resumes_behind_the_last_change_that_was_seen() {
+    let home = Home::new(1000.0);
+    let room = home.start();
+    room.says("alice", "one").await;
+    let first = room.wait_for(0, |kind, data| kind == "message" && data["text"] == "one").await;
+    let second = room.says("alice", "two").await;
+    let seen = first["revision"].as_u64().unwrap();
+    let next = room.wait_for(seen, |kind, _| kind == "message").await;
+    assert_eq!(next["id"].as_str(), Some(&*second));
+    let is_waiting =
+        |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
+    room.wait_for(seen, is_waiting).await;
+}
+
+#[tokio::test]
+async fn kill_9_loses_no_message_and_answers_none_twice() {
+    let home = Home::new(1000.0);
+    let mut asked = Vec::new();
+    for number in 0..12 {
+        let room = home.start();
+        for _ in 0..=number % 3 {
+            asked.push(room.says("alice", &format!("@Aizuchi question {}", asked.len())).await);
+        }
+        room.kill();
+    }
+    let room = home.start();
+    // Whatever is still owed is answered now, and the ledger has a row for each question.
+    for id in &asked {
+        let is_answered = |kind: &str, data: &Value| {
+            let covers =
+                data["messages"].as_array().is_some_and(|lines| lines.contains(&json!(id)));
+            kind == "decision" && covers && data["ended"] == "spoke"
+        };
+        room.wait_for(0, is_answered).await;
+    }
+    let messages = room.messages().await;
+    let heard: Vec<&str> = messages
+        .iter()
+        .filter(|line| line["persona"] == false)
+        .map(|line| line["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(heard, asked);
+    let rows = room.get("/api/decisions?channel=general").await;
+    let rows = rows["decisions"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["ended"] == "spoke"), "{rows:#?}");
+    // One post for each decision, and no other.
+    let own = messages.iter().filter(|line| line["persona"] == true).count();
+    assert_eq!(own, rows.len());
+    assert_eq!(room.get("/api/dead-letters").await, json!({ "dead_letters": [] }));
+}
+
+#[tokio::test]
+async fn a_wait_survives_a_restart() {
+    let home = Home::new(1.0);
+    let room = home.start();
+    room.says("alice", "who has the key?").await;
+    room.kill();
+    let room = home.start();
+    let answer = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    assert_eq!(
+        answer["text"],
+        "alice’s question is still open: “who has the key?” Does anyone know?"
+    );
+}

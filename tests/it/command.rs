@@ -1,0 +1,155 @@
+//! The command line: what is told when something is wrong.
+
+use std::time::Duration;
+
+use assert_cmd::Command;
+use sqlx::{ConnectOptions, Connection, Executor};
+
+use crate::program::Home;
+
+/// A program that should end by itself and does not is ended after this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn aizuchi() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+    program.timeout(PATIENCE);
+    program
+}
+
+/// What the program says on stderr when it refuses to run with a config.
+fn refusal(config: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.yaml"), config).unwrap();
+    let run =
+        aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
+    String::from_utf8(run.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_broken_config_is_named_with_its_line() {
+    for (config, expected) in [
+        ("persona:\n  nam: Aki\n", ["line 2", "unknown field `nam`"]),
+        ("response:\n  min_wait_seconds: soon\n", ["line 2", "soon"]),
+        ("response:\n  jitter_ratio: 2\n", ["line 2", "2 is not between 0 and 1"]),
+        ("response:\n  min_wait_seconds: -1\n", ["line 2", "-1 is not a number of seconds"]),
+        ("response:\n  wait: adaptively\n", ["line 2", "adaptively"]),
+        ("http:\n  listen: 0.0.0.0:80\n", ["line 2", "the room has no login"]),
+        ("http:\n  listen: everywhere\n", ["line 2", "127.0.0.1:8080"]),
+        ("storage:\n  url: mysql://x\n", ["line 2", "sqlite://data/aizuchi.db"]),
+        ("language: fr\n", ["line 1", "fr"]),
+        ("persona: [\n", ["line 1", "config.yaml"]),
+        ("persona:\n  name: ''\n", ["line 2", "1 to 40 characters"]),
+    ] {
+        let said = refusal(config);
+        assert!(expected.iter().all(|part| said.contains(part)), "{config:?} →\n{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    aizuchi().args(["--config", "nowhere.yaml"]).assert().code(1);
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let home = Home::new(1.0);
+    let _other = std::net::TcpListener::bind(("127.0.0.1", home.port())).unwrap();
+    let said = refused(&home);
+    assert!(said.contains("another program listens on 127.0.0.1:"), "{said}");
+}
+
+#[test]
+fn a_second_process_on_one_database_is_refused() {
+    let home = Home::new(1.0);
+    let _first = home.start();
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let elsewhere = config.replace(&home.port().to_string(), "0");
+    std::fs::write(home.path().join("second.yaml"), elsewhere).unwrap();
+    let run = aizuchi().arg("--config").arg(home.path().join("second.yaml")).assert().code(1);
+    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("another Aizuchi is running on"), "{said}");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_alone() {
+    let home = Home::new(1.0);
+    let text = "Dear diary, this is no database at all. ".repeat(40);
+    std::fs::write(home.database(), &text).unwrap();
+    let said = refused(&home);
+    assert!(said.contains("room.db: the file is not a database"), "{said}");
+    assert_eq!(std::fs::read_to_string(home.database()).unwrap(), text);
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_named() {
+    let home = Home::new(1.0);
+    std::fs::create_dir(home.database()).unwrap();
+    let said = refused(&home);
+    assert!(said.contains("room.db: the database file cannot be opened"), "{said}");
+}
+
+#[tokio::test]
+async fn a_newer_database_is_not_touched() {
+    let home = Home::new(1.0);
+    assert_eq!(home.start().stop(), Some(0));
+    let mut database = open(&home).await;
+    database
+        .execute(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+             VALUES (999, 'from the future', true, x'00', 0)",
+        )
+        .await
+        .unwrap();
+    database.close().await.unwrap();
+    let said = refused(&home);
+    assert!(
+        said.contains("was written by a newer version of Aizuchi (it has schema 999)"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_locked_database_is_named() {
+    let home = Home::new(1.0);
+    assert_eq!(home.start().stop(), Some(0));
+    let mut database = open(&home).await;
+    database.execute("BEGIN EXCLUSIVE").await.unwrap();
+    let config = home.config();
+    let run =
+        tokio::task::spawn_blocking(move || aizuchi().arg("--config").arg(config).assert().code(1));
+    let said = String::from_utf8(run.await.unwrap().get_output().stderr.clone()).unwrap();
+    assert!(said.contains("another program holds a lock on the database"), "{said}");
+}
+
+#[test]
+fn a_read_only_database_is_named() {
+    let home = Home::new(1.0);
+    assert_eq!(home.start().stop(), Some(0));
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let lock = home.path().join("room.db.lock");
+    for (path, mode) in [(home.path(), 0o777), (&lock, 0o666), (&home.database(), 0o444)] {
+        set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    // Permissions do not stop a privileged user, so such a one becomes nobody.
+    let is_root = std::process::Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    let mut program = Command::new("setpriv");
+    program.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        env!("CARGO_BIN_EXE_aizuchi"),
+    ]);
+    let mut program = if is_root { program } else { aizuchi() };
+    let run = program.timeout(PATIENCE).arg("--config").arg(home.config()).assert().code(1);
+    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("room.db: the database is read-only"), "{said}");
+}
+
+fn refused(home: &Home) -> String {
+    let run = aizuchi().arg("--config").arg(home.config()).assert().code(1);
+    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+async fn open(home: &Home) -> sqlx::SqliteConnection {
+    sqlx::sqlite::SqliteConnectOptions::new().filename(home.database()).connect().await.unwrap()
+}

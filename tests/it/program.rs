@@ -1,0 +1,149 @@
+//! The real program, started as its users start it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder for one program's config and database, which outlives its restarts.
+pub struct Home {
+    folder: TempDir,
+    port: u16,
+}
+
+/// No test waits longer than this for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Program {
+    child: Child,
+    pub address: String,
+    http: reqwest::Client,
+}
+
+impl Home {
+    /// `wait` is how long the talk rests before it is judged, in seconds.
+    pub fn new(wait: f64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let config = format!(
+            "storage:\n  url: sqlite://{}\nhttp:\n  listen: 127.0.0.1:{port}\nresponse:\n  min_wait_seconds: {wait}\n",
+            folder.path().join("room.db").display(),
+        );
+        std::fs::write(folder.path().join("config.yaml"), config).unwrap();
+        Self { folder, port }
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.folder.path().join("config.yaml")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.folder.path().join("room.db")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn start(&self) -> Program {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
+            .arg("--config")
+            .arg(self.config())
+            .current_dir(self.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let address = first.trim().rsplit(' ').next().unwrap().to_owned();
+        assert!(address.starts_with("http://"), "it says where to look: {first:?}");
+        Program { child, address, http: reqwest::Client::new() }
+    }
+}
+
+impl Program {
+    pub async fn get(&self, path: &str) -> Value {
+        let answer = self.http.get(format!("{}{path}", self.address)).send().await.unwrap();
+        answer.json().await.unwrap()
+    }
+
+    pub async fn request(&self, path: &str) -> reqwest::Response {
+        self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
+    }
+
+    pub async fn post(&self, body: &Value) -> (u16, Value) {
+        let request = self.http.post(format!("{}/api/messages", self.address)).json(body);
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
+    pub async fn says(&self, user: &str, text: &str) -> String {
+        let body = json!({ "channel": "general", "user": user, "text": text });
+        let (status, answer) = self.post(&body).await;
+        assert_eq!(status, 201, "{answer}");
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn messages(&self) -> Vec<Value> {
+        self.get("/api/messages?channel=general").await["messages"].as_array().unwrap().clone()
+    }
+
+    /// Reads the stream of changes until one satisfies the condition.
+    pub async fn wait_for(&self, after: u64, is_it: impl Fn(&str, &Value) -> bool) -> Value {
+        let found = tokio::time::timeout(PATIENCE, self.read_events(after, is_it)).await;
+        found.expect("the change comes in time")
+    }
+
+    async fn read_events(&self, after: u64, is_it: impl Fn(&str, &Value) -> bool) -> Value {
+        let url = format!("{}/events?after={after}", self.address);
+        let mut chunks = self.http.get(url).send().await.unwrap().bytes_stream();
+        let mut text = String::new();
+        while let Some(chunk) = chunks.next().await {
+            text.push_str(&String::from_utf8_lossy(&chunk.unwrap()));
+            while let Some((event, rest)) = text.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                if let (Some(kind), Some(data)) = (field("event: "), field("data: ")) {
+                    let data: Value = serde_json::from_str(data).unwrap();
+                    if is_it(kind, &data) {
+                        return data;
+                    }
+                }
+                text = rest.to_owned();
+            }
+        }
+        panic!("the stream ended early");
+    }
+
+    /// Asks it to stop, as a service manager does, and returns its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Ends it at once.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
