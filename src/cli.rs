@@ -1,5 +1,7 @@
 //! What the program is told on the command line.
 
+mod replay;
+
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +31,8 @@ pub struct Cli {
 enum Verb {
     /// Run everything the config names (the default).
     Run,
+    /// Replay a recorded chat on a virtual clock, under one or more policies.
+    Replay(replay::Replay),
 }
 
 /// Does what the command line says, and says what went wrong in one sentence.
@@ -47,6 +51,7 @@ impl Cli {
     fn obey(self) -> anyhow::Result<ExitCode> {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config),
+            Verb::Replay(replay) => replay.obey(),
         }
     }
 }

@@ -29,6 +29,9 @@ pub mod runner;
 // Settings.
 pub mod config;
 
+// The same pipeline on a virtual clock, measured.
+pub mod replay;
+
 // Pages, and the whole put together.
 pub mod web;
 pub mod app;

@@ -143,6 +143,32 @@ fn a_read_only_database_is_named() {
     assert!(said.contains("room.db: the database is read-only"), "{said}");
 }
 
+#[test]
+fn a_replay_names_the_lines_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = folder.path().join("history.jsonl");
+    let lines = concat!(
+        r#"{"room":"r","id":"1","ts":1,"author":"ann","text":"who has the key?"}"#,
+        "\nnonsense\n",
+        r#"{"room":"r","id":"2","author":"bob","text":"my secret"}"#,
+        "\n"
+    );
+    std::fs::write(&history, lines).unwrap();
+    let run = aizuchi().arg("replay").arg(&history).arg("--json").assert().code(0);
+    let output = run.get_output();
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(said.contains("line 2: it is not a JSON object, at column 2; left out"), "{said}");
+    assert!(said.contains("line 3: the field `ts` is missing; left out"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
+    let table: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(table["bad_lines"], 2);
+    assert_eq!(table["policies"][0]["score"]["judge_calls"], 1);
+    aizuchi().arg("replay").arg(&history).arg("--strict").assert().code(2);
+    aizuchi().arg("replay").arg(folder.path().join("nowhere")).assert().code(1);
+    std::fs::write(&history, "\n").unwrap();
+    aizuchi().arg("replay").arg(&history).assert().code(1);
+}
+
 fn refused(home: &Home) -> String {
     let run = aizuchi().arg("--config").arg(home.config()).assert().code(1);
     let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();

@@ -6,6 +6,7 @@ mod command;
 mod crash;
 mod program;
 mod promises;
+mod replay;
 mod stories;
 mod tidy;
 mod twins;

@@ -1,0 +1,141 @@
+//! `aizuchi replay`: recorded talk in, a table of what each policy would have done out.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::cli::{log_from, print};
+use crate::replay::history::History;
+use crate::replay::score::Score;
+use crate::replay::table::table;
+use crate::replay::{self, Policy, Rules};
+
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// Recorded messages: JSON lines, plain or gzipped.
+    input: PathBuf,
+    /// A config fragment to replay under; give several to compare them. Without one: the defaults.
+    #[arg(long, value_name = "FILE")]
+    policy: Vec<PathBuf>,
+    /// Who judges: nobody ever speaks, everybody always does, or the built-in mind.
+    #[arg(long, value_enum, default_value_t = Judge::Builtin)]
+    judge: Judge,
+    /// The median of what a model call takes, in virtual milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 4000)]
+    latency: u64,
+    /// Makes chance repeatable.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Write what happened, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Exit with 2 if the input has lines that cannot be read.
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Judge {
+    Silent,
+    Speak,
+    Builtin,
+}
+
+/// How many bad lines are told one by one.
+const TOLD: usize = 10;
+
+impl Replay {
+    pub fn obey(self) -> anyhow::Result<ExitCode> {
+        log_from("warn");
+        let policies = match &self.policy[..] {
+            [] => vec![Policy::default_settings()],
+            files => files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?,
+        };
+        let history = History::open(&self.input)?;
+        for bad in history.bad_lines.iter().take(TOLD) {
+            eprintln!("line {}: {}; left out", bad.number, bad.problem);
+        }
+        if history.bad_lines.len() > TOLD {
+            eprintln!("… and {} more", history.bad_lines.len() - TOLD);
+        }
+        anyhow::ensure!(!history.rooms.is_empty(), "{} holds no messages", self.input.display());
+        let scores = self.replay(&history, &policies)?;
+        self.print(&history, &scores)?;
+        let is_refused = self.strict && !history.bad_lines.is_empty();
+        Ok(if is_refused { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    }
+
+    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<Score>> {
+        let rules = Rules { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
+        let mut events: Option<Box<dyn Write + Send>> = None;
+        if let Some(path) = &self.events {
+            let file =
+                File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            events = Some(Box::new(BufWriter::new(file)));
+        }
+        let bar = progress_bar((history.messages() * policies.len()) as u64);
+        let mut scores = Vec::new();
+        for policy in policies {
+            bar.set_message(policy.name.clone());
+            let (score, output) =
+                replay::replay(history, policy, &rules, events, &|messages| bar.inc(messages))?;
+            events = output;
+            scores.push(score);
+        }
+        bar.finish_and_clear();
+        if let Some(events) = &mut events {
+            events.flush().context("writing the events")?;
+        }
+        Ok(scores)
+    }
+
+    fn print(&self, history: &History, scores: &[Score]) -> anyhow::Result<()> {
+        if !self.json {
+            return print(&table(scores));
+        }
+        let policies: Vec<_> = scores
+            .iter()
+            .map(|score| {
+                json!({
+                    "score": score,
+                    "calls_per_1000": score.calls_per_1000(),
+                    "coverage": score.coverage(),
+                    "share_in_exchange": score.share_in_exchange(),
+                    "prefix_share": score.prefix_share(),
+                    "messages_per_second": score.messages_per_second(),
+                })
+            })
+            .collect();
+        let printed = json!({ "bad_lines": history.bad_lines.len(), "policies": policies });
+        print(&serde_json::to_string_pretty(&printed)?)
+    }
+}
+
+impl From<Judge> for replay::Judge {
+    fn from(judge: Judge) -> Self {
+        match judge {
+            Judge::Silent => replay::Judge::Silent,
+            Judge::Speak => replay::Judge::Speak,
+            Judge::Builtin => replay::Judge::Builtin,
+        }
+    }
+}
+
+/// Shown on a terminal only.
+fn progress_bar(messages: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style =
+        ProgressStyle::with_template("{msg} {wide_bar} {human_pos} of {human_len} messages, {eta}");
+    ProgressBar::new(messages).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,118 @@
+//! The whole pipeline over a recorded history on a virtual clock: how often would it have asked a
+//! judge, whom would it have reached, on whom would it have trodden?
+//!
+//! Single-threaded, room by room, each its own workspace; with equal input, policy and seed the
+//! events are equal to the byte.
+
+pub mod history;
+pub mod record;
+pub mod score;
+mod stage;
+pub mod table;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+use crate::config::Config;
+use crate::llm::Llm;
+use crate::llm::builtin::BuiltinMind;
+use crate::llm::scripted::{ScriptedMind, Speak};
+use crate::replay::history::{History, Room};
+use crate::replay::record::{Record, Recorder};
+use crate::replay::score::Score;
+
+/// A way to decide, by name.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub name: String,
+    pub config: Config,
+}
+
+impl Policy {
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let config = Config::load(Some(path))?;
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        Ok(Self { name: name.context("a policy's file needs a name")?, config })
+    }
+
+    /// What a workspace gets that sets nothing.
+    pub fn default_settings() -> Self {
+        Self { name: "default".to_owned(), config: Config::default() }
+    }
+}
+
+/// Who judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    Silent,
+    Speak,
+    Builtin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    pub judge: Judge,
+    /// The median of what a model call takes, in virtual milliseconds.
+    pub latency_ms: u64,
+    pub seed: u64,
+}
+
+/// Replays a history under one policy. `progress` is told how many messages each room had.
+pub fn replay(
+    history: &History,
+    policy: &Policy,
+    rules: &Rules,
+    mut events: Option<Box<dyn Write + Send>>,
+    progress: &dyn Fn(u64),
+) -> anyhow::Result<(Score, Option<Box<dyn Write + Send>>)> {
+    let began = Instant::now();
+    let mut score = Score { policy: policy.name.clone(), ..Score::default() };
+    let mind: Arc<dyn Llm> = match rules.judge {
+        Judge::Silent => Arc::new(ScriptedMind::that_judges(Speak::Never)),
+        Judge::Speak => Arc::new(ScriptedMind::that_judges(Speak::Always)),
+        Judge::Builtin => Arc::new(BuiltinMind),
+    };
+    for room in &history.rooms {
+        let recorder = Arc::new(Recorder::new(empty_record(room, policy, events.take())));
+        stage::play(room, policy, rules, mind.clone(), &recorder)?;
+        let mut record = take(recorder)?;
+        if let Some(error) = record.broken.take() {
+            return Err(error).context("writing the events");
+        }
+        score.add(room, &record);
+        events = record.output;
+        progress(room.messages.len() as u64);
+    }
+    score.elapsed_seconds = began.elapsed().as_secs_f64();
+    Ok((score, events))
+}
+
+fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Send>>) -> Record {
+    Record {
+        policy: policy.name.as_str().into(),
+        room: room.name.as_str().into(),
+        now: jiff::Timestamp::UNIX_EPOCH,
+        heard_humans: 0,
+        calls: Vec::new(),
+        overtaken: 0,
+        gated: 0,
+        spoken: 0,
+        last_prompt: String::new(),
+        considered: HashMap::new(),
+        decisions: HashMap::new(),
+        output,
+        broken: None,
+    }
+}
+
+/// The stage is over, so nobody else holds the recorder.
+fn take(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
+    let recorder =
+        Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
+    Ok(recorder.into_inner())
+}

@@ -1,0 +1,186 @@
+//! Recorded talk: JSON lines, one message each, plain or gzipped, room by room.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use anyhow::Context as _;
+use flate2::read::MultiGzDecoder;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+/// One recorded message.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Recorded {
+    pub room: String,
+    #[serde(default)]
+    pub thread: Option<String>,
+    pub id: String,
+    /// Epoch seconds.
+    pub ts: f64,
+    pub author: String,
+    /// The name that people saw, where it differs from the author's id.
+    #[serde(default)]
+    pub name: Option<String>,
+    pub text: String,
+    /// The messages that this one answers, where somebody has noted them.
+    #[serde(default)]
+    pub reply_to: Vec<String>,
+    #[serde(default)]
+    pub bot: bool,
+    /// This message begins a conversation, where somebody has noted that.
+    #[serde(default)]
+    pub opener: bool,
+}
+
+impl Recorded {
+    /// Its time to the millisecond; [`read`] keeps only messages that have one.
+    pub fn at(&self) -> Timestamp {
+        Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
+            .unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// One room's messages, by time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Room {
+    pub name: String,
+    pub messages: Vec<Recorded>,
+}
+
+/// A line that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// Counted from 1.
+    pub number: usize,
+    pub problem: String,
+}
+
+/// Rooms in the order in which they first appear, and the lines that were left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    pub rooms: Vec<Room>,
+    pub bad_lines: Vec<BadLine>,
+}
+
+impl History {
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let is_gzip = path.extension().is_some_and(|extension| extension == "gz");
+        let input: Box<dyn Read> =
+            if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        Self::read(BufReader::new(input)).with_context(|| format!("reading {}", path.display()))
+    }
+
+    pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
+        let mut history = Self::default();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut known: HashMap<(usize, String), ()> = HashMap::new();
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            if input.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match parse(&line) {
+                Ok(message) => {
+                    let place = *places.entry(message.room.clone()).or_insert_with(|| {
+                        history
+                            .rooms
+                            .push(Room { name: message.room.clone(), messages: Vec::new() });
+                        history.rooms.len() - 1
+                    });
+                    if known.insert((place, message.id.clone()), ()).is_some() {
+                        let problem = "a message with this id came before".to_owned();
+                        history.bad_lines.push(BadLine { number, problem });
+                    } else {
+                        history.rooms[place].messages.push(message);
+                    }
+                }
+                Err(problem) => history.bad_lines.push(BadLine { number, problem }),
+            }
+        }
+        for room in &mut history.rooms {
+            // Stable: messages of one moment stay in the order of the file.
+            room.messages.sort_by_key(Recorded::at);
+        }
+        Ok(history)
+    }
+
+    pub fn messages(&self) -> usize {
+        self.rooms.iter().map(|room| room.messages.len()).sum()
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Recorded, String> {
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+    // The parser's own words would repeat what was said.
+    let message: Recorded = serde_json::from_str(text).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => {
+            let problem = error.to_string();
+            match problem.split_once("missing field ") {
+                Some((_, field)) => {
+                    format!("the field {} is missing", field.split(' ').next().unwrap_or_default())
+                }
+                None => format!("a field has the wrong type, at column {}", error.column()),
+            }
+        }
+        serde_json::error::Category::Syntax
+        | serde_json::error::Category::Eof
+        | serde_json::error::Category::Io => {
+            format!("it is not a JSON object, at column {}", error.column())
+        }
+    })?;
+    let has_time = Timestamp::from_millisecond((message.ts * 1000.0).round() as i64).is_ok();
+    if !message.ts.is_finite() || !has_time {
+        return Err("its ts is not a time in epoch seconds".to_owned());
+    }
+    if message.room.is_empty() || message.id.is_empty() {
+        return Err("its room or its id is empty".to_owned());
+    }
+    Ok(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_lines_are_named_and_skipped() {
+        let text = concat!(
+            r#"{"room":"a","id":"2","ts":2.5,"author":"u","text":"second"}"#,
+            "\n\n",
+            "nonsense\n",
+            r#"{"room":"a","id":"1","ts":1.25,"author":"u","text":"first","bot":false}"#,
+            "\n",
+            r#"{"room":"a","id":"3","author":"u","text":"secret"}"#,
+            "\n",
+            r#"{"room":"a","id":"4","ts":"soon","author":"u","text":"secret"}"#,
+            "\n",
+            r#"{"room":"a","id":"2","ts":9,"author":"u","text":"again"}"#,
+            "\n",
+            r#"{"room":"b","id":"5","ts":1e300,"author":"u","text":"never"}"#,
+        );
+        let history = History::read(text.as_bytes()).unwrap();
+        let ids: Vec<&str> = history.rooms[0].messages.iter().map(|message| &*message.id).collect();
+        assert_eq!(ids, ["1", "2"]);
+        let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, [3, 5, 6, 7, 8]);
+        assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
+        assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
+        assert_eq!(history.rooms[0].messages[0].at().as_millisecond(), 1250);
+    }
+
+    #[test]
+    fn a_cut_off_gzip_is_an_error() {
+        let folder =
+            std::env::temp_dir().join(format!("aizuchi-history-{}.gz", std::process::id()));
+        std::fs::write(&folder, [0x1f, 0x8b, 8, 0, 0]).unwrap();
+        assert!(History::open(&folder).is_err());
+        std::fs::remove_file(&folder).unwrap();
+    }
+}

@@ -1,0 +1,120 @@
+//! What happened in a replay: one event a line, and what the score is made from.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::chat::{ConversationId, MessageId};
+use crate::decision::DecisionId;
+
+/// What an event file holds (DESIGN §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Heard,
+    /// A judge call starts, also if it is overtaken.
+    JudgeCalled,
+    /// A gate settles a decision without a call.
+    Gate,
+    /// Work under way was overtaken.
+    Cancelled,
+    Speak,
+    /// There was something to say, and it was no longer wanted.
+    Dropped,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    /// The recording's own epoch seconds.
+    pub t: f64,
+    pub kind: Kind,
+    pub room: Arc<str>,
+    pub thread: Option<MessageId>,
+    /// The newest message that was considered.
+    pub message: Option<MessageId>,
+    pub about: Option<MessageId>,
+    pub decision: Option<DecisionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_bytes: Option<usize>,
+    /// What a prompt shares with the one before it, from its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_bytes: Option<usize>,
+    pub policy: Arc<str>,
+}
+
+/// One judge call, for the score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Call {
+    pub at: Timestamp,
+    /// How many human messages of the room had been heard.
+    pub heard: usize,
+    pub prompt_bytes: usize,
+    pub prefix_bytes: usize,
+}
+
+/// Writes events and gathers what one room's score is made from.
+pub struct Recorder(Mutex<Record>);
+
+pub struct Record {
+    pub policy: Arc<str>,
+    pub room: Arc<str>,
+    pub now: Timestamp,
+    pub heard_humans: usize,
+    pub calls: Vec<Call>,
+    pub overtaken: usize,
+    pub gated: usize,
+    pub spoken: usize,
+    pub last_prompt: String,
+    /// The newest message in the context that each conversation was read with last.
+    pub considered: HashMap<ConversationId, Option<MessageId>>,
+    pub decisions: HashMap<ConversationId, DecisionId>,
+    pub output: Option<Box<dyn Write + Send>>,
+    /// The first failure to write; it ends the replay.
+    pub broken: Option<std::io::Error>,
+}
+
+impl Recorder {
+    pub fn new(record: Record) -> Self {
+        Self(Mutex::new(record))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Record> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn into_inner(self) -> Record {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Record {
+    /// An event of this moment; the caller fills in what it knows.
+    pub fn event(&self, kind: Kind, conversation: &ConversationId) -> Event {
+        Event {
+            t: self.now.as_millisecond() as f64 / 1000.0,
+            kind,
+            room: self.room.clone(),
+            thread: conversation.thread.clone(),
+            message: self.considered.get(conversation).cloned().flatten(),
+            about: None,
+            decision: self.decisions.get(conversation).copied(),
+            gate: None,
+            prompt_bytes: None,
+            prefix_bytes: None,
+            policy: self.policy.clone(),
+        }
+    }
+
+    pub fn write(&mut self, event: &Event) {
+        let Some(output) = &mut self.output else { return };
+        let written = serde_json::to_writer(&mut *output, event).map_err(std::io::Error::from);
+        if let Err(error) = written.and_then(|()| output.write_all(b"\n")) {
+            self.broken.get_or_insert(error);
+        }
+    }
+}

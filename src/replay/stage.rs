@@ -1,0 +1,346 @@
+//! One recorded room on a virtual clock: the real ears, runner and agent around a volatile store,
+//! with ports that note what passes through them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_executor::LocalPool;
+use futures_util::task::LocalSpawnExt;
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
+    User, UserId, Visibility, WorkspaceId,
+};
+use crate::clock::{Clock, chance};
+use crate::context::Context;
+use crate::decision::{AttemptEnd, Ended};
+use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
+use crate::hear::Ears;
+use crate::hear::wake::Wake;
+use crate::llm::{Answer, Llm, LlmError};
+use crate::platform::{Platform, PlatformError, Platforms, local};
+use crate::prompt::{Prompt, Verb};
+use crate::replay::history::{Recorded, Room};
+use crate::replay::record::{Call, Kind, Recorder};
+use crate::replay::{Policy, Rules};
+use crate::runner::{self, Runner};
+use crate::store::volatile::VolatileStore;
+use crate::store::{Hearing, Receipt, Store, StoreError};
+
+/// The spread of the model's latency: the standard deviation of its logarithm. A judge call with a
+/// median of 4 s then takes 2 to 8 s in 80 of 100 cases.
+const LATENCY_SIGMA: f64 = 0.5;
+
+/// Plays a room to its end, until nothing is pending.
+pub fn play(
+    room: &Room,
+    policy: &Policy,
+    rules: &Rules,
+    mind: Arc<dyn Llm>,
+    recorder: &Arc<Recorder>,
+) -> anyhow::Result<()> {
+    let Some(first) = room.messages.first() else { return Ok(()) };
+    let clock = Clock::manual(first.at());
+    let workspace = WorkspaceId::new(room.name.as_str());
+    let store: Arc<dyn Store> = Arc::new(NotedStore {
+        inner: VolatileStore::new(),
+        recorder: recorder.clone(),
+        clock: clock.clone(),
+    });
+    let wake = Arc::new(Wake::default());
+    let ears = Ears {
+        store: store.clone(),
+        wake: wake.clone(),
+        clock: clock.clone(),
+        waiting: policy.config.waiting(),
+        seed: rules.seed,
+    };
+    let mind =
+        NotedMind { inner: mind, recorder: recorder.clone(), clock: clock.clone(), rules: *rules };
+    let platform: Arc<dyn Platform> = Arc::new(RecordedRoom { clock: clock.clone() });
+    let agent = Agent {
+        store,
+        platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
+        llm: Arc::new(mind),
+        clock: clock.clone(),
+        persona: policy.config.persona(),
+        settings: policy.config.agent(),
+        seed: rules.seed,
+    };
+    let runner = Runner::new(agent, wake, runner::Settings::default())?;
+    let mut stage = Stage { pool: LocalPool::new(), clock, ears, recorder, people: HashSet::new() };
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    stage.pool.spawner().spawn_local(async move {
+        if let Err(error) = runner.run(stopped).await {
+            tracing::error!("the runner of a replay ended: {error:#}");
+        }
+    })?;
+    stage.open(&workspace);
+    for recorded in &room.messages {
+        stage.pass(recorded.at());
+        stage.say(&workspace, recorded, &policy.config.persona.name.0);
+    }
+    stage.pass(Timestamp::MAX);
+    stop.cancel();
+    stage.pool.run_until_stalled();
+    Ok(())
+}
+
+struct Stage<'a> {
+    pool: LocalPool,
+    clock: Clock,
+    ears: Ears,
+    recorder: &'a Recorder,
+    people: HashSet<String>,
+}
+
+impl Stage<'_> {
+    fn open(&mut self, workspace: &WorkspaceId) {
+        let channel = Channel {
+            workspace: workspace.clone(),
+            id: ChannelId::new(workspace.0.clone()),
+            name: workspace.0.clone(),
+            visibility: Visibility::Public,
+        };
+        self.hear(Heard::Channel(channel));
+    }
+
+    /// Everything that falls due until then happens, one moment after the other; at equal times
+    /// due steps run before the next line is heard.
+    fn pass(&mut self, until: Timestamp) {
+        self.pool.run_until_stalled();
+        while let Some(next) = self.clock.next_sleeper().filter(|next| *next <= until) {
+            self.clock.advance_to(next);
+            self.pool.run_until_stalled();
+        }
+        if until < Timestamp::MAX {
+            self.clock.advance_to(until);
+        }
+    }
+
+    fn say(&mut self, workspace: &WorkspaceId, recorded: &Recorded, persona: &str) {
+        let kind = if recorded.bot { AuthorKind::Bot } else { AuthorKind::Human };
+        let author = Author { id: UserId::new(recorded.author.as_str()), kind };
+        if self.people.insert(recorded.author.clone())
+            && let Some(name) = &recorded.name
+        {
+            let (workspace, id) = (workspace.clone(), author.id.clone());
+            self.hear(Heard::User(User { workspace, id, name: name.as_str().into(), kind }));
+        }
+        let conversation = ConversationId {
+            workspace: workspace.clone(),
+            channel: ChannelId::new(workspace.0.clone()),
+            thread: recorded.thread.as_deref().map(MessageId::new),
+        };
+        let message = Message {
+            id: MessageId::new(recorded.id.as_str()),
+            at: recorded.at(),
+            author,
+            mentions: local::mentions(&recorded.text, persona, &[]),
+            text: recorded.text.as_str().into(),
+            edits: 0,
+            conversation,
+        };
+        {
+            let mut record = self.recorder.lock();
+            record.now = message.at;
+            record.heard_humans += usize::from(message.is_human());
+            if record.output.is_some() {
+                let mut event = record.event(Kind::Heard, &message.conversation);
+                event.message = Some(message.id.clone());
+                event.decision = None;
+                record.write(&event);
+            }
+        }
+        self.hear(Heard::Message(message, Arrival::Live));
+        self.pool.run_until_stalled();
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        if let Err(error) = self.pool.run_until(self.ears.hear(heard)) {
+            tracing::error!("a replayed line was not heard: {error}");
+        }
+    }
+}
+
+/// Passes everything on, and notes it.
+struct NotedStore {
+    inner: VolatileStore,
+    recorder: Arc<Recorder>,
+    clock: Clock,
+}
+
+#[async_trait]
+impl Store for NotedStore {
+    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+        self.inner.hear(hearing).await
+    }
+
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Claim>, StoreError> {
+        let claims = self.inner.claim(now, lease, most).await?;
+        let mut record = self.recorder.lock();
+        for claim in &claims {
+            record.decisions.insert(claim.event.conversation().clone(), claim.decision);
+        }
+        Ok(claims)
+    }
+
+    async fn complete(
+        &self,
+        claim: &Claim,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.note(claim, &outcome);
+        self.inner.complete(claim, outcome, now).await
+    }
+
+    async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_ready().await
+    }
+
+    async fn context(
+        &self,
+        conversation: &ConversationId,
+        limit: usize,
+    ) -> Result<Context, StoreError> {
+        let context = self.inner.context(conversation, limit).await?;
+        let newest = context.messages.last().map(|message| message.id.clone());
+        self.recorder.lock().considered.insert(conversation.clone(), newest);
+        Ok(context)
+    }
+}
+
+impl NotedStore {
+    fn note(&self, claim: &Claim, outcome: &Outcome) {
+        let mut record = self.recorder.lock();
+        record.now = self.clock.now();
+        let conversation = claim.event.conversation();
+        let is_judge_call = |verb: &str, end: AttemptEnd| {
+            verb == Verb::Judge.name() && end == AttemptEnd::Superseded
+        };
+        record.overtaken += outcome
+            .attempts
+            .iter()
+            .filter(|attempt| is_judge_call(&attempt.verb, attempt.end))
+            .count();
+        let kind = match &outcome.end {
+            End::Silent(closing) if closing.gate.is_some() => Kind::Gate,
+            End::Silent(closing) if closing.ended == Ended::Dropped => Kind::Dropped,
+            End::Withdrawn { .. } => Kind::Dropped,
+            End::Said(_) => Kind::Speak,
+            End::Overtaken => Kind::Cancelled,
+            End::Silent(_)
+            | End::Join { .. }
+            | End::Drafted { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. } => return,
+        };
+        record.gated += usize::from(kind == Kind::Gate);
+        record.spoken += usize::from(kind == Kind::Speak);
+        let mut event = record.event(kind, conversation);
+        if let End::Silent(closing) = &outcome.end {
+            event.gate = closing.gate.map(|gate| gate.name());
+        }
+        if let Event::Post(piece) = &claim.event {
+            event.about = piece.draft.about.clone().or_else(|| piece.draft.owed.first().cloned());
+        }
+        record.write(&event);
+    }
+}
+
+/// A mind that takes its time, in virtual seconds.
+struct NotedMind {
+    inner: Arc<dyn Llm>,
+    recorder: Arc<Recorder>,
+    clock: Clock,
+    rules: Rules,
+}
+
+#[async_trait]
+impl Llm for NotedMind {
+    fn model(&self) -> &str {
+        self.inner.model()
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        if prompt.verb == Verb::Judge {
+            self.note(prompt);
+        }
+        let latency = self.latency(prompt);
+        if latency > SignedDuration::ZERO {
+            self.clock.sleep_until(self.clock.now() + latency).await;
+        }
+        self.inner.ask(prompt).await
+    }
+}
+
+impl NotedMind {
+    fn note(&self, prompt: &Prompt) {
+        let mut record = self.recorder.lock();
+        record.now = self.clock.now();
+        let both = prompt.text.bytes().zip(record.last_prompt.bytes());
+        let prefix_bytes = both.take_while(|(one, other)| one == other).count();
+        let prompt_bytes = prompt.text.len();
+        prompt.text.clone_into(&mut record.last_prompt);
+        let call = Call { at: record.now, heard: record.heard_humans, prompt_bytes, prefix_bytes };
+        record.calls.push(call);
+        if record.output.is_some() {
+            let mut event = record.event(Kind::JudgeCalled, &prompt.context.conversation);
+            event.prompt_bytes = Some(prompt_bytes);
+            event.prefix_bytes = Some(prefix_bytes);
+            record.write(&event);
+        }
+    }
+
+    /// Lognormal around the median (Box and Muller's transform of two even draws).
+    fn latency(&self, prompt: &Prompt) -> SignedDuration {
+        if self.rules.latency_ms == 0 {
+            return SignedDuration::ZERO;
+        }
+        let conversation = prompt.context.conversation.to_string();
+        let revision = prompt.context.revision.to_string();
+        let draw =
+            |which| chance(self.rules.seed, &[&conversation, &revision, prompt.verb.name(), which]);
+        let (one, other) = (1.0 - draw("latency"), draw("latency's angle"));
+        let normal = (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos();
+        let milliseconds = self.rules.latency_ms as f64 * (LATENCY_SIGMA * normal).exp();
+        SignedDuration::from_millis(milliseconds.round() as i64)
+    }
+}
+
+/// The recorded room takes whatever is said.
+struct RecordedRoom {
+    clock: Clock,
+}
+
+#[async_trait]
+impl Platform for RecordedRoom {
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        let id = MessageId::new(format!("own-{}", piece.id));
+        Ok(Posted { id, at: self.clock.now(), author: UserId::new("persona") })
+    }
+
+    async fn find(&self, _piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        Ok(None)
+    }
+
+    fn settle(&self) -> SignedDuration {
+        SignedDuration::ZERO
+    }
+
+    fn longest_post(&self) -> usize {
+        local::LONGEST_LINE
+    }
+}

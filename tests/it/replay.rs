@@ -1,0 +1,149 @@
+//! Replay: the same pipeline on a virtual clock, repeatable to the byte.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use aizuchi::replay::history::History;
+use aizuchi::replay::score::Score;
+use aizuchi::replay::{Judge, Policy, Rules, replay};
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn policy(name: &str) -> Policy {
+    Policy::open(&root().join(format!("policies/{name}.yaml"))).unwrap()
+}
+
+/// Three people in one room: a burst of lines every ten minutes, a second apart, and one question
+/// between two bursts that nobody answers.
+fn history(bursts: usize) -> History {
+    let mut lines = String::new();
+    let mut say = |ts: f64, author: &str, text: &str, opener: bool| {
+        let number = lines.lines().count();
+        let line = serde_json::json!({
+            "room": "porch", "thread": null, "id": format!("l{number:04}"), "ts": ts, "author": author,
+            "text": text, "reply_to": [], "bot": author == "parrot", "opener": opener,
+        });
+        lines.push_str(&format!("{line}\n"));
+    };
+    for burst in 0..bursts {
+        let begin = 1000.0 + 600.0 * burst as f64;
+        for line in 0..5 {
+            say(
+                begin + f64::from(line),
+                ["ann", "bob", "cid"][line as usize % 3],
+                "so it goes",
+                false,
+            );
+        }
+        say(begin + 5.0, "parrot", "hello", false);
+        if burst == 1 {
+            say(begin + 120.0, "dan", "does anyone have a ladder?", true);
+        }
+    }
+    History::read(lines.as_bytes()).unwrap()
+}
+
+#[derive(Clone, Default)]
+struct Tape(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(
+    history: &History,
+    policy: &Policy,
+    judge: Judge,
+    latency_ms: u64,
+    seed: u64,
+) -> (Score, Vec<Value>, Vec<u8>) {
+    let tape = Tape::default();
+    let rules = Rules { judge, latency_ms, seed };
+    let (score, _) =
+        replay(history, policy, &rules, Some(Box::new(tape.clone())), &|_| {}).unwrap();
+    let bytes = tape.0.lock().unwrap().clone();
+    let events = String::from_utf8(bytes.clone()).unwrap();
+    let events = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (score, events, bytes)
+}
+
+fn count(events: &[Value], kind: &str) -> usize {
+    events.iter().filter(|event| event["kind"] == kind).count()
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes() {
+    let history = history(10);
+    let policy = policy("debounce-30");
+    let (_, _, one) = run(&history, &policy, Judge::Builtin, 4000, 1);
+    let (_, _, again) = run(&history, &policy, Judge::Builtin, 4000, 1);
+    let (_, _, other) = run(&history, &policy, Judge::Builtin, 4000, 2);
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+}
+
+#[test]
+fn every_message_is_judged_once_even_in_the_same_moment() {
+    let mut history = history(3);
+    for room in &mut history.rooms {
+        for message in &mut room.messages {
+            message.ts = message.ts.floor() - message.ts.floor() % 3.0;
+        }
+    }
+    let (score, events, _) = run(&history, &policy("every-message"), Judge::Silent, 0, 1);
+    assert_eq!(score.human_messages, 16);
+    assert_eq!(score.judge_calls, 16);
+    assert_eq!(count(&events, "judge_called"), 16);
+    assert_eq!(count(&events, "heard"), 19);
+}
+
+#[test]
+fn a_rest_is_judged_once_and_the_end_of_the_room_is_a_rest() {
+    let (score, events, _) = run(&history(4), &policy("debounce-30"), Judge::Silent, 0, 1);
+    // Four bursts and one question.
+    assert_eq!(score.judge_calls, 5);
+    assert_eq!((score.open_questions, score.reached_questions), (1, 1));
+    let last = events.last().unwrap();
+    assert_eq!((&last["kind"], &last["message"]), (&"judge_called".into(), &"l0024".into()));
+}
+
+#[test]
+fn calls_that_take_time_are_overtaken_by_new_lines() {
+    let (score, events, _) = run(&history(3), &policy("every-message"), Judge::Silent, 4000, 1);
+    assert_eq!(score.judge_calls, 16);
+    assert_eq!(score.overtaken_calls, count(&events, "cancelled"));
+    assert_eq!(score.overtaken_calls, 12, "all but the last of each burst, and the lone question");
+}
+
+#[test]
+fn who_always_speaks_speaks_after_each_rest() {
+    let (score, events, _) = run(&history(3), &policy("debounce-30"), Judge::Speak, 4000, 1);
+    assert_eq!(score.spoken_posts, 4);
+    for speak in events.iter().filter(|event| event["kind"] == "speak") {
+        let t = speak["t"].as_f64().unwrap();
+        let unseen = events.iter().filter(|event| event["kind"] == "heard").any(|heard| {
+            let age = t - heard["t"].as_f64().unwrap();
+            (0.0..=5.0).contains(&age) && heard["message"].as_str() > speak["message"].as_str()
+        });
+        assert!(!unseen, "it spoke over somebody: {speak}");
+    }
+}
+
+#[test]
+fn the_example_that_comes_with_the_project_is_whole() {
+    let history = History::open(&root().join("examples/small-history.jsonl")).unwrap();
+    assert_eq!((history.rooms.len(), history.bad_lines.len()), (2, 0));
+    let (score, _, _) = run(&history, &Policy::default_settings(), Judge::Builtin, 4000, 1);
+    assert_eq!((score.messages, score.open_questions), (127, 2));
+    assert!(score.spoken_posts > 0);
+}
