@@ -56,6 +56,10 @@ pub struct Agent {
 impl Agent {
     /// `overtaken` is cancelled when people move on while this is worked at.
     pub async fn handle(&self, claim: &Claim, overtaken: &CancellationToken) -> Outcome {
+        if claim.attempt > MOST_ATTEMPTS {
+            let error = format!("it did not come to an end in {MOST_ATTEMPTS} attempts");
+            return Outcome { attempts: Vec::new(), end: self.give_up(claim, error) };
+        }
         let mut attempts = Vec::new();
         let handled = match &claim.event {
             Event::Judge(conversation) => self.judge(conversation, overtaken, &mut attempts).await,
@@ -75,7 +79,7 @@ impl Agent {
         match trouble {
             Trouble::Overtaken => End::Overtaken,
             Trouble::Passing { retry_after, .. } if claim.attempt < most => {
-                let wait = retry_after.unwrap_or_default().max(self.backoff(claim));
+                let wait = patience(retry_after).max(self.backoff(claim));
                 End::Again { due: self.clock.now() + wait }
             }
             Trouble::Passing { error, .. } | Trouble::Lasting { error } => {
@@ -107,6 +111,13 @@ impl Agent {
     }
 }
 
+/// What a busy model or platform asks for, within reason.
+fn patience(retry_after: Option<SignedDuration>) -> SignedDuration {
+    retry_after.unwrap_or_default().min(SignedDuration::from_hours(1))
+}
+
+/// How often a step is taken up at all, whatever became of it: it may be what ends the process.
+const MOST_ATTEMPTS: u32 = 12;
 /// How often a step is tried for somebody who waits for it.
 const OWED_ATTEMPTS: u32 = 4;
 /// How often a step is tried that nobody waits for.

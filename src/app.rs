@@ -17,11 +17,12 @@ use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::hear::Ears;
-use crate::hear::wake::Wake;
+use crate::hear::under_way::UnderWay;
 use crate::llm::builtin::BuiltinMind;
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::{Platform, Platforms};
 use crate::runner::{self, Runner};
+use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::writer::SqliteWriter;
 use crate::web::{self, Web};
@@ -49,11 +50,11 @@ impl App {
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
-        let wake = Arc::new(Wake::default());
+        let under_way = Arc::new(UnderWay::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
         let ears = Arc::new(Ears {
             store: store.clone(),
-            wake: wake.clone(),
+            under_way: under_way.clone(),
             clock: clock.clone(),
             waiting: config.waiting(),
             seed,
@@ -70,10 +71,11 @@ impl App {
             settings: config.agent(),
             seed,
         };
-        let runner = Runner::new(agent, wake, runner::Settings::default())?;
+        let runner = Runner::new(agent, under_way, runner::Settings::default())?;
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {
             room: room.clone(),
+            revisions: store.revisions(),
             archive: store,
             clock,
             persona,

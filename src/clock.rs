@@ -69,12 +69,16 @@ impl Clock {
         }
     }
 
-    /// Waits for `work`, but no longer than `limit`.
+    /// Waits for `work`, but no longer than `limit`, whatever is done to the wall clock meanwhile.
     pub async fn timeout<F: Future>(
         &self,
         limit: SignedDuration,
         work: F,
     ) -> Result<F::Output, TimedOut> {
+        if let Kind::System = &self.0 {
+            let limit = std::time::Duration::try_from(limit).unwrap_or_default();
+            return tokio::time::timeout(limit, work).await.map_err(|_| TimedOut);
+        }
         let deadline = self.now() + limit;
         let (work, sleep) = (std::pin::pin!(work), std::pin::pin!(self.sleep_until(deadline)));
         match select(work, sleep).await {

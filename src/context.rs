@@ -28,7 +28,8 @@ pub struct Motive {
 pub struct Context {
     pub conversation: ConversationId,
     pub channel_name: Arc<str>,
-    /// Oldest first, without deleted lines; a thread begins with its parent.
+    /// Oldest first, without deleted lines; a thread begins with its parent. Lines that are owed an
+    /// answer are among them, however old.
     pub messages: Vec<Arc<Message>>,
     /// The names of everyone who wrote or is mentioned, as far as they are known.
     pub names: BTreeMap<UserId, Arc<str>>,
@@ -38,6 +39,8 @@ pub struct Context {
     pub silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub motive: Option<Motive>,
+    /// The revision that the newest human line came with.
+    pub newest_heard: u64,
     /// The store's revision when this was read: whatever is newer has not been seen.
     pub revision: u64,
 }

@@ -158,6 +158,17 @@ pub struct Attempt {
     pub error: Option<String>,
 }
 
+impl Attempt {
+    /// The attempt as the ledger keeps it: discarded if people had moved on.
+    pub fn kept_if(self, is_current: bool) -> Self {
+        let end = match (is_current, self.end) {
+            (false, AttemptEnd::Kept) => AttemptEnd::Superseded,
+            (true, end) | (false, end @ (AttemptEnd::Superseded | AttemptEnd::Failed)) => end,
+        };
+        Self { end, ..self }
+    }
+}
+
 /// A row of the ledger. It covers its conversation's human lines since the last closed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {

@@ -1,6 +1,7 @@
 //! What can happen, and what it leaves: the closed list of events, a conversation's pending step,
 //! and the outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
 
+pub mod completion;
 pub mod step;
 
 use std::fmt;
@@ -32,6 +33,14 @@ impl Event {
         }
     }
 
+    /// The revision of the store that the words to be posted were made from.
+    pub fn considered(&self) -> Option<u64> {
+        match self {
+            Event::Judge(_) | Event::Reply(_) => None,
+            Event::Post(piece) => Some(piece.draft.considered),
+        }
+    }
+
     pub fn verb(&self) -> &'static str {
         match self {
             Event::Judge(_) => "judge",
@@ -52,17 +61,12 @@ impl fmt::Display for PieceId {
     }
 }
 
-impl PieceId {
-    /// The key that travels with the post.
-    pub fn key(self) -> Arc<str> {
-        format!("aizuchi-{}", self.0).into()
-    }
-}
-
 /// One row of the outbox: a draft, or one part of a draft that was too long for one post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub id: PieceId,
+    /// The first piece of the same draft.
+    pub first: PieceId,
     pub conversation: ConversationId,
     /// Travels with the post, so that the platform's history can be asked for it (invariant 6).
     pub key: Arc<str>,
@@ -73,9 +77,14 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Once dispatched, only the platform knows what became of it: nothing may replace it.
+    /// Once dispatched, only the platform knows what became of it.
     pub fn is_sending(&self) -> bool {
         self.dispatched.is_some()
+    }
+
+    /// People may have seen it, or a piece before it.
+    pub fn is_out(&self) -> bool {
+        self.is_sending() || self.id != self.first
     }
 
     /// The persona's own line that this became.

@@ -1,7 +1,8 @@
 //! A message comes in: what follows from it is decided by plain functions and stored together with
-//! it; then the runner is woken. A platform acknowledges after [`Ears::hear`] has returned.
+//! it, and the store's new revision wakes the runner. A platform acknowledges after [`Ears::hear`]
+//! has returned.
 
-pub mod wake;
+pub mod under_way;
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::chat::{Arrival, AuthorKind, ConversationId, Heard, Message};
 use crate::clock::{Clock, chance, seconds};
 use crate::decision::Gate;
 use crate::event::Follows;
-use crate::hear::wake::Wake;
+use crate::hear::under_way::UnderWay;
 use crate::store::{Hearing, Receipt, Store, StoreError};
 
 /// How long the talk must rest before it is judged.
@@ -34,7 +35,7 @@ impl Default for Waiting {
 /// Where platforms deliver.
 pub struct Ears {
     pub store: Arc<dyn Store>,
-    pub wake: Arc<Wake>,
+    pub under_way: Arc<UnderWay>,
     pub clock: Clock,
     pub waiting: Waiting,
     /// Makes this installation's chance its own.
@@ -47,11 +48,8 @@ impl Ears {
         let follows = self.what_follows(&heard);
         let conversation = conversation(&heard).cloned();
         let receipt = self.store.hear(Hearing { heard, follows }).await?;
-        if let Some(conversation) = conversation.filter(|_| receipt.is_new) {
-            if receipt.has_overtaken {
-                self.wake.overtake(&conversation);
-            }
-            self.wake.wake();
+        if let Some(conversation) = conversation.filter(|_| receipt.has_overtaken) {
+            self.under_way.overtake(&conversation);
         }
         Ok(receipt)
     }

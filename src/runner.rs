@@ -2,11 +2,12 @@
 //! Conversations are worked at side by side, each one by one (invariant 4).
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -14,7 +15,7 @@ use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::decision::Ended;
 use crate::event::{Claim, Closing, End, Event, Outcome};
-use crate::hear::wake::Wake;
+use crate::hear::under_way::UnderWay;
 use crate::store::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +41,16 @@ impl Default for Settings {
 pub struct Runner {
     store: Arc<dyn Store>,
     agent: Agent,
-    wake: Arc<Wake>,
+    under_way: Arc<UnderWay>,
     clock: Clock,
     settings: Settings,
+}
+
+/// What a look into the store found.
+struct Look {
+    claims: Vec<Claim>,
+    /// When to look again at the latest.
+    next: Option<Timestamp>,
 }
 
 /// How often the outcome of a step is written again when the store is busy.
@@ -52,32 +60,48 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl Runner {
     /// Fails if a lease could end while its step is still worked at: a judge may ask twice.
-    pub fn new(agent: Agent, wake: Arc<Wake>, settings: Settings) -> anyhow::Result<Self> {
+    pub fn new(agent: Agent, under_way: Arc<UnderWay>, settings: Settings) -> anyhow::Result<Self> {
         let longest = agent.settings.model_timeout * 2 + agent.settings.post_timeout;
         anyhow::ensure!(
             settings.lease > longest,
             "the lease of {:#} is not longer than a step may take ({longest:#})",
             settings.lease,
         );
-        Ok(Self { store: agent.store.clone(), clock: agent.clock.clone(), agent, wake, settings })
+        Ok(Self {
+            store: agent.store.clone(),
+            clock: agent.clock.clone(),
+            agent,
+            under_way,
+            settings,
+        })
     }
 
     /// Works until `shutdown`, then finishes what has begun. What it has to leave is taken up
     /// again after a restart.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let mut revisions = self.store.revisions();
         let mut working = FuturesUnordered::new();
         while !shutdown.is_cancelled() {
-            // Subscribe before looking, so that nothing falls in between.
-            let woken = self.wake.woken();
-            let next = match self.claim(&mut working).await {
-                Ok(next) => next,
-                Err(error) => {
-                    warn!("the runner could not look for due steps and tries again: {error}");
-                    Some(self.clock.now() + PAUSE)
+            // Noted before looking, so that nothing falls in between.
+            revisions.borrow_and_update();
+            let looked = {
+                let mut look = pin!(self.look(working.len()));
+                loop {
+                    // Work goes on meanwhile: it may hold what the look waits for.
+                    tokio::select! {
+                        biased;
+                        looked = &mut look => break looked,
+                        Some(()) = working.next(), if !working.is_empty() => {}
+                    }
                 }
             };
+            let next = looked.unwrap_or_else(|error| {
+                warn!("the runner could not look for due steps and tries again: {error}");
+                Look { claims: Vec::new(), next: Some(self.clock.now() + PAUSE) }
+            });
+            working.extend(next.claims.into_iter().map(|claim| self.work(claim)));
             let due = async {
-                match next {
+                match next.next {
                     Some(at) => self.clock.sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -86,7 +110,7 @@ impl Runner {
                 biased;
                 () = shutdown.cancelled() => {}
                 Some(()) = working.next(), if !working.is_empty() => {}
-                () = woken => {}
+                Ok(()) = revisions.changed() => {}
                 () = due => {}
             }
         }
@@ -110,25 +134,25 @@ impl Runner {
         Ok(has_worked)
     }
 
-    /// Takes as many due steps as there are hands, and says when to look again.
-    async fn claim<'a>(
-        &'a self,
-        working: &mut FuturesUnordered<BoxFuture<'a, ()>>,
-    ) -> Result<Option<jiff::Timestamp>, StoreError> {
-        let free = self.settings.most_at_once.saturating_sub(working.len());
+    /// Takes as many due steps as there are hands, and finds out when to look again.
+    async fn look(&self, working: usize) -> Result<Look, StoreError> {
+        let free = self.settings.most_at_once.saturating_sub(working);
         if free == 0 {
-            return Ok(None);
+            return Ok(Look { claims: Vec::new(), next: None });
         }
         let now = self.clock.now();
         let claims = self.store.claim(now, self.settings.lease, free).await?;
-        let is_full = claims.len() == free;
-        working.extend(claims.into_iter().map(|claim| self.work(claim).boxed()));
-        if is_full { Ok(Some(now)) } else { self.store.next_ready().await }
+        // Claimed steps must be worked at, whatever the next look says.
+        let next = if claims.len() == free {
+            Some(now)
+        } else {
+            self.store.next_ready().await.unwrap_or(Some(now + PAUSE))
+        };
+        Ok(Look { claims, next })
     }
 
     async fn work(&self, claim: Claim) {
-        let conversation = claim.event.conversation();
-        let overtaken = self.wake.begin(conversation);
+        let overtaken = self.under_way.begin(&claim);
         let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!(
@@ -140,7 +164,7 @@ impl Runner {
         });
         self.log(&claim, &outcome);
         self.commit(&claim, outcome).await;
-        self.wake.end(conversation);
+        self.under_way.end(&claim);
     }
 
     async fn commit(&self, claim: &Claim, outcome: Outcome) {
@@ -197,10 +221,10 @@ impl Runner {
 }
 
 fn panicked(claim: &Claim) -> Outcome {
-    let error = "a defect in the program".to_owned();
+    let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());
     let end = match &claim.event {
-        Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, String::new())),
-        Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why: String::new() },
+        Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
+        Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
     };
     Outcome { attempts: Vec::new(), end }
 }

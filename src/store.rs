@@ -46,6 +46,9 @@ pub trait Store: Send + Sync {
     /// When the next step will be ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
 
+    /// The newest committed revision, as it moves on: whoever waits for something looks again.
+    fn revisions(&self) -> watch::Receiver<u64>;
+
     /// The newest `limit` lines of a conversation with what belongs to them, as of one moment.
     async fn context(
         &self,
@@ -94,9 +97,6 @@ pub trait Archive: Send + Sync {
 
     /// The pending steps of a workspace.
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
-
-    /// The newest committed revision, as it moves on.
-    fn revisions(&self) -> watch::Receiver<u64>;
 }
 
 /// Something heard, and what follows from it.

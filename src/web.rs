@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -27,6 +28,8 @@ use crate::store::{Archive, StoreError};
 pub struct Web {
     pub room: Arc<LocalRoom>,
     pub archive: Arc<dyn Archive>,
+    /// The store's newest committed revision.
+    pub revisions: watch::Receiver<u64>,
     pub clock: Clock,
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.

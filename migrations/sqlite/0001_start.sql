@@ -4,9 +4,11 @@
 CREATE TABLE counters (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     revision INTEGER NOT NULL,
-    last_number INTEGER NOT NULL
+    last_number INTEGER NOT NULL,
+    -- Makes the keys of posts this installation's own.
+    installation TEXT NOT NULL
 );
-INSERT INTO counters VALUES (1, 0, 0);
+INSERT INTO counters VALUES (1, 0, 0, lower(hex(randomblob(8))));
 
 CREATE TABLE users (
     workspace TEXT NOT NULL,
@@ -36,16 +38,20 @@ CREATE TABLE messages (
     text TEXT NOT NULL,
     mentions TEXT NOT NULL,
     edits INTEGER NOT NULL DEFAULT 0,
+    edited_ms INTEGER,
     deleted_ms INTEGER,
     visibility TEXT NOT NULL,
     gate TEXT,
     decision INTEGER,
+    -- The revision that it came with, and the one that it came or changed with.
+    heard INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     PRIMARY KEY (workspace, channel, id)
 );
 CREATE INDEX messages_in_order ON messages (workspace, channel, thread, at_ms, id);
 CREATE INDEX messages_in_channel ON messages (workspace, channel, at_ms, id);
-CREATE INDEX messages_by_revision ON messages (revision);
+CREATE INDEX messages_by_revision ON messages (workspace, revision);
+CREATE INDEX messages_by_id ON messages (workspace, id);
 CREATE INDEX messages_by_decision ON messages (decision) WHERE decision IS NOT NULL;
 
 -- One pending step per conversation. ready_ms: when it is due, or when its lease ends, if later.
@@ -84,11 +90,13 @@ CREATE INDEX owed_open ON owed (workspace, channel, thread) WHERE closed_ms IS N
 -- state: draft, sending, said, replaced, dropped, dead. Only drafts are replaceable.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY,
+    -- The first piece of the same draft.
     draft INTEGER NOT NULL,
     workspace TEXT NOT NULL,
     channel TEXT NOT NULL,
     thread TEXT NOT NULL,
     decision INTEGER NOT NULL,
+    key TEXT NOT NULL,
     text TEXT NOT NULL,
     notes TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -115,9 +123,11 @@ CREATE TABLE decisions (
     why TEXT,
     revision INTEGER NOT NULL
 );
-CREATE INDEX decisions_of_conversation ON decisions (workspace, channel, thread, id);
+CREATE INDEX decisions_open ON decisions (workspace, channel, thread, id) WHERE closed_ms IS NULL;
+CREATE INDEX decisions_judged ON decisions (workspace, channel, thread, id)
+    WHERE closed_ms IS NOT NULL AND state IS NOT NULL;
 CREATE INDEX decisions_of_channel ON decisions (workspace, channel, id);
-CREATE INDEX decisions_by_revision ON decisions (revision);
+CREATE INDEX decisions_by_revision ON decisions (workspace, revision);
 
 -- Model calls. result: kept, superseded, failed.
 CREATE TABLE attempts (

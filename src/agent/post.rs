@@ -1,25 +1,29 @@
 //! Post: the only act on the world. The claim has committed the piece as being sent; whatever the
 //! platform answers, it is said once or not at all (invariant 6).
 
-use crate::agent::{Agent, Trouble};
+use crate::agent::{Agent, Trouble, patience};
 use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::Ended;
 use crate::event::{Claim, Closing, End, Piece};
 use crate::platform::PlatformError;
 
-/// How often a piece whose fate is not known is looked for.
-const LOOKS: u32 = 5;
+/// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
+const OWED_TRIES: u32 = 10;
+const UNSOLICITED_TRIES: u32 = 6;
+/// After this many attempts a piece whose fate stays unknown is given up.
+const LOOKS: u32 = 6;
 
 impl Agent {
     pub(super) async fn post(&self, claim: &Claim, piece: &Piece) -> Result<End, Trouble> {
         if piece.is_sending() {
             return self.reconcile(claim, piece).await;
         }
+        let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
         let context = self.store.context(&piece.conversation, MESSAGE_LIMIT).await;
         let context = match context {
             Ok(context) => context,
             // Nothing has been sent yet, so the piece is a draft again.
-            Err(_) if claim.attempt < super::OWED_ATTEMPTS => {
+            Err(_) if claim.attempt < tries => {
                 return Ok(End::NotSaid { due: self.now() + self.backoff(claim) });
             }
             Err(error) => return Err(error.into()),
@@ -30,15 +34,19 @@ impl Agent {
         let platform = self.platforms.of(&piece.conversation.workspace)?;
         match self.clock.timeout(self.settings.post_timeout, platform.post(piece)).await {
             Ok(Ok(posted)) => Ok(End::Said(posted)),
-            Ok(Err(PlatformError::Busy { retry_after, .. }))
-                if claim.attempt < super::OWED_ATTEMPTS =>
-            {
-                let wait = retry_after.unwrap_or_default().max(self.backoff(claim));
+            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < tries => {
+                let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::NotSaid { due: self.now() + wait })
             }
-            Ok(Err(PlatformError::Unknown(_))) | Err(_) => {
+            Ok(Err(PlatformError::Unknown(_))) | Err(_) if claim.attempt < LOOKS => {
                 Ok(End::Again { due: self.now() + platform.settle() })
             }
+            Ok(Err(error @ PlatformError::Unknown(_))) => {
+                Err(Trouble::Lasting { error: error.to_string() })
+            }
+            Err(_timed_out) => Err(Trouble::Lasting {
+                error: "the platform does not answer; it may have been said".to_owned(),
+            }),
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })
             }
@@ -65,19 +73,26 @@ impl Agent {
         }
     }
 
-    /// The last check before the act: does anyone still wait for this?
+    /// The last check before the act: does anyone still wait for this, and has nobody spoken since?
+    /// Once a part of it was said, the rest is owed to the room.
     fn no_longer_wanted(&self, claim: &Claim, piece: &Piece, context: &Context) -> Option<End> {
         let notes = &piece.draft;
+        let language = self.persona.language;
+        if piece.is_out() {
+            return None;
+        }
         if claim.is_owed {
             let is_open = notes.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdrawn());
         }
-        let about = notes.about.as_ref()?;
-        if context.message(about).is_some() {
-            return None;
+        if context.newest_heard > notes.considered {
+            let why = language.pick("people went on meanwhile", "その間に会話が進みました");
+            return Some(End::Withdrawn { why: why.to_owned() });
         }
-        let why =
-            self.persona.language.pick("the line was taken back", "対象の発言が取り消されました");
-        Some(End::Silent(Closing::new(Ended::Dropped, why)))
+        let about = notes.about.as_ref()?;
+        // In a full window it may only have scrolled away.
+        let is_gone = context.message(about).is_none() && context.messages.len() < MESSAGE_LIMIT;
+        let why = language.pick("the line was taken back", "対象の発言が取り消されました");
+        is_gone.then(|| End::Silent(Closing::new(Ended::Dropped, why)))
     }
 }

@@ -69,7 +69,8 @@ impl Agent {
     fn draft(&self, context: &Context, words: &str, ends: Ended) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
         let notes = DraftNotes {
-            owed: context.owed.clone(),
+            // Only what the prompt held is answered.
+            owed: context.owed.iter().filter(|id| context.message(id).is_some()).cloned().collect(),
             about: context.motive.as_ref().and_then(|motive| motive.about.clone()),
             considered: context.revision,
             ends,

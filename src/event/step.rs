@@ -1,6 +1,7 @@
-//! The one pending step of a conversation (invariant 2) and what moves it: a line that is heard,
-//! a line that changes, a step that is done. Both stores apply these rules inside their own
-//! transaction.
+//! The one pending step of a conversation (invariant 2) and how people move it: by a line that is
+//! heard, edited or taken back. Every store applies these rules inside its own transaction.
+//!
+//! While somebody is owed an answer, the step is an owed one, or words are on their way.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,7 +21,8 @@ pub struct Step {
     pub is_owed: bool,
     /// An owed answer was begun anew once to hold more lines; it is not a second time.
     pub is_redrafted: bool,
-    /// Lines came that this step will not consider: judge them then, once it is done.
+    /// Lines wait behind an owed answer, or came while words were on their way: if they turn out
+    /// not to have been considered, they are judged then, once this step is done.
     pub follow: Option<Timestamp>,
     /// Rises whenever people replace the work. Work of an older generation is discarded.
     pub generation: u64,
@@ -55,12 +57,19 @@ impl Step {
         }
     }
 
+    /// A model is being asked, or has answered: a new line is not part of it.
     fn is_begun(&self) -> bool {
         self.lease.is_some() || matches!(self.event, Event::Post(_))
     }
 
-    fn is_sending(&self) -> bool {
-        matches!(&self.event, Event::Post(piece) if piece.is_sending())
+    /// There is something to throw away: work, a verdict or a draft. A wait alone is nothing.
+    fn holds_work(&self) -> bool {
+        self.lease.is_some() || !matches!(self.event, Event::Judge(_))
+    }
+
+    /// People may have seen a part of it, so nothing takes its place any more (invariant 6).
+    fn is_out(&self) -> bool {
+        matches!(&self.event, Event::Post(piece) if piece.is_out())
     }
 }
 
@@ -99,7 +108,7 @@ pub struct Arrived {
 }
 
 impl Standing {
-    /// A human line was heard. `fresh` numbers the decision, should one be opened.
+    /// A line was heard. `fresh` numbers the decision, should one be opened.
     pub fn hear(
         &mut self,
         message: &Message,
@@ -113,7 +122,7 @@ impl Standing {
         }
     }
 
-    /// A line of this conversation was edited at `at`; `rested` is when unsolicited work may go on.
+    /// A human's line was edited at `at`; `rested` is when unsolicited work may go on.
     pub fn hear_edit(
         &mut self,
         edited: Edited<'_>,
@@ -122,12 +131,14 @@ impl Standing {
         fresh: DecisionId,
     ) -> Option<Arrived> {
         let Edited { before, after } = edited;
+        if !before.is_human() {
+            return None;
+        }
         let was_owed = self.withdraw(&before.id);
         let adds_mention = after.is_addressed() && !before.is_addressed();
         if was_owed && after.is_addressed() {
             self.owe(after);
-            let decision = self.step.as_ref().map_or(fresh, |step| step.decision);
-            return Some(self.redraft(at, decision));
+            return self.redraft(at);
         }
         if adds_mention && at.duration_since(before.at) <= EDIT_OWES_WITHIN {
             return Some(self.hear_addressed(after, at, fresh));
@@ -135,72 +146,13 @@ impl Standing {
         self.restart(rested)
     }
 
-    /// A line of this conversation was taken back.
-    pub fn hear_deletion(&mut self, message: &MessageId, rested: Timestamp) -> Option<Arrived> {
-        self.withdraw(message);
+    /// A line was taken back.
+    pub fn hear_deletion(&mut self, message: &Message, rested: Timestamp) -> Option<Arrived> {
+        if !message.is_human() {
+            return None;
+        }
+        self.withdraw(&message.id);
         self.restart(rested)
-    }
-
-    /// The step is done and another takes its place, for the same decision.
-    pub fn go_on(&mut self, event: Event, due: Timestamp) {
-        if let Some(step) = &mut self.step {
-            step.event = event;
-            step.due = due;
-            step.attempts = 0;
-            step.lease = None;
-        }
-    }
-
-    /// The same step again, at `due`.
-    pub fn again(&mut self, due: Timestamp) {
-        if let Some(step) = &mut self.step {
-            step.due = due;
-            step.lease = None;
-        }
-    }
-
-    /// The work was overtaken; what took its place may be claimed when it is due.
-    pub fn release(&mut self) {
-        if let Some(step) = &mut self.step {
-            step.lease = None;
-        }
-    }
-
-    /// Nobody is owed an answer any more. Lines that waited behind it are judged instead, for the
-    /// same decision; without such lines the step stays, to be closed, and this returns false.
-    pub fn fall_back_to_judging(&mut self, now: Timestamp) -> bool {
-        let Some(step) = &mut self.step else {
-            return false;
-        };
-        let Some(due) = step.follow else { return false };
-        let event = Event::Judge(step.event.conversation().clone());
-        *step = armed(event, due.max(now), step.decision, step.generation + 1);
-        true
-    }
-
-    /// The step is done and its decision closed. `answered` lists the owed lines that it settled;
-    /// what came meanwhile is taken up under `fresh`.
-    pub fn close(
-        &mut self,
-        answered: &[MessageId],
-        has_unseen: bool,
-        now: Timestamp,
-        fresh: DecisionId,
-    ) {
-        self.owed.retain(|owed| !answered.contains(&owed.message));
-        let Some(step) = self.step.take() else { return };
-        let follow = step.follow.filter(|_| has_unseen);
-        let conversation = step.event.conversation().clone();
-        let generation = step.generation + 1;
-        if !self.owed.is_empty() {
-            self.step = Some(Step {
-                is_owed: true,
-                follow,
-                ..armed(Event::Reply(conversation), now, fresh, generation)
-            });
-        } else if let Some(due) = follow {
-            self.step = Some(armed(Event::Judge(conversation), due.max(now), fresh, generation));
-        }
     }
 
     fn hear_unaddressed(
@@ -211,75 +163,71 @@ impl Standing {
     ) -> Arrived {
         let Some(step) = &mut self.step else {
             let event = Event::Judge(message.conversation.clone());
-            self.step = Some(armed(event, due, fresh, 1));
-            return Arrived { decision: fresh, has_opened: true, has_overtaken: false };
+            return self.open(armed(event, due, fresh, 1));
         };
-        let decision = step.decision;
-        let stays = Arrived { decision, has_opened: false, has_overtaken: false };
-        if step.is_sending() {
-            step.follow = Some(due);
-            return stays;
-        }
-        if !step.is_owed {
+        let stays = Arrived { decision: step.decision, has_opened: false, has_overtaken: false };
+        if !step.is_owed && !step.is_out() {
             return self.restart(due).unwrap_or(stays);
         }
+        step.follow = Some(due);
+        let is_due = step.due;
         let is_asker = self.owed.iter().any(|owed| owed.asker == message.author.id);
-        if is_asker && !step.is_redrafted {
-            let due = step.due;
-            return self.redraft(due, decision);
-        }
-        // The work that is under way may not see this line; work that has not begun will.
-        if step.is_begun() {
-            step.follow = Some(due);
-        }
-        stays
+        if is_asker { self.redraft(is_due).unwrap_or(stays) } else { stays }
     }
 
     fn hear_addressed(&mut self, message: &Message, due: Timestamp, fresh: DecisionId) -> Arrived {
         self.owe(message);
         let Some(step) = &mut self.step else {
             let event = Event::Reply(message.conversation.clone());
-            self.step = Some(Step { is_owed: true, ..armed(event, due, fresh, 1) });
-            return Arrived { decision: fresh, has_opened: true, has_overtaken: false };
+            return self.open(Step { is_owed: true, ..armed(event, due, fresh, 1) });
         };
-        let decision = step.decision;
-        if step.is_sending() || (step.is_owed && step.is_redrafted) {
+        let stays = Arrived { decision: step.decision, has_opened: false, has_overtaken: false };
+        if step.is_out() {
             // The post closes the owed lines that its context held; the rest arm Reply again.
-            return Arrived { decision, has_opened: false, has_overtaken: false };
+            return stays;
         }
         if step.is_owed {
-            return self.redraft(due, decision);
+            return self.redraft(due).unwrap_or(stays);
         }
+        // Should the mention be taken back, what waited before goes on.
+        let follow = step.follow.unwrap_or(step.due);
+        let has_overtaken = step.holds_work();
         self.replace(Event::Reply(message.conversation.clone()), due);
         if let Some(step) = &mut self.step {
             step.is_owed = true;
+            step.follow = Some(follow);
         }
-        Arrived { decision, has_opened: false, has_overtaken: true }
+        Arrived { has_overtaken, ..stays }
     }
 
-    /// Begins the owed answer anew, once, if it was begun at all.
-    fn redraft(&mut self, due: Timestamp, decision: DecisionId) -> Arrived {
-        let has_overtaken = match &self.step {
-            Some(step) if step.is_begun() && !step.is_sending() && !step.is_redrafted => {
-                let event = Event::Reply(step.event.conversation().clone());
-                self.replace(event, due);
-                if let Some(step) = &mut self.step {
-                    step.is_owed = true;
-                    step.is_redrafted = true;
-                }
-                true
+    fn open(&mut self, step: Step) -> Arrived {
+        let decision = step.decision;
+        self.step = Some(step);
+        Arrived { decision, has_opened: true, has_overtaken: false }
+    }
+
+    /// Begins an owed answer anew, once, if it has begun without the newest lines.
+    fn redraft(&mut self, due: Timestamp) -> Option<Arrived> {
+        let step = self.step.as_ref()?;
+        let (decision, follow) = (step.decision, step.follow);
+        let has_overtaken = step.is_begun() && !step.is_out() && !step.is_redrafted;
+        if has_overtaken {
+            self.replace(Event::Reply(step.event.conversation().clone()), due);
+            if let Some(step) = &mut self.step {
+                step.is_owed = true;
+                step.is_redrafted = true;
+                step.follow = follow;
             }
-            Some(_) | None => false,
-        };
-        Arrived { decision, has_opened: false, has_overtaken }
+        }
+        Some(Arrived { decision, has_opened: false, has_overtaken })
     }
 
     /// Starts the wait again if there is unsolicited work to replace.
     fn restart(&mut self, due: Timestamp) -> Option<Arrived> {
-        let step = self.step.as_ref().filter(|step| !step.is_owed && !step.is_sending())?;
-        let decision = step.decision;
+        let step = self.step.as_ref().filter(|step| !step.is_owed && !step.is_out())?;
+        let (decision, has_overtaken) = (step.decision, step.holds_work());
         self.replace(Event::Judge(step.event.conversation().clone()), due);
-        Some(Arrived { decision, has_opened: false, has_overtaken: true })
+        Some(Arrived { decision, has_opened: false, has_overtaken })
     }
 
     /// Puts another event in the step's place. A running lease stays, so that the conversation is
@@ -304,7 +252,8 @@ impl Standing {
     }
 }
 
-fn armed(event: Event, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
+/// A step that nobody has taken yet.
+pub(super) fn armed(event: Event, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
     Step {
         event,
         due,

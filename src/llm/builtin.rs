@@ -247,6 +247,7 @@ mod tests {
             owed: Vec::new(),
             silent_state: None,
             motive: None,
+            newest_heard: 0,
             revision: 0,
             conversation,
         }

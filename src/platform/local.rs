@@ -15,6 +15,7 @@ use crate::chat::{
 use crate::clock::Clock;
 use crate::event::{Piece, Posted};
 use crate::hear::Ears;
+use crate::persona::Language;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, StoreError};
 
@@ -48,23 +49,68 @@ pub struct Saying {
     pub text: String,
 }
 
-/// Why a line was not taken. The sentences are for the person who wrote it.
-#[derive(Debug, thiserror::Error)]
+/// Why a line was not taken.
+#[derive(Debug)]
 pub enum SayError {
-    #[error("there is no channel {0:?} here")]
     UnknownChannel(String),
-    #[error("there is no message {0:?} in this channel to reply to")]
     UnknownThread(String),
-    #[error("a name is needed, of at most {LONGEST_NAME} characters on one line")]
     BadName,
-    #[error("the name {0:?} belongs to the companion; please choose another")]
+    /// The companion's own name.
     NameTaken(String),
-    #[error("the text is empty")]
     Empty,
-    #[error("the text has {0} characters; at most {LONGEST_LINE} are possible")]
+    /// So many characters.
     TooLong(usize),
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl SayError {
+    /// What the person who wrote the line is told.
+    pub fn sentence(&self, language: Language) -> String {
+        match (self, language) {
+            (Self::UnknownChannel(name), Language::En) => {
+                format!("there is no channel {name:?} here")
+            }
+            (Self::UnknownChannel(name), Language::Ja) => {
+                format!("チャンネル「{name}」はありません")
+            }
+            (Self::UnknownThread(id), Language::En) => {
+                format!("there is no message {id:?} in this channel to reply to")
+            }
+            (Self::UnknownThread(id), Language::Ja) => {
+                format!("このチャンネルに、返信先の発言「{id}」がありません")
+            }
+            (Self::BadName, Language::En) => {
+                format!("a name is needed, of at most {LONGEST_NAME} characters on one line")
+            }
+            (Self::BadName, Language::Ja) => {
+                format!("名前は一行、{LONGEST_NAME} 文字以内で入力してください")
+            }
+            (Self::NameTaken(name), Language::En) => {
+                format!("the name {name:?} belongs to the companion; please choose another")
+            }
+            (Self::NameTaken(name), Language::Ja) => {
+                format!("「{name}」はこの部屋の相手の名前です。別の名前にしてください")
+            }
+            (Self::Empty, Language::En) => "the text is empty".to_owned(),
+            (Self::Empty, Language::Ja) => "文章が空です".to_owned(),
+            (Self::TooLong(length), Language::En) => {
+                format!("the text has {length} characters; at most {LONGEST_LINE} are possible")
+            }
+            (Self::TooLong(length), Language::Ja) => {
+                format!("文章が {length} 文字あります。{LONGEST_LINE} 文字までです")
+            }
+            (Self::Store(error), Language::En) => error.to_string(),
+            (Self::Store(_), Language::Ja) => {
+                "いまは保存できません。しばらくしてからもう一度お試しください".to_owned()
+            }
+        }
+    }
+}
+
+impl From<StoreError> for SayError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl LocalRoom {
@@ -232,7 +278,13 @@ fn names(text: &str, name: &str) -> bool {
     let begins = name.chars().all(|letter| {
         letters.next().is_some_and(|found| found.to_lowercase().eq(letter.to_lowercase()))
     });
-    begins && !letters.next().is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
+    let (next, then) = (letters.next(), letters.next());
+    let goes_on = match next {
+        Some('-') => then.is_some_and(|letter| letter.is_ascii_alphanumeric()),
+        Some(letter) => letter.is_ascii_alphanumeric() || letter == '_',
+        None => false,
+    };
+    begins && !goes_on
 }
 
 fn is_name_letter(letter: char) -> bool {
@@ -252,6 +304,7 @@ mod tests {
             ("@Aizuchi hello", vec![Mention::Persona]),
             ("hey @aizuchi, @AIZUCHI!", vec![Mention::Persona]),
             ("＠Aizuchiさん、どう？", vec![Mention::Persona]),
+            ("@Aizuchi-bot", vec![Mention::User(UserId::new("Aizuchi-bot"))]),
             ("@Aizuchis", vec![Mention::User(UserId::new("Aizuchis"))]),
             ("@bob and @Aizuchi", vec![bob(), Mention::Persona]),
             ("@bobby", vec![Mention::User(UserId::new("bobby"))]),

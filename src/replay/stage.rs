@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
@@ -20,7 +21,7 @@ use crate::context::Context;
 use crate::decision::{AttemptEnd, Ended};
 use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
 use crate::hear::Ears;
-use crate::hear::wake::Wake;
+use crate::hear::under_way::UnderWay;
 use crate::llm::{Answer, Llm, LlmError};
 use crate::platform::{Platform, PlatformError, Platforms, local};
 use crate::prompt::{Prompt, Verb};
@@ -51,10 +52,10 @@ pub fn play(
         recorder: recorder.clone(),
         clock: clock.clone(),
     });
-    let wake = Arc::new(Wake::default());
+    let under_way = Arc::new(UnderWay::default());
     let ears = Ears {
         store: store.clone(),
-        wake: wake.clone(),
+        under_way: under_way.clone(),
         clock: clock.clone(),
         waiting: policy.config.waiting(),
         seed: rules.seed,
@@ -71,7 +72,7 @@ pub fn play(
         settings: policy.config.agent(),
         seed: rules.seed,
     };
-    let runner = Runner::new(agent, wake, runner::Settings::default())?;
+    let runner = Runner::new(agent, under_way, runner::Settings::default())?;
     let mut stage = Stage { pool: LocalPool::new(), clock, ears, recorder, people: HashSet::new() };
     let stop = CancellationToken::new();
     let stopped = stop.clone();
@@ -207,6 +208,10 @@ impl Store for NotedStore {
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
         self.inner.next_ready().await
+    }
+
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.inner.revisions()
     }
 
     async fn context(

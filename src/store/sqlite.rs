@@ -9,8 +9,10 @@ pub mod sql;
 pub mod writer;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -50,6 +52,8 @@ pub struct SqliteStore {
 pub struct Counters {
     pub revision: u64,
     pub last_number: i64,
+    /// Makes the keys of posts this installation's own.
+    pub installation: Arc<str>,
 }
 
 impl SqliteStore {
@@ -71,6 +75,7 @@ impl SqliteStore {
         let counters = Counters {
             revision: rows::unsigned(rows::column(&counters, "revision")?)?,
             last_number: rows::column(&counters, "last_number")?,
+            installation: rows::column::<String>(&counters, "installation")?.into(),
         };
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
@@ -134,6 +139,10 @@ impl Store for SqliteStore {
         rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::time).transpose()
     }
 
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.clone()
+    }
+
     async fn context(
         &self,
         conversation: &ConversationId,
@@ -157,13 +166,20 @@ impl Store for SqliteStore {
             .fetch_all(&mut *moment)
             .await
             .map_err(stored)?;
-        let mut messages = lines.iter().map(rows::message).collect::<Result<Vec<_>, _>>()?;
-        // A thread's parent stands first, whatever its time.
-        let place = |message: &Message| {
-            (message.conversation.thread.clone(), message.at, message.id.clone())
-        };
-        messages.sort_by_cached_key(place);
-        let named: Value = messages.iter().flat_map(named_in).map(|user| json!(user)).collect();
+        let mut messages = BTreeMap::new();
+        let mut newest_heard = 0;
+        for row in &lines {
+            let message = rows::message(row)?;
+            if message.is_human() && message.conversation == *conversation {
+                newest_heard = newest_heard.max(rows::unsigned(rows::column(row, "heard")?)?);
+            }
+            // A thread's parent stands first, whatever its time.
+            let place = (message.conversation.thread.clone(), message.at, message.id.clone());
+            messages.insert(place, Arc::new(message));
+        }
+        let messages: Vec<Arc<Message>> = messages.into_values().collect();
+        let named: Value =
+            messages.iter().flat_map(|message| named_in(message)).map(|user| json!(user)).collect();
         let names = query(sql::NAMES).bind(conversation.workspace.as_str()).bind(named.to_string());
         let names = names.fetch_all(&mut *moment).await.map_err(stored)?;
         let names = names.iter().map(|row| {
@@ -180,7 +196,8 @@ impl Store for SqliteStore {
             silent_state: rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash),
             motive: judgment.map(|judgment| rows::parsed(&judgment)).transpose()?,
             revision: rows::unsigned(rows::column(&head, "revision")?)?,
-            messages: messages.into_iter().map(Into::into).collect(),
+            newest_heard,
+            messages,
         })
     }
 }
@@ -239,6 +256,9 @@ async fn migrate(path: &Path, connection: &mut SqliteConnection) -> Result<(), S
 
 /// What a failed statement means for the caller.
 pub(crate) fn stored(error: sqlx::Error) -> StoreError {
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return StoreError::Busy("no reader is free".to_owned());
+    }
     let code = error.as_database_error().and_then(|error| error.code()).map(Cow::into_owned);
     let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
     // https://www.sqlite.org/rescode.html: the low byte is the primary code.
@@ -250,7 +270,7 @@ pub(crate) fn stored(error: sqlx::Error) -> StoreError {
         Some(11) => StoreError::Broken("the database is damaged".to_owned()),
         Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
         Some(26) => StoreError::Broken("the file is not a database".to_owned()),
-        Some(19 | 20) => StoreError::Refused(error.to_string()),
+        Some(18..=20) => StoreError::Refused(error.to_string()),
         Some(_) | None => StoreError::Broken(error.to_string()),
     }
 }

@@ -16,10 +16,9 @@ use crate::chat::{
 };
 use crate::context::{Context, Motive, StateHash};
 use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Ended, Gate};
+use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::{Arrived, Edited, Lease, Standing, Step};
-use crate::event::{
-    Claim, Closing, DeadLetter, Draft, End, Event, Follows, Outcome, Piece, PieceId, Posted,
-};
+use crate::event::{Claim, DeadLetter, End, Event, Follows, Outcome, Piece, PieceId, Posted};
 use crate::store::{Hearing, Receipt, Store, StoreError};
 
 pub struct VolatileStore {
@@ -29,7 +28,13 @@ pub struct VolatileStore {
 
 impl VolatileStore {
     pub fn new() -> Self {
-        Self { state: Mutex::new(State::default()), revisions: watch::Sender::new(0) }
+        Self::of("volatile")
+    }
+
+    /// A store whose posts have keys of this installation.
+    pub fn of(installation: &str) -> Self {
+        let state = State { installation: installation.into(), ..State::default() };
+        Self { state: Mutex::new(state), revisions: watch::Sender::new(0) }
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -100,6 +105,10 @@ impl Store for VolatileStore {
         Ok(self.lock().ready.first().map(|(ready, _)| *ready))
     }
 
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.subscribe()
+    }
+
     async fn context(
         &self,
         conversation: &ConversationId,
@@ -111,6 +120,7 @@ impl Store for VolatileStore {
 
 #[derive(Default)]
 struct State {
+    installation: Arc<str>,
     revision: u64,
     /// Numbers decisions, pieces and claims.
     last_number: i64,
@@ -137,15 +147,16 @@ struct StoredLine {
     is_deleted: bool,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
+    /// The revision that it came with.
+    heard: u64,
+    /// The revision that it came or changed with.
     revision: u64,
+    edited: Option<Timestamp>,
 }
 
 /// A piece on its way.
 struct Outgoing {
     piece: Piece,
-    /// The first piece of its draft.
-    draft: PieceId,
-    /// It was said, but the claim that said it had lost its lease.
     is_said: bool,
 }
 
@@ -188,7 +199,8 @@ impl State {
         });
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, edit.at);
-            if let Some(line) = self.line(conversation, &edit.message) {
+            let is_owed = self.is_owed(conversation, &edit.message);
+            if let Some(line) = self.line(conversation, &edit.message).filter(|_| is_owed) {
                 line.decision = Some(arrived.decision);
             }
         }
@@ -209,11 +221,11 @@ impl State {
         };
         line.is_deleted = true;
         line.revision = revision;
+        let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
-        let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_deletion(&deletion.message, due)
-        });
+        let arrived =
+            self.change_standing(conversation, |standing| standing.hear_deletion(&before, due));
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, deletion.at);
         }
@@ -329,36 +341,24 @@ impl State {
     fn complete(&mut self, claim: &Claim, outcome: Outcome, now: Timestamp) {
         self.revision += 1;
         let conversation = claim.event.conversation();
-        let standing = self.talks.get(conversation).map(|talk| &talk.standing);
-        let step = standing.and_then(|standing| standing.step.as_ref());
-        let is_held =
-            step.is_some_and(|step| step.lease.is_some_and(|lease| lease.token == claim.token));
-        let is_current = is_held && step.is_some_and(|step| step.generation == claim.generation);
+        let is_current =
+            self.talks.get(conversation).is_some_and(|talk| talk.standing.is_current(claim));
         self.note_attempts(claim, outcome.attempts, is_current);
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
         }
-        if is_current {
-            self.apply_end(claim, outcome.end, now);
-        } else if is_held {
-            self.change_standing(conversation, Standing::release);
-        }
+        let known = self.known(claim);
+        let completion = self.change_standing(conversation, |standing| {
+            standing.complete(claim, outcome.end, &known, now)
+        });
+        self.write_completion(claim, completion, now);
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
     }
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
-        let revision = self.revision;
-        let Some(decision) = self.decisions.get_mut(&claim.decision) else {
-            return;
-        };
-        decision.revision = revision;
-        decision.attempts.extend(attempts.into_iter().map(|attempt| {
-            match (is_current, attempt.end) {
-                (false, AttemptEnd::Kept) => Attempt { end: AttemptEnd::Superseded, ..attempt },
-                (true, _) | (false, AttemptEnd::Superseded | AttemptEnd::Failed) => attempt,
-            }
-        }));
+        let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
+        decision.attempts.extend(attempts.into_iter().map(|attempt| attempt.kept_if(is_current)));
     }
 
     fn note_said(&mut self, claim: &Claim, piece: &Piece, posted: &Posted) {
@@ -380,201 +380,107 @@ impl State {
         }
     }
 
-    fn apply_end(&mut self, claim: &Claim, end: End, now: Timestamp) {
+    fn known(&self, claim: &Claim) -> Known {
+        let mut known = Known {
+            is_said: false,
+            next_piece: None,
+            has_unseen: true,
+            last_number: self.last_number,
+            installation: self.installation.clone(),
+        };
+        if let Event::Post(piece) = &claim.event {
+            let mut later = self.outbox.range(PieceId(piece.id.0 + 1)..).map(|(_, out)| &out.piece);
+            known.is_said = self.outbox.get(&piece.id).is_some_and(|out| out.is_said);
+            known.next_piece = later.find(|later| later.first == piece.first).cloned();
+            known.has_unseen = self.unseen(claim).next().is_some();
+        }
+        known
+    }
+
+    /// The decision's lines that were heard after the claim's draft was made.
+    fn unseen(&self, claim: &Claim) -> impl Iterator<Item = &StoredLine> {
+        let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
+        let considered = claim.event.considered().unwrap_or(u64::MAX);
+        let decision = Some(claim.decision);
+        lines.iter().filter(move |line| line.decision == decision && line.heard > considered)
+    }
+
+    fn write_completion(&mut self, claim: &Claim, completion: Completion, now: Timestamp) {
         let conversation = claim.event.conversation().clone();
-        if let Event::Post(piece) = &claim.event
-            && self.outbox.get(&piece.id).is_some_and(|out| out.is_said)
-        {
-            // Whatever this claim came to: the piece has been said, and is never said again.
-            return self.go_on_after(claim, now);
+        for piece in completion.pieces {
+            self.last_number = piece.id.0;
+            self.outbox.insert(piece.id, Outgoing { piece, is_said: false });
         }
-        match end {
-            End::Silent(closing) => {
-                self.drop_drafts_of(claim);
-                self.close(claim, closing, &[], None, now);
-            }
-            End::Join { judgment, state, due } => {
-                if let Some(decision) = self.decisions.get_mut(&claim.decision) {
-                    decision.judgment = Some(judgment);
-                    decision.state = Some(state);
-                }
-                let event = Event::Reply(conversation.clone());
-                self.change_standing(&conversation, |standing| standing.go_on(event, due));
-            }
-            End::Drafted { draft, due } => {
-                let Some(piece) = self.keep_draft(&conversation, draft) else {
-                    return;
-                };
-                self.change_standing(&conversation, |standing| {
-                    standing.go_on(Event::Post(piece), due)
-                });
-            }
-            // It is said by now; see above.
-            End::Said(_) => {}
-            End::Withdrawn { why } => {
-                self.drop_drafts_of(claim);
-                if !self
-                    .change_standing(&conversation, |standing| standing.fall_back_to_judging(now))
-                {
-                    self.close(claim, Closing::new(Ended::Dropped, why), &[], None, now);
-                }
-            }
-            End::Again { due } => {
-                self.change_standing(&conversation, |standing| standing.again(due))
-            }
-            End::NotSaid { due } => {
-                let Event::Post(piece) = &claim.event else {
-                    return;
-                };
-                let back = Piece { dispatched: None, ..piece.clone() };
-                if let Some(out) = self.outbox.get_mut(&piece.id) {
-                    out.piece = back.clone();
-                }
-                self.change_standing(&conversation, |standing| {
-                    standing.again(due);
-                    if let Some(step) = &mut standing.step {
-                        step.event = Event::Post(back);
-                    }
-                });
-            }
-            End::GivenUp { error, why } => self.give_up(claim, error, why, now),
-            End::Overtaken => self.change_standing(&conversation, Standing::release),
+        if let (Some(unsaid), Event::Post(piece)) = (completion.unsaid, &claim.event) {
+            self.end_pieces(piece, unsaid);
         }
-    }
-
-    fn keep_draft(&mut self, conversation: &ConversationId, draft: Draft) -> Option<Piece> {
-        let notes = Arc::new(draft.notes);
-        let first = PieceId(self.last_number + 1);
-        for text in draft.pieces {
-            self.last_number += 1;
-            let id = PieceId(self.last_number);
-            let piece = Piece {
-                id,
-                conversation: conversation.clone(),
-                key: id.key(),
-                text: text.into(),
-                draft: notes.clone(),
-                dispatched: None,
-            };
-            self.outbox.insert(id, Outgoing { piece, draft: first, is_said: false });
-        }
-        self.outbox.get(&first).map(|out| out.piece.clone())
-    }
-
-    /// A piece was said: the next one of its draft, or the end of the decision.
-    fn go_on_after(&mut self, claim: &Claim, now: Timestamp) {
-        let Event::Post(piece) = &claim.event else {
-            return;
-        };
-        let draft = self.outbox.remove(&piece.id).map(|out| out.draft);
-        let next = self.outbox.values().find(|out| Some(out.draft) == draft);
-        match next.map(|out| out.piece.clone()) {
-            Some(next) => self.change_standing(&piece.conversation, |standing| {
-                standing.go_on(Event::Post(next), now);
-            }),
-            None => {
-                let notes = &piece.draft;
-                let closing = Closing::new(notes.ends, notes.why.clone());
-                self.close(claim, closing, &notes.owed, Some(notes.considered), now);
-            }
-        }
-    }
-
-    fn give_up(&mut self, claim: &Claim, error: String, why: String, now: Timestamp) {
-        let conversation = claim.event.conversation();
-        let standing = &self.talks.entry(conversation.clone()).or_default().standing;
-        let (answered, considered, text) = match &claim.event {
-            Event::Post(piece) => {
-                (piece.draft.owed.clone(), Some(piece.draft.considered), Some(piece.text.clone()))
-            }
-            Event::Judge(_) | Event::Reply(_) => {
-                (standing.owed.iter().map(|owed| owed.message.clone()).collect(), None, None)
-            }
-        };
-        self.dead_letters.push(DeadLetter {
-            conversation: conversation.clone(),
-            verb: claim.event.verb().into(),
-            at: now,
-            attempts: claim.attempt,
-            error,
-            text,
-        });
-        self.drop_drafts_of(claim);
-        self.close(claim, Closing::new(Ended::Failed, why), &answered, considered, now);
-    }
-
-    fn drop_drafts_of(&mut self, claim: &Claim) {
-        let Event::Post(piece) = &claim.event else {
-            return;
-        };
-        let draft = self.outbox.get(&piece.id).map(|out| out.draft);
-        self.outbox.retain(|_, out| Some(out.draft) != draft);
-    }
-
-    /// Closes the claim's decision; lines newer than `considered` go to a new one.
-    fn close(
-        &mut self,
-        claim: &Claim,
-        closing: Closing,
-        answered: &[MessageId],
-        considered: Option<u64>,
-        now: Timestamp,
-    ) {
-        let conversation = claim.event.conversation().clone();
-        let fresh = DecisionId(self.last_number + 1);
-        let unseen = self.unseen(claim, considered);
-        let is_owed = self.change_standing(&conversation, |standing| {
-            standing.close(answered, !unseen.is_empty(), now, fresh);
-            standing.step.as_ref().map(|step| step.is_owed)
-        });
+        self.dead_letters.extend(completion.dead_letter);
         let talk = self.talks.entry(conversation.clone()).or_default();
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
-            decision.closed = Some(now);
-            decision.ended = Some(closing.ended);
-            decision.gate = closing.gate;
-            decision.judgment = closing.judgment.or(decision.judgment.take());
-            decision.state = closing.state.or(decision.state);
-            decision.why = Some(closing.why);
-            if let Some(state) = decision.state {
-                talk.silent_state = (closing.ended == Ended::ChoseSilence).then_some(state);
+            if completion.has_overtaken {
+                supersede(decision);
+            }
+            if let Some((judgment, state)) = completion.judged {
+                decision.judgment = Some(judgment);
+                decision.state = Some(state);
+            }
+            if let Some(closing) = completion.closed {
+                decision.closed = Some(now);
+                decision.ended = Some(closing.ended);
+                decision.gate = closing.gate;
+                decision.judgment = closing.judgment.or(decision.judgment.take());
+                decision.state = closing.state.or(decision.state);
+                decision.why = Some(closing.why);
+                if let Some(state) = decision.state {
+                    talk.silent_state = (closing.ended == Ended::ChoseSilence).then_some(state);
+                }
             }
         }
-        if is_owed.is_some() {
-            let is_unseen = |line: &&mut StoredLine| unseen.contains(&line.message.id);
-            talk.lines.iter_mut().filter(is_unseen).for_each(|line| line.decision = Some(fresh));
-        }
-        if let Some(addressed) = is_owed {
-            self.open_decision(fresh, &conversation, addressed, now);
+        if let Some((fresh, is_owed)) = completion.opened {
+            let unseen: HashSet<MessageId> =
+                self.unseen(claim).map(|line| line.message.id.clone()).collect();
+            let talk = self.talks.entry(conversation.clone()).or_default();
+            let moved = talk.lines.iter_mut().filter(|line| unseen.contains(&line.message.id));
+            moved.for_each(|line| line.decision = Some(fresh));
+            self.open_decision(fresh, &conversation, is_owed, now);
         }
     }
 
-    /// The claim's lines that came or changed after revision `considered`.
-    fn unseen(&self, claim: &Claim, considered: Option<u64>) -> HashSet<MessageId> {
-        let (Some(considered), Some(talk)) =
-            (considered, self.talks.get(claim.event.conversation()))
-        else {
-            return HashSet::new();
-        };
-        let is_unseen = |line: &&StoredLine| {
-            line.decision == Some(claim.decision) && line.revision > considered
-        };
-        talk.lines.iter().filter(is_unseen).map(|line| line.message.id.clone()).collect()
+    fn end_pieces(&mut self, piece: &Piece, unsaid: Unsaid) {
+        match unsaid {
+            Unsaid::Draft => {
+                self.outbox.entry(piece.id).and_modify(|out| out.piece.dispatched = None);
+            }
+            Unsaid::Replaced | Unsaid::Dropped | Unsaid::Dead => {
+                self.outbox.retain(|_, out| out.piece.first != piece.first);
+            }
+        }
     }
 
     fn context(&self, conversation: &ConversationId, limit: usize) -> Context {
-        let parent =
-            conversation.thread.as_ref().and_then(|thread| self.parent(conversation, thread));
         let talk = self.talks.get(conversation);
         let lines = talk.map_or(&[][..], |talk| &talk.lines);
-        let mut newest: Vec<Arc<Message>> = lines
-            .iter()
-            .rev()
-            .filter(|line| !line.is_deleted)
-            .take(limit)
-            .map(|line| line.message.clone())
-            .collect();
-        newest.extend(parent);
-        newest.reverse();
+        let owed: Vec<MessageId> = talk.map_or(Vec::new(), |talk| {
+            talk.standing.owed.iter().map(|owed| owed.message.clone()).collect()
+        });
+        let newest = lines.iter().rev().filter(|line| !line.is_deleted).take(limit);
+        let mut wanted: Vec<&StoredLine> = newest.collect();
+        wanted.reverse();
+        // Whoever is owed an answer is in the picture, however long ago they asked.
+        let is_wanted = |id: &MessageId| wanted.iter().any(|line| line.message.id == *id);
+        if !owed.iter().all(is_wanted) {
+            let is_owed = |line: &&StoredLine| {
+                owed.contains(&line.message.id) && !is_wanted(&line.message.id)
+            };
+            let older: Vec<&StoredLine> = lines.iter().filter(is_owed).collect();
+            wanted.splice(..0, older);
+        }
+        let humans = wanted.iter().filter(|line| line.message.is_human());
+        let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
+        let parent =
+            conversation.thread.as_ref().and_then(|thread| self.parent(conversation, thread));
+        let newest: Vec<Arc<Message>> =
+            parent.into_iter().chain(wanted.iter().map(|line| line.message.clone())).collect();
         let names = newest.iter().flat_map(|message| named_in(message)).filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
@@ -587,9 +493,8 @@ impl State {
                 .channels
                 .get(&key)
                 .map_or(conversation.channel.0.clone(), |c| c.name.clone()),
-            owed: talk.map_or(Vec::new(), |talk| {
-                talk.standing.owed.iter().map(|o| o.message.clone()).collect()
-            }),
+            owed,
+            newest_heard,
             silent_state: talk.and_then(|talk| talk.silent_state),
             motive: self.motive(talk),
             revision: self.revision,
@@ -642,7 +547,9 @@ impl State {
             is_deleted: false,
             gate,
             decision,
+            heard: self.revision,
             revision: self.revision,
+            edited: None,
             message: Arc::new(message),
         };
         let lines = &mut self.talks.entry(line.message.conversation.clone()).or_default().lines;
@@ -662,13 +569,19 @@ impl State {
         lines.iter_mut().rev().find(|line| line.message.id == *message)
     }
 
+    fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
+        let owed = self.talks.get(conversation).map(|talk| &talk.standing.owed);
+        owed.is_some_and(|owed| owed.iter().any(|owed| owed.message == *message))
+    }
+
     fn edit_line(&mut self, edit: &Edit) -> Option<(Arc<Message>, Arc<Message>)> {
         let revision = self.revision + 1;
         let line = self.line(&edit.conversation, &edit.message).filter(|line| !line.is_deleted)?;
         let before = line.message.clone();
-        if before.text == edit.text {
+        if before.text == edit.text || line.edited.is_some_and(|edited| edited >= edit.at) {
             return None;
         }
+        line.edited = Some(edit.at);
         line.message = Arc::new(Message {
             text: edit.text.clone(),
             mentions: edit.mentions.clone(),

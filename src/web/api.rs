@@ -41,7 +41,7 @@ pub async fn messages(
     let Query(query) =
         query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
     // Read first: what the page has is then at least as new as this.
-    let revision = *web.archive.revisions().borrow();
+    let revision = *web.revisions.borrow();
     let channel = known_channel(&web, query.channel).await?;
     let span = span(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
@@ -70,7 +70,8 @@ pub async fn say(
         user: body.user,
         text: body.text,
     };
-    let (id, at) = web.room.say(saying).await.map_err(not_said)?;
+    let said = web.room.say(saying).await;
+    let (id, at) = said.map_err(|error| not_said(&web, &error))?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": shapes::seconds(at) }))))
 }
 
@@ -86,7 +87,7 @@ pub async fn decisions(
 ) -> Answer {
     let ask = "say of what: /api/decisions?message=… or ?channel=…";
     let Query(query) = query.map_err(|_| bad_request(ask))?;
-    let revision = *web.archive.revisions().borrow();
+    let revision = *web.revisions.borrow();
     let query = match (query.message, query.channel) {
         (Some(message), _) => {
             DecisionQuery::Message { workspace: workspace(), message: MessageId::new(message) }
@@ -125,9 +126,7 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Answer {
 async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, Problem> {
     let channels = web.archive.channels(&workspace()).await?;
     let known = channels.into_iter().find(|known| known.id.as_str() == channel);
-    let unknown =
-        || Problem::new(StatusCode::NOT_FOUND, SayError::UnknownChannel(channel).to_string());
-    known.map(|known| known.id).ok_or_else(unknown)
+    known.map(|known| known.id).ok_or_else(|| not_said(web, &SayError::UnknownChannel(channel)))
 }
 
 /// `after` is a message's id or a time in epoch seconds.
@@ -160,15 +159,15 @@ async fn span(
     time.map(Span::AfterTime).ok_or_else(unknown)
 }
 
-fn not_said(error: SayError) -> Problem {
-    let status = match &error {
+fn not_said(web: &Web, error: &SayError) -> Problem {
+    let status = match error {
         SayError::UnknownChannel(_) | SayError::UnknownThread(_) => StatusCode::NOT_FOUND,
         SayError::BadName | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
         SayError::NameTaken(_) => StatusCode::CONFLICT,
         SayError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         SayError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Problem::new(status, error.to_string())
+    Problem::new(status, error.sentence(web.persona.language))
 }
 
 fn unreadable(rejection: JsonRejection) -> Problem {

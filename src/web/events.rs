@@ -18,8 +18,8 @@ use crate::platform::local::workspace;
 use crate::store::{Archive, StoreError};
 use crate::web::{Problem, Web, shapes};
 
-/// How much is read at a time. More than one commit can give the same revision.
-const BATCH: usize = 1000;
+/// How much is read at a time. Far more than can change with one revision.
+const BATCH: usize = 200;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ pub async fn events(
     query: Query<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let mut revisions = web.archive.revisions();
+    let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
     revisions.mark_changed();
     let tail = Tail {
@@ -82,23 +82,27 @@ impl Tail {
     async fn read(&mut self, newest: u64) -> Result<(), StoreError> {
         let lines = self.archive.lines_since(&workspace(), self.seen, BATCH).await?;
         let decisions = self.archive.decisions_since(&workspace(), self.seen, BATCH).await?;
-        // Where a read was cut short, nothing behind the cut may overtake it.
-        let lines_end = lines.get(BATCH - 1).map_or(u64::MAX, |line| line.revision);
-        let decisions_end = decisions.get(BATCH - 1).map_or(u64::MAX, |row| row.revision);
-        let end = lines_end.min(decisions_end);
+        // What was committed meanwhile may be in one of the reads and not in the other; and where
+        // a read was cut short, nothing behind the cut may overtake it.
+        // Changes of one revision stay together.
+        let lines_end = lines.get(BATCH - 1).map_or(newest, |line| line.revision - 1);
+        let decisions_end = decisions.get(BATCH - 1).map_or(newest, |row| row.revision - 1);
+        let end = newest.min(lines_end).min(decisions_end);
         let lines = lines.iter().map(|line| (line.revision, "message", shapes::message(line)));
         let decisions =
             decisions.iter().map(|row| (row.revision, "decision", shapes::decision(row)));
         let mut changes: Vec<(u64, &str, Value)> = lines.chain(decisions).collect();
         changes.retain(|(revision, _, _)| *revision <= end);
         changes.sort_by_key(|(revision, _, _)| *revision);
-        for (revision, kind, value) in changes {
-            let event =
-                Event::default().event(kind).id(revision.to_string()).data(value.to_string());
-            self.waiting.push_back(event);
+        let mut changes = changes.into_iter().peekable();
+        while let Some((revision, kind, value)) = changes.next() {
+            let event = Event::default().event(kind).data(value.to_string());
+            // Only the last change of a revision stands for the whole of it.
+            let is_last = changes.peek().is_none_or(|(next, _, _)| *next != revision);
+            self.waiting.push_back(if is_last { event.id(revision.to_string()) } else { event });
         }
-        self.seen = self.seen.max(newest.min(end));
-        if end < u64::MAX {
+        self.seen = self.seen.max(end);
+        if end < newest {
             self.revisions.mark_changed();
         }
         self.read_status().await

@@ -4,6 +4,8 @@ mod api;
 mod browser;
 mod command;
 mod crash;
+mod fence;
+mod flow;
 mod program;
 mod promises;
 mod replay;

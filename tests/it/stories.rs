@@ -110,24 +110,200 @@ async fn a_burst_costs_one_judgment() {
 #[tokio::test]
 async fn a_line_during_the_judge_call_discards_it() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
         world.says("alice", "does it rain tomorrow?").await;
         let there = world.clone();
         world.mind.meanwhile(Verb::Judge, || async move {
             there.says("bob", "all day, they say").await;
+            // The call that is dropped never takes its answer.
+            there.mind.script.then(Verb::Judge, Ok(crate::world::SILENCE));
         });
-        world.pass(60).await;
-        assert!(world.room.texts().is_empty());
-        // The discarded verdict was "yes"; what counts is the next one.
-        world.mind.script.always(Verb::Judge, crate::world::SILENCE);
         world.pass(1000).await;
+        assert!(world.room.texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: does it rain tomorrow?
       60s bob: all day, they say
-     120s (persona): Here I am.
-    [m000 m001] spoke: nobody answers (judge superseded, judge kept, reply kept)
+    [m000 m001] chose_silence: they get along (judge superseded, judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_too_late_is_discarded() {
+    let told = on_every_store(|world| async move {
+        // Another process hears the line, so nobody here calls the work off.
+        let (elsewhere, _) = crate::world::parts(
+            world.kept.store.clone(),
+            world.clock.clone(),
+            world.mind.clone(),
+            world.room.clone(),
+        );
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", "does it rain tomorrow?").await;
+        let there = World { ears: elsewhere, ..world.clone() };
+        world.mind.meanwhile(Verb::Judge, || async move {
+            there.says("bob", "all day, they say").await;
+        });
+        world.pass(1000).await;
+        assert!(world.room.texts().is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: does it rain tomorrow?
+      60s bob: all day, they say
+    [m000 m001] chose_silence: they get along (judge superseded, judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
+    let told = on_every_store(|world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("bob", "when do I cut the roses?").await;
+        world.pass(30).await;
+        let mention = world.says("alice", "@Aizuchi hello").await;
+        world.deletes(&mention).await;
+        world.pass(1000).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s bob: when do I cut the roses?
+      30s alice: (deleted)
+      60s (persona): Here I am.
+    [m000 m001] spoke: nobody answers (judge kept, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
+    let told = on_every_store(|world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", "when do I cut the roses?").await;
+        let there = world.clone();
+        // While it is on its way, Bob asks; then the platform does not take it.
+        world.room.meanwhile(|| async move {
+            there.says("bob", "@Aizuchi and the tulips?").await;
+        });
+        world.room.fails(&[Fault::Busy]);
+        world.pass(61).await;
+        world.says("carol", "nice weather").await;
+        world.pass(1000).await;
+        assert_eq!(world.room.texts().len(), 1);
+        assert!(
+            world.mind.asked(Verb::Reply).last().unwrap().contains("> @Aizuchi and the tulips?")
+        );
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: when do I cut the roses?
+      60s bob: @Aizuchi and the tulips?
+      60s (persona): Here I am.
+      61s carol: nice weather
+    [m000 m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
+    [m002] chose_silence: they get along (judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
+    let told = on_every_store(|world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", "when do I cut the roses?").await;
+        let there = world.clone();
+        world.room.meanwhile(|| async move {
+            there.says("bob", "in spring").await;
+        });
+        world.room.fails(&[Fault::Busy]);
+        world.pass(1000).await;
+        assert!(world.room.texts().is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: when do I cut the roses?
+      60s bob: in spring
+    [m000 m001] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_half_said_answer_is_finished_not_begun_anew() {
+    let told = on_every_store(|world| async move {
+        let long = "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.";
+        world.mind.script.then(Verb::Reply, Ok(long));
+        world.room.fails(&[Fault::None, Fault::Busy]);
+        world.says("alice", "@Aizuchi what do roses need?").await;
+        world.pass(1).await;
+        world.says("alice", "I mean the red ones").await;
+        world.says("bob", "@Aizuchi and tulips?").await;
+        world.pass(1000).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi what do roses need?
+       0s (persona): The first thing that roses need is good soil, and deep.
+       1s alice: I mean the red ones
+       1s bob: @Aizuchi and tulips?
+       2s (persona): The second is water, in the morning, at the root.
+       2s (persona): Here I am.
+    [m000] spoke: alice asked me (reply kept)
+    [m001 m002] spoke: bob asked me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn who_asked_long_ago_is_still_answered() {
+    let told = on_every_store(|world| async move {
+        let down = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
+        world.mind.script.then(Verb::Reply, down());
+        world.says("alice", "@Aizuchi what do roses need?").await;
+        world.pass(1).await;
+        for number in 0..60 {
+            world.says("bob", &format!("chatter {number}")).await;
+        }
+        world.pass(1000).await;
+        let asked = world.mind.asked(Verb::Reply);
+        assert!(asked.last().unwrap().contains("> @Aizuchi what do roses need?"));
+        let ledger = world.decisions("garden").await;
+        assert!(ledger.iter().all(|row| row.ended.is_some()));
+        format!("{:?}", world.room.texts())
+    });
+    assert_snapshot!(told.await, @r#"["Here I am."]"#);
+}
+
+#[tokio::test]
+async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
+    let told = on_every_store(|world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", "when do I cut the roses?").await;
+        let line = world.says("buildbot", "build 0 %").await;
+        for percent in 1..9 {
+            world.pass(10).await;
+            world.edits(&line, &format!("build {percent}0 %")).await;
+        }
+        assert_eq!(world.room.texts().len(), 1);
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: when do I cut the roses?
+       0s buildbot: build 80 %
+      60s (persona): Here I am.
+    [m000] spoke: nobody answers (judge kept, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
+    let told = on_every_store(|world| async move {
+        world.room.fails(&[Fault::LostRequest; 20]);
+        world.says("alice", "@Aizuchi are you there?").await;
+        world.pass(10_000).await;
+        assert_eq!(world.kept.archive.dead_letters().await.unwrap().len(), 1);
+        assert!(world.room.calls.load(Ordering::SeqCst) <= 4);
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi are you there?
+    [m000] failed: something went wrong (reply kept)
     ");
 }
 
@@ -183,6 +359,9 @@ async fn two_mentions_while_busy_are_both_answered() {
         world.pass(1).await;
         // Bob's came in time for the one redraft; Carol's has an answer of its own.
         assert_eq!(world.room.calls.load(Ordering::SeqCst), 2);
+        let answered = |post: usize| world.room.said.lock().unwrap()[post].0.draft.owed.clone();
+        assert_eq!(answered(0), [MessageId::new("m000"), MessageId::new("m001")]);
+        assert_eq!(answered(1), [MessageId::new("m002")]);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"

@@ -3,7 +3,7 @@
 
 use aizuchi::chat::{Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, UserId};
 use aizuchi::context::StateHash;
-use aizuchi::decision::{Ended, Gate, Judgment};
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Gate, Judgment, Usage};
 use aizuchi::event::{Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted};
 use aizuchi::store::Hearing;
 use jiff::SignedDuration;
@@ -19,6 +19,11 @@ enum Act {
         who: u8,
         thread: bool,
         mention: bool,
+    },
+    /// Many lines at once, which SQLite hears in one transaction.
+    SayMany {
+        first: u8,
+        count: u8,
     },
     Edit {
         id: u8,
@@ -43,6 +48,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => (0..40_u8, 0..4_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.25))
             .prop_map(|(id, who, thread, mention)| Act::Say { id, who, thread, mention }),
+        1 => (0..40_u8, 2..9_u8).prop_map(|(first, count)| Act::SayMany { first, count }),
         1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Act::Edit { id, mention }),
         1 => (0..40_u8).prop_map(|id| Act::Delete { id }),
         2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
@@ -63,7 +69,8 @@ proptest! {
 }
 
 async fn live(acts: &[Act]) {
-    let (one, other) = (Kept::volatile(), Kept::sqlite().await);
+    let other = Kept::sqlite().await;
+    let one = Kept::twin(&other).await;
     let mut second = 0;
     let mut claims: Vec<Claim> = Vec::new();
     for (number, act) in acts.iter().enumerate() {
@@ -87,11 +94,34 @@ async fn live(acts: &[Act]) {
                 other.store.complete(&claim, outcome, at(second)).await.unwrap();
             }
             Act::Complete { .. } => {}
+            Act::SayMany { first, count } => {
+                let lines = (*first..first + count).map(|id| {
+                    let mention = id % 5 == 0;
+                    hearing(&Act::Say { id, who: id % 4, thread: id % 3 == 0, mention }, second)
+                });
+                let lines: Vec<Hearing> = lines.collect();
+                let mut expected = Vec::new();
+                for line in &lines {
+                    expected.push(one.store.hear(line.clone()).await.unwrap());
+                }
+                let heard = lines.into_iter().map(|line| other.store.hear(line));
+                let heard = futures_util::future::join_all(heard).await;
+                let heard: Vec<_> = heard.into_iter().map(Result::unwrap).collect();
+                assert_eq!(heard, expected, "{act:?}");
+            }
             Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } => {
                 let hearing = hearing(act, second);
                 let receipt = one.store.hear(hearing.clone()).await.unwrap();
                 assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{act:?}");
             }
+        }
+        for step in one.archive.steps(&workspace()).await.unwrap() {
+            let context = one.store.context(step.event.conversation(), 50).await.unwrap();
+            let is_out = matches!(&step.event, Event::Post(piece) if piece.is_out());
+            assert!(
+                context.owed.is_empty() || step.is_owed || is_out,
+                "an owed answer waits for nothing: {step:?}"
+            );
         }
         let (seen, expected) = (look(&other).await, look(&one).await);
         let lines = seen.lines().zip(expected.lines());
@@ -150,7 +180,11 @@ fn hearing(act: &Act, second: i64) -> Hearing {
             let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
             Hearing { heard: Heard::Deletion(deletion), follows: Follows::Judge { due } }
         }
-        Act::Wait { .. } | Act::Claim | Act::Complete { .. } | Act::Forget => {
+        Act::SayMany { .. }
+        | Act::Wait { .. }
+        | Act::Claim
+        | Act::Complete { .. }
+        | Act::Forget => {
             unreachable!("not heard")
         }
     }
@@ -204,5 +238,17 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             End::Said(Posted { id, at: at(second), author: UserId::new("u-persona") })
         }
     };
-    Outcome { attempts: vec![], end }
+    let attempt = Attempt {
+        verb: "judge".into(),
+        at: at(second),
+        model: "scripted".into(),
+        prompt_hash: "0123456789abcdef".into(),
+        prompt_bytes: 100,
+        usage: Usage { input_tokens: 25, cached_tokens: 3, output_tokens: 5 },
+        latency: SignedDuration::from_millis(1500),
+        end: if kind == 7 { AttemptEnd::Failed } else { AttemptEnd::Kept },
+        judgment: None,
+        error: (kind == 7).then(|| "down".to_owned()),
+    };
+    Outcome { attempts: vec![attempt], end }
 }

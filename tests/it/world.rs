@@ -14,7 +14,7 @@ use aizuchi::chat::{
 };
 use aizuchi::clock::Clock;
 use aizuchi::event::{Piece, Posted};
-use aizuchi::hear::wake::Wake;
+use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting};
 use aizuchi::llm::scripted::ScriptedMind;
 use aizuchi::llm::{Answer, Llm, LlmError};
@@ -75,6 +75,18 @@ impl Kept {
         Self { store: store.clone(), archive: store, database: None }
     }
 
+    /// A volatile store of the same installation.
+    pub async fn twin(other: &Self) -> Self {
+        use sqlx::{ConnectOptions, Row};
+        let options = sqlx::sqlite::SqliteConnectOptions::new();
+        let options = options.filename(&other.database.as_ref().unwrap().path);
+        let mut connection = options.connect().await.unwrap();
+        let row = sqlx::query("SELECT installation FROM counters");
+        let row = row.fetch_one(&mut connection).await.unwrap();
+        let store = Arc::new(VolatileStore::of(row.get("installation")));
+        Self { store: store.clone(), archive: store, database: None }
+    }
+
     pub async fn sqlite() -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         Self::open(folder.path().join("aizuchi.db"), folder).await
@@ -110,7 +122,7 @@ pub struct World {
     pub runner: Arc<Runner>,
     pub mind: Arc<Mind>,
     pub room: Arc<Room>,
-    next_line: Arc<AtomicUsize>,
+    pub next_line: Arc<AtomicUsize>,
 }
 
 impl World {
@@ -265,10 +277,10 @@ pub fn parts(
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
 ) -> (Arc<Ears>, Runner) {
-    let wake = Arc::new(Wake::default());
+    let under_way = Arc::new(UnderWay::default());
     let ears = Ears {
         store: store.clone(),
-        wake: wake.clone(),
+        under_way: under_way.clone(),
         clock: clock.clone(),
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
@@ -287,7 +299,7 @@ pub fn parts(
         settings: Settings::default(),
         seed: 7,
     };
-    let runner = Runner::new(agent, wake, runner::Settings::default()).unwrap();
+    let runner = Runner::new(agent, under_way, runner::Settings::default()).unwrap();
     (Arc::new(ears), runner)
 }
 
@@ -366,6 +378,7 @@ impl Llm for Mind {
 /// How the platform treats the next post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
+    None,
     Busy,
     Refused,
     /// The answer is lost, but it was said.
@@ -380,10 +393,19 @@ pub struct Room {
     pub said: Mutex<Vec<(Piece, Posted)>>,
     pub faults: Mutex<VecDeque<Fault>>,
     pub calls: AtomicUsize,
+    happenings: Mutex<VecDeque<Happening>>,
     clock: Mutex<Option<Clock>>,
 }
 
 impl Room {
+    /// During the next call, this happens.
+    pub fn meanwhile<F>(&self, happening: impl FnOnce() -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.happenings.lock().unwrap().push_back(Box::new(move || Box::pin(happening())));
+    }
+
     pub fn fails(&self, faults: &[Fault]) {
         self.faults.lock().unwrap().extend(faults);
     }
@@ -409,6 +431,10 @@ pub const SETTLE: SignedDuration = SignedDuration::from_secs(30);
 impl Platform for Room {
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
+        let happening = self.happenings.lock().unwrap().pop_front();
+        if let Some(happening) = happening {
+            happening().await;
+        }
         let at = self.clock.lock().unwrap().as_ref().unwrap().now();
         let fault = self.faults.lock().unwrap().pop_front();
         let mut said = self.said.lock().unwrap();
@@ -422,7 +448,9 @@ impl Platform for Room {
                 return Err(PlatformError::Refused("the channel is closed".to_owned()));
             }
             Some(Fault::LostRequest) => return Err(PlatformError::Unknown("cut off".to_owned())),
-            Some(Fault::LostAnswer) | None => said.push((piece.clone(), posted.clone())),
+            Some(Fault::LostAnswer | Fault::None) | None => {
+                said.push((piece.clone(), posted.clone()))
+            }
         }
         match fault {
             Some(Fault::LostAnswer) => Err(PlatformError::Unknown("cut off".to_owned())),

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use sqlx::query;
 use sqlx::sqlite::SqliteRow;
-use tokio::sync::watch;
 
 use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::decision::Decision;
@@ -94,16 +93,12 @@ impl Archive for SqliteStore {
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await.map_err(stored)?;
-        rows.iter().map(rows::dead_letter).collect()
+        rows.iter().rev().map(rows::dead_letter).collect()
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let rows = query(sql::STEPS).bind(workspace.as_str()).fetch_all(&self.readers).await;
         rows.map_err(stored)?.iter().map(rows::step).collect()
-    }
-
-    fn revisions(&self) -> watch::Receiver<u64> {
-        self.revisions.clone()
     }
 }
 

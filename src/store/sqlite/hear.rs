@@ -1,6 +1,6 @@
 //! Hearing many lines in one transaction, with one set-based statement per table.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -116,8 +116,9 @@ fn owed_rows(place: &ConversationId, these: &Standing, those: &Standing) -> Vec<
 #[derive(Default)]
 struct Effects {
     opened: Vec<Value>,
-    overtaken: Vec<DecisionId>,
-    addressed: Vec<DecisionId>,
+    /// By decision, with the revision of the line that did it.
+    overtaken: BTreeMap<i64, u64>,
+    addressed: BTreeMap<i64, u64>,
     replaced: Vec<Value>,
 }
 
@@ -143,20 +144,15 @@ impl Effects {
                 revision,
             ]));
         } else if is_owed {
-            self.addressed.push(arrived.decision);
+            self.addressed.entry(arrived.decision.0).or_insert(revision);
         }
         if arrived.has_overtaken {
-            self.overtaken.push(arrived.decision);
+            self.overtaken.insert(arrived.decision.0, revision);
             self.replaced.push(rows::place(conversation));
         }
     }
 
-    async fn write(
-        self,
-        connection: &mut SqliteConnection,
-        revision: u64,
-    ) -> Result<(), StoreError> {
-        let revision = revision as i64;
+    async fn write(self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         if !self.opened.is_empty() {
             let opened = Value::Array(self.opened).to_string();
             query(sql::OPEN_DECISIONS)
@@ -166,13 +162,16 @@ impl Effects {
                 .map_err(stored)?;
         }
         if !self.addressed.is_empty() {
-            let addressed = json!(self.addressed).to_string();
-            let statement = query(sql::ADDRESS_DECISIONS).bind(addressed).bind(revision);
-            statement.execute(&mut *connection).await.map_err(stored)?;
+            let addressed = pairs(&self.addressed);
+            query(sql::ADDRESS_DECISIONS)
+                .bind(addressed)
+                .execute(&mut *connection)
+                .await
+                .map_err(stored)?;
         }
         if !self.overtaken.is_empty() {
-            let overtaken = json!(self.overtaken).to_string();
-            let statement = query(sql::OVERTAKE_DECISIONS).bind(&overtaken).bind(revision);
+            let overtaken = pairs(&self.overtaken);
+            let statement = query(sql::OVERTAKE_DECISIONS).bind(&overtaken);
             statement.execute(&mut *connection).await.map_err(stored)?;
             query(sql::SUPERSEDE_ATTEMPTS)
                 .bind(overtaken)
@@ -188,6 +187,14 @@ impl Effects {
         }
         Ok(())
     }
+}
+
+fn pairs(revisions: &BTreeMap<i64, u64>) -> String {
+    revisions
+        .iter()
+        .map(|(decision, revision)| json!([decision, revision]))
+        .collect::<Value>()
+        .to_string()
 }
 
 pub async fn hear_messages(
@@ -229,7 +236,7 @@ pub async fn hear_messages(
     }
     let lines = Value::Array(lines).to_string();
     query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await.map_err(stored)?;
-    effects.write(connection, counters.revision).await?;
+    effects.write(connection).await?;
     let newest = messages.iter().map(|(message, _)| message.at).max();
     standings.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
     Ok(receipts)
@@ -242,10 +249,11 @@ pub async fn hear_edit(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge { due }, Some(before)) = (follows, before) else {
+    let (Follows::Judge { due }, Some((before, edited_ms))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
-    if before.text == edit.text {
+    let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
+    if before.text == edit.text || is_old {
         return Ok(counters.nothing_new());
     }
     counters.revision += 1;
@@ -259,6 +267,9 @@ pub async fn hear_edit(
     let standing = standings.of(&edit.conversation);
     let edited = Edited { before: &before, after: &after };
     let arrived = standing.hear_edit(edited, edit.at, due, counters.next_decision());
+    // An edit that is owed an answer belongs to the decision that answers it.
+    let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
+    let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
         counters.note(arrived);
@@ -271,11 +282,12 @@ pub async fn hear_edit(
         .bind(&*edit.text)
         .bind(json!(edit.mentions).to_string())
         .bind(counters.revision as i64)
-        .bind(arrived.map(|arrived| arrived.decision.0))
+        .bind(decision)
+        .bind(edit.at.as_millisecond())
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    effects.write(connection, counters.revision).await?;
+    effects.write(connection).await?;
     standings.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
 }
@@ -287,14 +299,14 @@ pub async fn hear_deletion(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge { due }, Some(before)) = (follows, before) else {
+    let (Follows::Judge { due }, Some((before, _))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
     counters.revision += 1;
     let mut standings =
         Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let standing = standings.of(&deletion.conversation);
-    let arrived = standing.hear_deletion(&deletion.message, due);
+    let arrived = standing.hear_deletion(&before, due);
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
         effects.note(&before, deletion.at, arrived, standing, counters.revision);
@@ -308,7 +320,7 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    effects.write(connection, counters.revision).await?;
+    effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
 }
@@ -358,11 +370,12 @@ async fn known(
         .collect())
 }
 
+/// A line that is not deleted, and when it was edited last.
 async fn read_line(
     connection: &mut SqliteConnection,
     conversation: &ConversationId,
     message: &MessageId,
-) -> Result<Option<Message>, StoreError> {
+) -> Result<Option<(Message, Option<i64>)>, StoreError> {
     let row = query(sql::LINE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
@@ -371,7 +384,7 @@ async fn read_line(
         .fetch_optional(connection)
         .await
         .map_err(stored)?;
-    row.as_ref().map(rows::message).transpose()
+    row.as_ref().map(|row| Ok((rows::message(row)?, rows::column(row, "edited_ms")?))).transpose()
 }
 
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].

@@ -220,11 +220,11 @@ fn optional_name<T: DeserializeOwned>(name: Option<String>) -> Read<Option<T>> {
 }
 
 fn piece_at(row: &SqliteRow, id: &str, conversation: ConversationId) -> Read<Piece> {
-    let id = PieceId(column(row, id)?);
     Ok(Piece {
-        id,
+        id: PieceId(column(row, id)?),
+        first: PieceId(column(row, "draft")?),
         conversation,
-        key: id.key(),
+        key: column::<String>(row, "key")?.into(),
         text: column::<String>(row, "text")?.into(),
         draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
         dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,

@@ -44,7 +44,10 @@ macro_rules! decisions {
 }
 
 statements! {
-    COUNTERS = "SELECT revision, last_number FROM counters";
+    BEGIN = "BEGIN IMMEDIATE";
+    COMMIT = "COMMIT";
+    ROLLBACK = "ROLLBACK";
+    COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
 
     // Hearing. ?1 is a JSON array with one array per row.
@@ -57,22 +60,23 @@ statements! {
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
-             gate, decision, revision)
+             gate, decision, heard, revision)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
-            value ->> 9, value ->> 10, value ->> 11
+            value ->> 9, value ->> 10, value ->> 11, value ->> 11
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
     LINE = "
-        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
     EDIT_LINE = "
         UPDATE messages
-        SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision)
+        SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),
+            edited_ms = ?8
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     DELETE_LINE = "
         UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5
@@ -89,14 +93,14 @@ statements! {
     // Where conversations stand. ?1 is a JSON array of [workspace, channel, thread].
 
     STEPS_OF = "
-        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        SELECT s.*, o.draft, o.key, o.text, o.notes, o.dispatched_ms
         FROM json_each(?1) AS j
         JOIN steps AS s ON s.workspace = j.value ->> 0 AND s.channel = j.value ->> 1 AND s.thread = j.value ->> 2
         LEFT JOIN outbox AS o ON o.id = s.piece";
     OWED_OF = "
         SELECT w.workspace, w.channel, w.thread, w.message, w.asker, w.at_ms
         FROM json_each(?1) AS j
-        JOIN owed AS w ON w.workspace = j.value ->> 0 AND w.channel = j.value ->> 1 AND w.thread = j.value ->> 2
+        CROSS JOIN owed AS w INDEXED BY owed_open ON w.workspace = j.value ->> 0 AND w.channel = j.value ->> 1 AND w.thread = j.value ->> 2
         WHERE w.closed_ms IS NULL
         ORDER BY w.at_ms, w.message";
     PUT_STEPS = "
@@ -129,7 +133,7 @@ statements! {
     // Taking and finishing steps.
 
     READY_STEPS = "
-        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        SELECT s.*, o.draft, o.key, o.text, o.notes, o.dispatched_ms
         FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece
         WHERE s.ready_ms <= ?1
@@ -139,24 +143,25 @@ statements! {
     FREE_LEASES = "
         UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
     DISPATCH_PIECE = "
-        UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2) WHERE id = ?1";
-    UNDISPATCH_PIECE = "UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1";
+        UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2)
+        WHERE id = ?1 AND state IN ('draft', 'sending')";
+    UNDISPATCH_PIECE = "
+        UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1 AND state = 'sending'";
     PUT_PIECE = "
-        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, text, notes, state)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'draft')";
+        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft')";
     SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
     PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
     NEXT_PIECE = "
-        SELECT next.id, next.workspace, next.channel, next.thread, next.text, next.notes, next.dispatched_ms
+        SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
+            next.dispatched_ms
         FROM outbox AS this
         JOIN outbox AS next ON next.draft = this.draft AND next.id > this.id
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends every piece of a piece's draft that is not said yet.
-    END_PIECES = "
-        UPDATE outbox SET state = ?2
-        WHERE draft = (SELECT draft FROM outbox WHERE id = ?1) AND state IN ('draft', 'sending')";
+    /// Ends every piece of a draft that is not said yet.
+    END_PIECES = "UPDATE outbox SET state = ?2 WHERE draft = ?1 AND state IN ('draft', 'sending')";
     REPLACE_DRAFTS = "
         UPDATE outbox SET state = 'replaced'
         FROM json_each(?1) AS j
@@ -172,16 +177,18 @@ statements! {
         INSERT INTO decisions (id, workspace, channel, thread, opened_ms, is_addressed, revision)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
         FROM json_each(?1)";
+    // ?1 is a JSON array of [decision, revision].
+
     /// What was judged or drafted for these decisions no longer counts.
     OVERTAKE_DECISIONS = "
-        UPDATE decisions SET judgment = NULL, revision = ?2
-        FROM json_each(?1) AS j WHERE decisions.id = j.value";
+        UPDATE decisions SET judgment = NULL, revision = max(revision, j.value ->> 1)
+        FROM json_each(?1) AS j WHERE decisions.id = j.value ->> 0";
     SUPERSEDE_ATTEMPTS = "
         UPDATE attempts SET result = 'superseded'
-        FROM json_each(?1) AS j WHERE attempts.decision = j.value AND attempts.result = 'kept'";
+        FROM json_each(?1) AS j WHERE attempts.decision = j.value ->> 0 AND attempts.result = 'kept'";
     ADDRESS_DECISIONS = "
-        UPDATE decisions SET is_addressed = 1, revision = ?2
-        FROM json_each(?1) AS j WHERE decisions.id = j.value AND NOT is_addressed";
+        UPDATE decisions SET is_addressed = 1, revision = max(revision, j.value ->> 1)
+        FROM json_each(?1) AS j WHERE decisions.id = j.value ->> 0 AND NOT is_addressed";
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3 WHERE id = ?1";
     CLOSE_DECISION = "
@@ -190,8 +197,8 @@ statements! {
             state = coalesce(?6, state), why = ?7
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
-    COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND revision > ?2";
-    MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND revision > ?2";
+    COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND heard > ?2";
+    MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
@@ -205,7 +212,7 @@ statements! {
             (SELECT revision FROM counters) AS revision,
             (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
             (SELECT json_group_array(message) FROM
-                (SELECT message FROM owed
+                (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
                  ORDER BY at_ms, message)) AS owed,
             (SELECT CASE ended WHEN 'chose_silence' THEN state END FROM decisions
@@ -215,23 +222,30 @@ statements! {
             (SELECT judgment FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
              ORDER BY id DESC LIMIT 1) AS judgment";
-    /// A thread's parent, then the newest lines, newest first.
+    /// A thread's parent, the newest lines, and the lines that are owed an answer; some come twice.
     CONTEXT_LINES = "
         SELECT * FROM (
-            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, heard
             FROM messages
             WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND deleted_ms IS NULL)
         UNION ALL
         SELECT * FROM (
-            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits
+            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, heard
             FROM messages
             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
             ORDER BY at_ms DESC, id DESC
-            LIMIT ?4)";
+            LIMIT ?4)
+        UNION ALL
+        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+            m.mentions, m.edits, m.heard
+        FROM owed AS w INDEXED BY owed_open
+        CROSS JOIN messages AS m ON m.workspace = w.workspace AND m.channel = w.channel AND m.id = w.message
+        WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
+            AND m.deleted_ms IS NULL";
     NAMES = "
         SELECT u.id, u.name
         FROM json_each(?2) AS j
-        JOIN users AS u ON u.workspace = ?1 AND u.id = j.value";
+        CROSS JOIN users AS u ON u.workspace = ?1 AND u.id = j.value";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
     NEWEST_LINES = lines!("
@@ -263,19 +277,20 @@ statements! {
         LIMIT ?3");
     DECISIONS_OF_MESSAGE = decisions!("
         WHERE d.workspace = ?1
-            AND (d.id IN (SELECT m.decision FROM messages AS m JOIN channels AS c
-                            ON c.workspace = ?1 AND m.workspace = ?1 AND m.channel = c.id
-                          WHERE m.id = ?2)
+            AND (d.id IN (SELECT decision FROM messages INDEXED BY messages_by_id
+                          WHERE workspace = ?1 AND id = ?2)
                 OR d.id IN (SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2))
         ORDER BY d.id DESC
         LIMIT ?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
     STEPS = "
-        SELECT s.*, o.text, o.notes, o.dispatched_ms
+        SELECT s.*, o.draft, o.key, o.text, o.notes, o.dispatched_ms
         FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece
         WHERE s.workspace = ?1
         ORDER BY s.ready_ms";
     DEAD_LETTERS = "
-        SELECT workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters ORDER BY id";
+        SELECT workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        ORDER BY id DESC
+        LIMIT 1000";
 }

@@ -70,6 +70,10 @@ impl SqliteWriter {
         match self.commit(&changes).await {
             Ok(written) => answer(waiting, written.into_iter().map(Ok)),
             Err(error) if changes.len() == 1 => answer(waiting, [Err(error)].into_iter()),
+            // Nothing of it can be written now, alone or together.
+            Err(StoreError::Busy(why)) => {
+                answer(waiting, changes.iter().map(|_| Err(StoreError::Busy(why.clone()))));
+            }
             // One bad write must not spoil the others: each is tried alone.
             Err(_) => {
                 let mut results = Vec::with_capacity(changes.len());
@@ -84,22 +88,35 @@ impl SqliteWriter {
 
     async fn commit(&mut self, changes: &[Change]) -> Result<Vec<Written>, StoreError> {
         let mut counters = self.counters.clone();
-        let mut transaction =
-            self.connection.begin_with("BEGIN IMMEDIATE").await.map_err(stored)?;
-        let written = apply(&mut transaction, &mut counters, changes).await?;
-        if counters != self.counters {
-            query(sql::PUT_COUNTERS)
-                .bind(counters.revision as i64)
-                .bind(counters.last_number)
-                .execute(&mut *transaction)
-                .await
-                .map_err(stored)?;
-        }
-        transaction.commit().await.map_err(stored)?;
+        query(sql::BEGIN).execute(&mut self.connection).await.map_err(stored)?;
+        let written = match self.write_all(&mut counters, changes).await {
+            Ok(written) => written,
+            Err(error) => {
+                // SQLite may have rolled back by itself, and then this fails, which is as well. The
+                // driver's own transactions would take such a failure for an open one for ever.
+                let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
+                return Err(error);
+            }
+        };
         if counters.revision != self.counters.revision {
             self.revisions.send_replace(counters.revision);
         }
         self.counters = counters;
+        Ok(written)
+    }
+
+    async fn write_all(
+        &mut self,
+        counters: &mut Counters,
+        changes: &[Change],
+    ) -> Result<Vec<Written>, StoreError> {
+        let written = apply(&mut self.connection, counters, changes).await?;
+        if *counters != self.counters {
+            let put =
+                query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
+            put.execute(&mut self.connection).await.map_err(stored)?;
+        }
+        query(sql::COMMIT).execute(&mut self.connection).await.map_err(stored)?;
         Ok(written)
     }
 }

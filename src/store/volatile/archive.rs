@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use tokio::sync::watch;
 
 use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::decision::{Decision, DecisionId};
@@ -100,10 +99,6 @@ impl Archive for VolatileStore {
         Ok(pending
             .filter_map(|(_, conversation)| state.talks.get(conversation)?.standing.step.clone())
             .collect())
-    }
-
-    fn revisions(&self) -> watch::Receiver<u64> {
-        self.revisions.subscribe()
     }
 }
 

@@ -21,7 +21,7 @@ const ENGLISH = {
   you_are: "You are",
   change_name: "Change",
   unread: "{count} unread",
-  ai: "AI",
+  bot: "bot",
   edited: "edited",
   deleted: "This message was deleted.",
   reply: "Reply in thread",
@@ -53,7 +53,7 @@ const ENGLISH = {
   name_taken: "{persona} is already in the room. Please choose another name.",
 
   intro_who:
-    "In this room are you, {persona} (an AI), and everyone else who opens this page. " +
+    "In this room are you, {persona} (a bot), and everyone else who opens this page. " +
     "{persona} listens and decides by itself when to speak. Often it stays silent, and says why.",
   intro_try: "Things to try:",
   intro_ask: "ask a question and wait about {wait}",
@@ -90,7 +90,7 @@ const JAPANESE = {
   you_are: "あなた:",
   change_name: "変更",
   unread: "未読 {count} 件",
-  ai: "AI",
+  bot: "ボット",
   edited: "編集済み",
   deleted: "このメッセージは削除されました。",
   reply: "スレッドで返信",
@@ -122,7 +122,7 @@ const JAPANESE = {
   name_taken: "{persona} はもう部屋にいます。別の名前にしてください。",
 
   intro_who:
-    "この部屋には、あなたと {persona}（AI）、そしてこのページを開いた人たちがいます。" +
+    "この部屋には、あなたと {persona}（ボット）、そしてこのページを開いた人たちがいます。" +
     "{persona} は会話を聞いて、いつ話すかを自分で決めます。黙っていることも多く、その理由を示します。",
   intro_try: "試してみてください:",
   intro_ask: "質問を書いて {wait}ほど待つ",

@@ -108,7 +108,7 @@ function avatar(message) {
 function head(message) {
   const element = build("p", "head");
   element.append(build("b", "author", message.user), " ");
-  if (message.bot || message.persona) element.append(build("span", "badge", say("ai")), " ");
+  if (message.bot || message.persona) element.append(build("span", "badge", say("bot")), " ");
   const time = build("time", "", clock(message.ts));
   time.dateTime = isoMoment(message.ts);
   time.title = moment(message.ts);

@@ -1,0 +1,213 @@
+//! What the flow costs: hearing, claiming and completing, replaying. Compare figures of one run
+//! with each other; machines are noisy.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aizuchi::chat::{
+    Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
+    WorkspaceId,
+};
+use aizuchi::decision::Ended;
+use aizuchi::event::{Closing, End, Follows, Outcome};
+use aizuchi::replay::history::History;
+use aizuchi::replay::{Judge, Policy, Rules, replay};
+use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::volatile::VolatileStore;
+use aizuchi::store::{Hearing, Receipt, Store, StoreError};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+const CHANNELS: u64 = 50;
+const IN_FLIGHT: usize = 64;
+
+/// The `number`th line of a made-up workspace: one each second, channel after channel.
+fn hearing(number: u64) -> Hearing {
+    let at = Timestamp::from_second(1_800_000_000 + number as i64).expect("in range");
+    let message = Message {
+        conversation: ConversationId {
+            workspace: WorkspaceId::new("bench"),
+            channel: ChannelId::new(format!("c{}", number % CHANNELS)),
+            thread: None,
+        },
+        id: MessageId::new(format!("{number:012}")),
+        at,
+        author: Author { id: UserId::new(format!("u{}", number % 17)), kind: AuthorKind::Human },
+        text: "a line of the usual length, neither short nor long, about nothing much".into(),
+        mentions: Vec::new(),
+        edits: 0,
+    };
+    let due = at + SignedDuration::from_secs(300);
+    Hearing { heard: Heard::Message(message, Arrival::Live), follows: Follows::Judge { due } }
+}
+
+/// A database with `rows` lines in it, and the number of the next line.
+struct Filled {
+    store: Arc<SqliteStore>,
+    next: u64,
+    _folder: tempfile::TempDir,
+}
+
+impl Filled {
+    fn with(runtime: &Runtime, rows: u64) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the database");
+        let store = runtime.block_on(async {
+            let (store, writer) =
+                SqliteStore::open(&folder.path().join("bench.db")).await.expect("it opens");
+            tokio::spawn(writer.run(CancellationToken::new()));
+            let store = Arc::new(store);
+            stream::iter(0..rows)
+                .map(|number| store.hear(hearing(number)))
+                .buffer_unordered(1024)
+                .for_each(check)
+                .await;
+            store
+        });
+        Self { store, next: rows, _folder: folder }
+    }
+
+    fn take(&mut self, count: u64) -> std::ops::Range<u64> {
+        self.next += count;
+        self.next - count..self.next
+    }
+}
+
+/// Looks at each receipt, so that a failure does not pass for speed.
+async fn check(heard: Result<Receipt, StoreError>) {
+    assert!(heard.expect("it is heard").is_new);
+}
+
+fn hear(criterion: &mut Criterion) {
+    let runtime = Runtime::new().expect("a runtime");
+    let mut group = criterion.benchmark_group("hear");
+    group.throughput(Throughput::Elements(1)).sample_size(20);
+    for rows in [0, 100_000, 1_000_000] {
+        let mut filled = Filled::with(&runtime, rows);
+        group.bench_function(BenchmarkId::new("one at a time", rows), |bencher| {
+            bencher.iter_custom(|count| {
+                let numbers = filled.take(count);
+                let store = filled.store.clone();
+                runtime.block_on(async move {
+                    let begin = Instant::now();
+                    for number in numbers {
+                        store.hear(hearing(number)).await.expect("it is heard");
+                    }
+                    begin.elapsed()
+                })
+            });
+        });
+        group.bench_function(BenchmarkId::new("64 in flight", rows), |bencher| {
+            bencher.iter_custom(|count| {
+                let numbers = filled.take(count);
+                let store = filled.store.clone();
+                runtime.block_on(async move {
+                    let begin = Instant::now();
+                    stream::iter(numbers)
+                        .map(|number| store.hear(hearing(number)))
+                        .buffer_unordered(IN_FLIGHT)
+                        .for_each(check)
+                        .await;
+                    begin.elapsed()
+                })
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Takes due steps, as many as a runner has hands, and completes them side by side.
+async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
+    let now = Timestamp::from_second(2_000_000_000).expect("in range");
+    let begin = Instant::now();
+    let mut left = steps as usize;
+    while left > 0 {
+        let most = left.min(IN_FLIGHT);
+        let claims =
+            store.claim(now, SignedDuration::from_secs(100), most).await.expect("it claims");
+        assert_eq!(claims.len(), most, "there are enough steps");
+        let closing = Closing::new(Ended::ChoseSilence, "they get along");
+        let outcome = Outcome { attempts: Vec::new(), end: End::Silent(closing) };
+        let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
+        join_all(completed).await.into_iter().for_each(|done| done.expect("it completes"));
+        left -= most;
+    }
+    begin.elapsed()
+}
+
+fn claim(criterion: &mut Criterion) {
+    let runtime = Runtime::new().expect("a runtime");
+    let mut group = criterion.benchmark_group("claim and complete");
+    group.throughput(Throughput::Elements(1)).sample_size(10);
+    let folder = tempfile::tempdir().expect("a folder for the database");
+    let sqlite = runtime.block_on(async {
+        let (store, writer) =
+            SqliteStore::open(&folder.path().join("bench.db")).await.expect("it opens");
+        tokio::spawn(writer.run(CancellationToken::new()));
+        store
+    });
+    let stores: [(&str, Arc<dyn Store>); 2] =
+        [("sqlite", Arc::new(sqlite)), ("volatile", Arc::new(VolatileStore::new()))];
+    let mut next = 0;
+    for (name, store) in stores {
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|steps| {
+                runtime.block_on(async {
+                    let arm = (next..next + steps).map(|number| {
+                        // A conversation each, so that there are as many steps.
+                        let mut hearing = hearing(number);
+                        if let Heard::Message(message, _) = &mut hearing.heard {
+                            message.conversation.channel = ChannelId::new(format!("one {number}"));
+                        }
+                        store.hear(hearing)
+                    });
+                    let armed = stream::iter(arm).buffer_unordered(1024);
+                    armed.for_each(check).await;
+                    next += steps;
+                    claim_and_complete(&*store, steps).await
+                })
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Ten thousand invented lines in one room: bursts with rests between them.
+fn history() -> History {
+    let mut lines = String::new();
+    for number in 0..10_000_u64 {
+        let ts = (number / 25) as f64 * 700.0 + (number % 25) as f64 * 7.0;
+        let line = serde_json::json!({
+            "room": "bench", "id": format!("{number:06}"), "ts": ts, "author": format!("u{}", number % 7),
+            "text": "a line of the usual length, neither short nor long, about nothing much",
+        });
+        lines.push_str(&format!("{line}\n"));
+    }
+    History::read(lines.as_bytes()).expect("it can be read")
+}
+
+fn replayed(criterion: &mut Criterion) {
+    let history = history();
+    let rules = Rules { judge: Judge::Silent, latency_ms: 4000, seed: 1 };
+    let mut group = criterion.benchmark_group("replay");
+    group.throughput(Throughput::Elements(history.messages() as u64)).sample_size(10);
+    for name in ["every-message", "debounce-30", "quiet-300"] {
+        let file = format!("{}/policies/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let policy = Policy::open(file.as_ref()).expect("the policy is readable");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let (score, _) =
+                    replay(&history, &policy, &rules, None, &|_| {}).expect("it replays");
+                black_box(score)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, hear, claim, replayed);
+criterion_main!(benches);

@@ -1,0 +1,178 @@
+//! The runner as it runs: side by side across conversations, drained at a stop.
+
+use std::sync::Arc;
+
+use aizuchi::agent::Agent;
+use aizuchi::clock::Clock;
+use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::prompt::Prompt;
+use aizuchi::runner::{Runner, Settings};
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio::sync::{Barrier, Notify};
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{Kept, Room, World, line, parts, top};
+
+const CHANNELS: usize = 20;
+
+/// A mind that answers nobody before all have asked.
+struct Together(Barrier);
+
+#[async_trait]
+impl Llm for Together {
+    fn model(&self) -> &str {
+        "together"
+    }
+
+    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.0.wait().await;
+        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default() })
+    }
+}
+
+/// A mind that says when it was asked, and answers when it may.
+#[derive(Default)]
+struct Patient {
+    asked: Notify,
+    may_answer: Notify,
+}
+
+#[async_trait]
+impl Llm for Patient {
+    fn model(&self) -> &str {
+        "patient"
+    }
+
+    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.asked.notify_one();
+        self.may_answer.notified().await;
+        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default() })
+    }
+}
+
+#[tokio::test]
+async fn twenty_channels_are_answered_side_by_side() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = World::new(kept).await;
+        let mind = Arc::new(Together(Barrier::new(CHANNELS)));
+        let (ears, runner) =
+            parts(world.kept.store.clone(), world.clock.clone(), mind, world.room.clone());
+        let world = World { ears, runner: Arc::new(runner), ..world };
+        for channel in 0..CHANNELS {
+            world.says_in(top(&format!("c{channel}")), "alice", "@Aizuchi are you there?").await;
+        }
+        world.pass(1).await;
+        assert_eq!(world.room.texts().len(), CHANNELS);
+    }
+}
+
+/// The work holds readers of the database while the runner looks for more.
+#[tokio::test]
+async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
+    const MANY: usize = 200;
+    let kept = Kept::sqlite().await;
+    let room = Arc::new(Room::default());
+    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
+    world.mind.script.always(aizuchi::prompt::Verb::Reply, "Here I am.");
+    let (ears, runner) =
+        parts(kept.store.clone(), Clock::system(), world.mind.clone(), room.clone());
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let running = tokio::spawn(async move { runner.run(stopping).await });
+    let mut revisions = kept.store.revisions();
+    let heard = (0..MANY).map(|number| {
+        let place = top(&format!("c{number}"));
+        let message =
+            line(place, &format!("m{number}"), Clock::system().now(), "alice", "@Aizuchi hello");
+        ears.hear(aizuchi::chat::Heard::Message(message, aizuchi::chat::Arrival::Live))
+    });
+    futures_util::future::join_all(heard)
+        .await
+        .into_iter()
+        .for_each(|heard| assert!(heard.unwrap().is_new));
+    let answered = async {
+        while room.texts().len() < MANY || kept.store.next_ready().await.unwrap().is_some() {
+            revisions.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), answered)
+        .await
+        .expect("all are answered");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    assert_eq!(room.texts().len(), MANY);
+}
+
+/// Whoever asked the store to hear a line may have gone away meanwhile.
+#[tokio::test]
+async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
+    let kept = Kept::sqlite().await;
+    let room = Arc::new(Room::default());
+    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
+    world.mind.script.always(aizuchi::prompt::Verb::Reply, "Here I am.");
+    let (ears, runner) =
+        parts(kept.store.clone(), Clock::system(), world.mind.clone(), room.clone());
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let running = tokio::spawn(async move { runner.run(stopping).await });
+    let message = line(top("garden"), "m1", Clock::system().now(), "alice", "@Aizuchi hello");
+    let heard = ears.hear(aizuchi::chat::Heard::Message(message, aizuchi::chat::Arrival::Live));
+    // Polled once, so that the line is on its way, then dropped.
+    assert!(futures_util::FutureExt::now_or_never(heard).is_none());
+    let mut revisions = kept.store.revisions();
+    let answered = async {
+        while room.texts().is_empty() {
+            revisions.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), answered)
+        .await
+        .expect("it is answered");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_finishes_what_has_begun() {
+    let kept = Kept::sqlite().await;
+    let mind = Arc::new(Patient::default());
+    let room = Arc::new(Room::default());
+    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
+    let (ears, runner) = parts(kept.store.clone(), Clock::system(), mind.clone(), room.clone());
+    let world = World { ears, ..world };
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let running = tokio::spawn(async move { runner.run(stopping).await });
+    world.says("alice", "@Aizuchi are you there?").await;
+    mind.asked.notified().await;
+    stop.cancel();
+    mind.may_answer.notify_one();
+    running.await.unwrap().unwrap();
+    // The thought was finished and kept; saying it is a step of its own, for the next start.
+    let steps = kept.archive.steps(&crate::world::workspace()).await.unwrap();
+    assert_eq!(steps.len(), 1);
+    assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
+    assert!(room.texts().is_empty());
+}
+
+#[tokio::test]
+async fn a_lease_that_could_end_too_early_is_refused_at_start() {
+    let world = World::new(Kept::volatile()).await;
+    let agent = Agent {
+        store: world.kept.store.clone(),
+        platforms: Default::default(),
+        llm: world.mind.clone(),
+        clock: world.clock.clone(),
+        persona: Arc::new(aizuchi::persona::Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: String::new(),
+            language: aizuchi::persona::Language::En,
+        }),
+        settings: Default::default(),
+        seed: 1,
+    };
+    let settings = Settings { lease: SignedDuration::from_secs(100), ..Settings::default() };
+    let refused = Runner::new(agent, Arc::default(), settings).err().unwrap().to_string();
+    assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
+}
