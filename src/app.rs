@@ -56,7 +56,7 @@ impl App {
             store: store.clone(),
             under_way: under_way.clone(),
             clock: clock.clone(),
-            waiting: config.waiting(),
+            waiting: config.room_waiting(),
             seed,
         });
         let room =
@@ -79,7 +79,7 @@ impl App {
             archive: store,
             clock,
             persona,
-            wait_seconds: config.waiting().min_wait_seconds,
+            wait_seconds: config.room_waiting().min_wait_seconds,
             shutdown: shutdown.clone(),
         });
         Ok(Self { address, listener, writer, runner, room, web, shutdown })

@@ -175,3 +175,23 @@ pub struct Deletion {
     pub message: MessageId,
     pub at: Timestamp,
 }
+
+/// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
+/// out letters that nobody sees or that turn the text around.
+pub fn one_line(text: &str) -> String {
+    let seen = text.chars().filter(|letter| !is_unseen(*letter));
+    let flat: String = seen.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
+    flat.trim().to_owned()
+}
+
+/// Does it end a line, for anybody who may read it?
+pub fn ends_line(letter: char) -> bool {
+    matches!(
+        letter,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+fn is_unseen(letter: char) -> bool {
+    matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}

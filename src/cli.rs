@@ -51,7 +51,7 @@ impl Cli {
     fn obey(self) -> anyhow::Result<ExitCode> {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config),
-            Verb::Replay(replay) => replay.obey(),
+            Verb::Replay(replay) => replay.obey(self.config),
         }
     }
 }
@@ -112,7 +112,7 @@ fn welcome(config: &Config, app: &App) -> String {
     let name = &config.persona.name.0;
     let address = app.address;
     let file = config.storage.url.0.display();
-    let wait = config.waiting().min_wait_seconds;
+    let wait = config.room_waiting().min_wait_seconds;
     match config.language {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\

@@ -12,8 +12,8 @@ use crate::decision::Gate;
 use crate::hear::Waiting;
 use crate::persona::{Language, Persona};
 
-/// What runs without a file: the local room with short waits and the built-in mind.
-const EMBEDDED: &str = include_str!("config/embedded.yaml");
+/// The local room's wait where none is set: short, so that a newcomer sees a decision soon.
+const ROOM_WAIT_SECONDS: f64 = 12.0;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -49,7 +49,8 @@ pub struct HttpConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
     pub wait: Wait,
-    pub min_wait_seconds: Seconds,
+    /// Where it is not set: 300, and 12 in the local room.
+    pub min_wait_seconds: Option<Seconds>,
     pub jitter_ratio: Ratio,
     pub max_delay_seconds: Seconds,
     pub max_message_age_seconds: Seconds,
@@ -100,15 +101,15 @@ pub struct StorageUrl(pub PathBuf);
 pub struct Listen(pub SocketAddr);
 
 impl Config {
-    /// The settings of a file, or the embedded ones.
+    /// The settings of a file, or the defaults.
     pub fn load(file: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(file) = file else {
-            return Self::parse(EMBEDDED).context("reading the embedded config");
-        };
+        let Some(file) = file else { return Ok(Self::default()) };
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("the config file {} cannot be read", file.display()))?;
+        let shown = file.display().to_string();
         Self::parse(&text)
-            .with_context(|| format!("the config file {} is not usable", file.display()))
+            .map_err(|error| anyhow::anyhow!("{}", error.to_string().replace("<input>", &shown)))
+            .with_context(|| format!("the config file {shown} is not usable"))
     }
 
     /// Reads settings; what is not set has its default. Errors name line and column.
@@ -127,13 +128,25 @@ impl Config {
         })
     }
 
+    /// How long talk rests in a real workspace.
     pub fn waiting(&self) -> Waiting {
         let Wait::Fixed = self.response.wait;
+        let usual = Waiting::default();
         Waiting {
-            min_wait_seconds: self.response.min_wait_seconds.0,
+            min_wait_seconds: self
+                .response
+                .min_wait_seconds
+                .map_or(usual.min_wait_seconds, |wait| wait.0),
             jitter_ratio: self.response.jitter_ratio.0,
             max_message_age_seconds: self.response.max_message_age_seconds.0,
         }
+    }
+
+    /// How long talk rests in the local room.
+    pub fn room_waiting(&self) -> Waiting {
+        let min_wait_seconds =
+            self.response.min_wait_seconds.map_or(ROOM_WAIT_SECONDS, |wait| wait.0);
+        Waiting { min_wait_seconds, ..self.waiting() }
     }
 
     pub fn agent(&self) -> agent::Settings {
@@ -168,7 +181,7 @@ impl Default for ResponseConfig {
         let waiting = Waiting::default();
         Self {
             wait: Wait::Fixed,
-            min_wait_seconds: Seconds(waiting.min_wait_seconds),
+            min_wait_seconds: None,
             jitter_ratio: Ratio(waiting.jitter_ratio),
             max_delay_seconds: Seconds(agent::Settings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
@@ -228,8 +241,12 @@ impl TryFrom<String> for StorageUrl {
     type Error = String;
 
     fn try_from(value: String) -> Result<Self, String> {
-        let file = value.strip_prefix("sqlite://").filter(|file| !file.is_empty());
-        let file = file.ok_or("a storage url looks like sqlite://data/aizuchi.db")?;
+        let file = value.strip_prefix("sqlite://");
+        let is_file =
+            |file: &&str| !file.is_empty() && !file.starts_with(':') && !file.contains('?');
+        let file = file
+            .filter(is_file)
+            .ok_or("a storage url names a file, like sqlite://data/aizuchi.db")?;
         Ok(Self(PathBuf::from(file)))
     }
 }

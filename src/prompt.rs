@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::chat::{AuthorKind, Message};
+use crate::chat::{AuthorKind, Message, ends_line, one_line};
 use crate::context::Context;
 use crate::persona::Persona;
 
@@ -130,14 +130,6 @@ pub fn stamp(message: &Message, context: &Context) -> String {
     format!("{} {}", clock_short(message.at), one_line(context.name(&message.author.id)))
 }
 
-/// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
-/// out letters that nobody sees or that turn the text around.
-pub fn one_line(text: &str) -> String {
-    let seen = text.chars().filter(|letter| !is_unseen(*letter));
-    let flat: String = seen.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
-    flat.trim().to_owned()
-}
-
 fn write_line(text: &mut String, message: &Message, context: &Context) {
     // A member may call itself what the persona is called; its heading still differs.
     let mark = if message.author.kind == AuthorKind::Persona { "__" } else { "**" };
@@ -147,17 +139,6 @@ fn write_line(text: &mut String, message: &Message, context: &Context) {
         let _ = writeln!(text, "> {line}");
     }
     text.push('\n');
-}
-
-fn ends_line(letter: char) -> bool {
-    matches!(
-        letter,
-        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
-}
-
-fn is_unseen(letter: char) -> bool {
-    matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 fn clock(at: Timestamp) -> String {

@@ -82,7 +82,7 @@ pub fn replay(
         stage::play(room, policy, rules, mind.clone(), &recorder)?;
         let mut record = take(recorder)?;
         if let Some(error) = record.broken.take() {
-            return Err(error).context("writing the events");
+            return Err(error);
         }
         score.add(room, &record);
         events = record.output;
@@ -97,11 +97,11 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         policy: policy.name.as_str().into(),
         room: room.name.as_str().into(),
         now: jiff::Timestamp::UNIX_EPOCH,
-        heard_humans: 0,
+        heard_humans: HashMap::new(),
         calls: Vec::new(),
-        overtaken: 0,
         gated: 0,
         spoken: 0,
+        failed: 0,
         last_prompt: String::new(),
         considered: HashMap::new(),
         decisions: HashMap::new(),

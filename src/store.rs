@@ -13,7 +13,9 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use crate::chat::{Channel, ChannelId, ConversationId, Heard, Message, MessageId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, WorkspaceId,
+};
 use crate::context::Context;
 use crate::decision::{Decision, Gate};
 use crate::event::step::Step;
@@ -62,6 +64,8 @@ pub trait Store: Send + Sync {
 pub trait Archive: Send + Sync {
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
 
+    async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
+
     /// Lines of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match:
     /// the oldest behind `after`, else the newest.
     async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError>;
@@ -94,6 +98,9 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<Decision>, StoreError>;
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
+
+    /// Whether it can be read, and what was written last could be written.
+    async fn health(&self) -> Result<(), StoreError>;
 
     /// The pending steps of a workspace.
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;

@@ -38,15 +38,28 @@ pub struct Web {
     pub shutdown: CancellationToken,
 }
 
-/// A body may be this large: the longest line, escaped at its worst.
-const LARGEST_BODY: usize = 256 * 1024;
+/// How long a stop waits for clients that are in the middle of something.
+const DRAIN: std::time::Duration = std::time::Duration::from_secs(3);
+/// A body may be this large. Far more than a line may have, so that whoever pastes too much gets a
+/// sentence about it and not a connection that breaks in the middle.
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// Serves the room until its `shutdown`.
 pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
     let shutdown = web.shutdown.clone();
-    let served =
-        axum::serve(listener, router(web)).with_graceful_shutdown(shutdown.cancelled_owned());
-    served.await.context("serving the room")
+    let served = axum::serve(listener, router(web))
+        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let too_long = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        served = served => served.context("serving the room"),
+        () = too_long => {
+            tracing::info!("connections that did not end are cut");
+            Ok(())
+        }
+    }
 }
 
 fn router(web: Arc<Web>) -> Router {
@@ -60,6 +73,9 @@ fn router(web: Arc<Web>) -> Router {
         .route("/events", get(events::events))
         .route("/live", get(api::live))
         .route("/ready", get(api::ready))
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not take that method")
+        })
         .fallback(|| async {
             Problem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
         })
@@ -83,7 +99,12 @@ impl Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        tracing::error!("a page could not be served: {error}");
+        match error {
+            StoreError::Busy(_) => tracing::warn!("a page could not be served: {error}"),
+            StoreError::Refused(_) | StoreError::Broken(_) => {
+                tracing::error!("a page could not be served: {error}");
+            }
+        }
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::{ConversationId, MessageId};
+use crate::chat::{ConversationId, MessageId, one_line};
 use crate::clock::seconds;
 use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::{AttemptEnd, Ended, Gate, Judgment, gate};
 use crate::event::{Closing, End};
 use crate::persona::Language;
-use crate::prompt::{Prompt, one_line, stamp};
+use crate::prompt::{Prompt, stamp};
 
 impl Agent {
     pub(super) async fn judge(

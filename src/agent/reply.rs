@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, one_line};
 use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
 use crate::platform::split;
-use crate::prompt::{Prompt, one_line};
+use crate::prompt::Prompt;
 
 impl Agent {
     pub(super) async fn reply(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -26,8 +26,8 @@ pub struct Replay {
     /// Who judges: nobody ever speaks, everybody always does, or the built-in mind.
     #[arg(long, value_enum, default_value_t = Judge::Builtin)]
     judge: Judge,
-    /// The median of what a model call takes, in virtual milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 4000)]
+    /// The median of what a model call takes, in virtual milliseconds (at most a day).
+    #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
     /// Makes chance repeatable.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -54,11 +54,17 @@ enum Judge {
 const TOLD: usize = 10;
 
 impl Replay {
-    pub fn obey(self) -> anyhow::Result<ExitCode> {
+    pub fn obey(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
         log_from("warn");
-        let policies = match &self.policy[..] {
-            [] => vec![Policy::default_settings()],
-            files => files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?,
+        let policies = match (&self.policy[..], config) {
+            ([], None) => vec![Policy::default_settings()],
+            ([], Some(config)) => vec![Policy::open(&config)?],
+            (files, None) => {
+                files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?
+            }
+            (_, Some(_)) => anyhow::bail!(
+                "give either --config or --policy: each policy is a config of its own"
+            ),
         };
         let history = History::open(&self.input)?;
         for bad in history.bad_lines.iter().take(TOLD) {

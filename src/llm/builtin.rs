@@ -7,7 +7,7 @@ mod words;
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::chat::{Mention, Message, UserId};
+use crate::chat::{Mention, Message, UserId, one_line};
 use crate::context::Context;
 use crate::decision::Usage;
 use crate::llm::builtin::words::{
@@ -15,7 +15,7 @@ use crate::llm::builtin::words::{
 };
 use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
 use crate::persona::Language;
-use crate::prompt::{Prompt, Verb, one_line, stamp};
+use crate::prompt::{Prompt, Verb, stamp};
 
 /// A question that has scrolled further up than this is left alone.
 const REMEMBERED_LINES: usize = 20;

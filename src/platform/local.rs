@@ -2,7 +2,7 @@
 //! the store's rows, so what was not committed was not said, and nothing is ever in doubt.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Mention, Message,
-    MessageId, User, UserId, Visibility, WorkspaceId,
+    MessageId, User, UserId, Visibility, WorkspaceId, one_line,
 };
 use crate::clock::Clock;
 use crate::event::{Piece, Posted};
@@ -24,6 +24,8 @@ pub const LONGEST_LINE: usize = 16_000;
 /// The longest name a person may choose, in characters.
 pub const LONGEST_NAME: usize = 40;
 const LONGEST_POST: usize = 4_000;
+/// How long the page shows it typing. The built-in mind would be done before anyone looks.
+const TYPING: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA: &str = "persona";
 
 /// The workspace of the local room.
@@ -43,6 +45,8 @@ pub struct LocalRoom {
 /// What somebody wants to say.
 #[derive(Clone, Debug)]
 pub struct Saying {
+    /// The writer's own id for the line, so that sending it again does not say it again.
+    pub id: Option<String>,
     pub channel: ChannelId,
     pub thread: Option<MessageId>,
     pub user: String,
@@ -57,6 +61,9 @@ pub enum SayError {
     BadName,
     /// The companion's own name.
     NameTaken(String),
+    BadId,
+    /// Another line has this id.
+    IdTaken,
     Empty,
     /// So many characters.
     TooLong(usize),
@@ -91,6 +98,12 @@ impl SayError {
             (Self::NameTaken(name), Language::Ja) => {
                 format!("「{name}」はこの部屋の相手の名前です。別の名前にしてください")
             }
+            (Self::BadId, Language::En) => {
+                "an id has 8 to 64 letters, digits or hyphens".to_owned()
+            }
+            (Self::BadId, Language::Ja) => "id は英数字とハイフンで 8〜64 文字です".to_owned(),
+            (Self::IdTaken, Language::En) => "another line has this id already".to_owned(),
+            (Self::IdTaken, Language::Ja) => "この id は別の発言で使われています".to_owned(),
             (Self::Empty, Language::En) => "the text is empty".to_owned(),
             (Self::Empty, Language::Ja) => "文章が空です".to_owned(),
             (Self::TooLong(length), Language::En) => {
@@ -123,8 +136,11 @@ impl LocalRoom {
         Self { ears, archive, clock, persona_name, people: Mutex::default() }
     }
 
-    /// Makes sure that the persona and these channels are there.
+    /// Makes sure that the persona and these channels are there, and remembers who has spoken.
     pub async fn open(&self, channels: &[&str]) -> Result<(), StoreError> {
+        let users = self.archive.users(&workspace()).await?;
+        let humans = users.into_iter().filter(|user| user.kind == AuthorKind::Human);
+        self.people().extend(humans.map(|user| user.name));
         let name = self.persona_name.as_str().into();
         let kind = AuthorKind::Persona;
         let persona = User { workspace: workspace(), id: UserId::new(PERSONA), name, kind };
@@ -142,33 +158,42 @@ impl LocalRoom {
     pub async fn say(&self, saying: Saying) -> Result<(MessageId, Timestamp), SayError> {
         let name = self.name(&saying.user)?;
         let text = text(&saying.text)?;
+        let id = saying.id.map_or_else(|| Ok(mint()), own_id)?;
         let conversation = self.conversation(saying.channel, saying.thread).await?;
         let user = UserId::new(name.clone());
-        let people = self.meet(name.clone());
-        if people.is_new {
-            let kind = AuthorKind::Human;
-            let user = User { workspace: workspace(), id: user.clone(), name, kind };
-            self.ears.hear(Heard::User(user)).await?;
-        }
+        self.meet(&user, name).await?;
         let message = Message {
             conversation,
-            id: mint(),
+            id,
             at: self.clock.now(),
             author: Author { id: user, kind: AuthorKind::Human },
-            mentions: mentions(&text, &self.persona_name, &people.names),
+            mentions: mentions(&text, &self.persona_name, &self.names()),
             text: text.into(),
             edits: 0,
         };
-        let (id, at) = (message.id.clone(), message.at);
-        self.ears.hear(Heard::Message(message, Arrival::Live)).await?;
-        Ok((id, at))
+        let receipt = self.ears.hear(Heard::Message(message.clone(), Arrival::Live)).await?;
+        if receipt.is_new { Ok((message.id, message.at)) } else { self.said_before(&message).await }
+    }
+
+    /// The line was sent again because its answer was lost: it stands as it was said first.
+    async fn said_before(&self, message: &Message) -> Result<(MessageId, Timestamp), SayError> {
+        let line =
+            self.archive.line(&workspace(), &message.conversation.channel, &message.id).await?;
+        let is_same = |before: &&Message| {
+            before.author == message.author
+                && before.text == message.text
+                && before.conversation == message.conversation
+        };
+        let before = line.as_ref().map(|line| &*line.message).filter(is_same);
+        before.map(|before| (before.id.clone(), before.at)).ok_or(SayError::IdTaken)
     }
 
     fn name(&self, name: &str) -> Result<Arc<str>, SayError> {
         let name = name.trim();
         let is_bad = name.is_empty()
             || name.chars().count() > LONGEST_NAME
-            || name.contains(char::is_control);
+            || name.contains(char::is_control)
+            || one_line(name) != name;
         if is_bad {
             return Err(SayError::BadName);
         }
@@ -196,22 +221,32 @@ impl LocalRoom {
         Ok(ConversationId { workspace: workspace(), channel, thread })
     }
 
-    fn meet(&self, name: Arc<str>) -> Met {
-        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = people.insert(name);
-        Met { is_new, names: people.iter().cloned().collect() }
+    /// Makes sure that the name is known to the store, and then to us.
+    async fn meet(&self, user: &UserId, name: Arc<str>) -> Result<(), StoreError> {
+        if self.people().contains(&name) {
+            return Ok(());
+        }
+        let kind = AuthorKind::Human;
+        let user = User { workspace: workspace(), id: user.clone(), name: name.clone(), kind };
+        self.ears.hear(Heard::User(user)).await?;
+        self.people().insert(name);
+        Ok(())
     }
-}
 
-struct Met {
-    is_new: bool,
-    names: Vec<Arc<str>>,
+    fn names(&self) -> Vec<Arc<str>> {
+        self.people().iter().cloned().collect()
+    }
+
+    fn people(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
+        self.people.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[async_trait]
 impl Platform for LocalRoom {
     /// Mints the line; it appears in the room when the store has committed it.
     async fn post(&self, _piece: &Piece) -> Result<Posted, PlatformError> {
+        self.clock.sleep_until(self.clock.now() + TYPING).await;
         Ok(Posted { id: mint(), at: self.clock.now(), author: UserId::new(PERSONA) })
     }
 
@@ -229,6 +264,12 @@ impl Platform for LocalRoom {
     }
 }
 
+fn own_id(id: String) -> Result<MessageId, SayError> {
+    let is_fine = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_id = (8..=64).contains(&id.len()) && id.chars().all(is_fine);
+    if is_id { Ok(MessageId::new(id)) } else { Err(SayError::BadId) }
+}
+
 /// Ids sort in the order they were minted.
 fn mint() -> MessageId {
     MessageId::new(Uuid::now_v7().to_string())
@@ -239,7 +280,7 @@ fn text(text: &str) -> Result<String, SayError> {
     let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     let text: String = text.trim().replace("\r\n", "\n").chars().filter(is_kept).collect();
     let length = text.chars().count();
-    if text.trim().is_empty() {
+    if one_line(&text).is_empty() {
         return Err(SayError::Empty);
     }
     if length > LONGEST_LINE {

@@ -1,14 +1,14 @@
 //! Recorded talk: JSON lines, one message each, plain or gzipped, room by room.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -25,12 +25,12 @@ pub struct Recorded {
     pub name: Option<String>,
     pub text: String,
     /// The messages that this one answers, where somebody has noted them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_as_default")]
     pub reply_to: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_as_default")]
     pub bot: bool,
     /// This message begins a conversation, where somebody has noted that.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_as_default")]
     pub opener: bool,
 }
 
@@ -67,16 +67,21 @@ pub struct History {
 impl History {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let is_gzip = path.extension().is_some_and(|extension| extension == "gz");
-        let input: Box<dyn Read> =
-            if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Self::read(BufReader::new(input)).with_context(|| format!("reading {}", path.display()))
+        let mut input = BufReader::new(file);
+        let beginning = input.fill_buf().with_context(|| format!("reading {}", path.display()))?;
+        let is_gzip = beginning.starts_with(&[0x1f, 0x8b]);
+        let history = if is_gzip {
+            Self::read(BufReader::new(MultiGzDecoder::new(input)))
+        } else {
+            Self::read(input)
+        };
+        history.with_context(|| format!("reading {}", path.display()))
     }
 
     pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
         let mut history = Self::default();
         let mut places: HashMap<String, usize> = HashMap::new();
-        let mut known: HashMap<(usize, String), ()> = HashMap::new();
+        let mut known: HashSet<(usize, String)> = HashSet::new();
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
@@ -86,7 +91,9 @@ impl History {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match parse(&line) {
+            // Some programs begin a text with a mark of its encoding.
+            let bare = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(&line);
+            match parse(bare) {
                 Ok(message) => {
                     let place = *places.entry(message.room.clone()).or_insert_with(|| {
                         history
@@ -94,7 +101,7 @@ impl History {
                             .push(Room { name: message.room.clone(), messages: Vec::new() });
                         history.rooms.len() - 1
                     });
-                    if known.insert((place, message.id.clone()), ()).is_some() {
+                    if !known.insert((place, message.id.clone())) {
                         let problem = "a message with this id came before".to_owned();
                         history.bad_lines.push(BadLine { number, problem });
                     } else {
@@ -116,6 +123,17 @@ impl History {
     }
 }
 
+/// The year 9000, so that a wait still fits behind it.
+const LATEST: f64 = 221_845_392_000.0;
+
+fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 fn parse(line: &[u8]) -> Result<Recorded, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     // The parser's own words would repeat what was said.
@@ -135,8 +153,7 @@ fn parse(line: &[u8]) -> Result<Recorded, String> {
             format!("it is not a JSON object, at column {}", error.column())
         }
     })?;
-    let has_time = Timestamp::from_millisecond((message.ts * 1000.0).round() as i64).is_ok();
-    if !message.ts.is_finite() || !has_time {
+    if !(0.0..LATEST).contains(&message.ts) {
         return Err("its ts is not a time in epoch seconds".to_owned());
     }
     if message.room.is_empty() || message.id.is_empty() {
@@ -152,7 +169,8 @@ mod tests {
     #[test]
     fn bad_lines_are_named_and_skipped() {
         let text = concat!(
-            r#"{"room":"a","id":"2","ts":2.5,"author":"u","text":"second"}"#,
+            "\u{feff}",
+            r#"{"room":"a","id":"2","ts":2.5,"author":"u","text":"second","reply_to":null,"bot":null}"#,
             "\n\n",
             "nonsense\n",
             r#"{"room":"a","id":"1","ts":1.25,"author":"u","text":"first","bot":false}"#,

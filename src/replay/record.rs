@@ -48,11 +48,14 @@ pub struct Event {
 }
 
 /// One judge call, for the score.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub at: Timestamp,
-    /// How many human messages of the room had been heard.
+    pub thread: Option<MessageId>,
+    /// How many human messages of its conversation had been heard.
     pub heard: usize,
+    /// People moved on while it ran, so it judged nothing.
+    pub is_overtaken: bool,
     pub prompt_bytes: usize,
     pub prefix_bytes: usize,
 }
@@ -64,18 +67,20 @@ pub struct Record {
     pub policy: Arc<str>,
     pub room: Arc<str>,
     pub now: Timestamp,
-    pub heard_humans: usize,
+    /// Human messages, by thread.
+    pub heard_humans: HashMap<Option<MessageId>, usize>,
     pub calls: Vec<Call>,
-    pub overtaken: usize,
     pub gated: usize,
     pub spoken: usize,
+    /// Decisions that ended badly.
+    pub failed: usize,
     pub last_prompt: String,
     /// The newest message in the context that each conversation was read with last.
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
     pub output: Option<Box<dyn Write + Send>>,
-    /// The first failure to write; it ends the replay.
-    pub broken: Option<std::io::Error>,
+    /// The first thing that went wrong; it ends the replay.
+    pub broken: Option<anyhow::Error>,
 }
 
 impl Recorder {
@@ -114,7 +119,7 @@ impl Record {
         let Some(output) = &mut self.output else { return };
         let written = serde_json::to_writer(&mut *output, event).map_err(std::io::Error::from);
         if let Err(error) = written.and_then(|()| output.write_all(b"\n")) {
-            self.broken.get_or_insert(error);
+            self.broken.get_or_insert(anyhow::Error::new(error).context("writing the events"));
         }
     }
 }

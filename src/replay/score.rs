@@ -1,10 +1,10 @@
 //! What a policy's timing is worth, measured against what people did. Bots' lines do not count.
 //!
-//! The measures are those of the project's replay benchmark (B1): how often a judge is asked, how
+//! The measures are those of the project's replay benchmark (B1), conversation by conversation: how often a judge is asked, how
 //! many of the questions that nobody ever answered it gets to see in time, and how often it would
 //! have spoken into a lively exchange.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -40,6 +40,8 @@ pub struct Score {
     /// Calls after which it would have spoken into an active exchange.
     pub calls_in_exchange: usize,
     pub spoken_posts: usize,
+    /// Decisions that ended badly; with a recorded room there should be none.
+    pub failed: usize,
     pub prompt_bytes: u64,
     /// What prompts share with the one before them in their room.
     pub prefix_bytes: u64,
@@ -49,25 +51,37 @@ pub struct Score {
 
 impl Score {
     pub fn add(&mut self, room: &Room, record: &Record) {
-        let humans: Vec<&Recorded> = room.messages.iter().filter(|message| !message.bot).collect();
-        let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
+        let mut conversations: BTreeMap<Option<&str>, Vec<&Recorded>> = BTreeMap::new();
+        for message in room.messages.iter().filter(|message| !message.bot) {
+            conversations.entry(message.thread.as_deref()).or_default().push(message);
+        }
         self.messages += room.messages.len();
-        self.human_messages += humans.len();
+        self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
         self.judge_calls += record.calls.len();
-        self.overtaken_calls += record.overtaken;
+        self.overtaken_calls += record.calls.iter().filter(|call| call.is_overtaken).count();
         self.gated += record.gated;
         self.spoken_posts += record.spoken;
+        self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
-        let in_exchange = |call: &&Call| lands_in_exchange(call, &humans, &times);
-        self.calls_in_exchange += record.calls.iter().filter(in_exchange).count();
-        for question in open_questions(room) {
-            let Some(place) = humans.iter().position(|message| message.id == question.id) else {
-                continue;
-            };
-            self.open_questions += 1;
-            let is_reached = record.calls.iter().any(|call| reaches(call, place, question.at()));
-            self.reached_questions += usize::from(is_reached);
+        let open = open_questions(room);
+        for (thread, humans) in conversations {
+            let calls = record
+                .calls
+                .iter()
+                .filter(|call| call.thread.as_ref().map(|id| id.as_str()) == thread);
+            let calls: Vec<&Call> = calls.collect();
+            let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
+            let in_exchange = |call: &&&Call| lands_in_exchange(call, &humans, &times);
+            self.calls_in_exchange += calls.iter().filter(in_exchange).count();
+            for (place, question) in humans.iter().enumerate() {
+                if !open.contains(&*question.id) {
+                    continue;
+                }
+                self.open_questions += 1;
+                let is_reached = calls.iter().any(|call| reaches(call, place, question.at()));
+                self.reached_questions += usize::from(is_reached);
+            }
         }
     }
 
@@ -99,7 +113,7 @@ impl Score {
 
 /// Questions that begin a conversation, that no other person ever answered, and after which the
 /// recording goes on long enough to tell.
-fn open_questions(room: &Room) -> Vec<&Recorded> {
+fn open_questions(room: &Room) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
         room.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
     let answered: HashSet<&str> = room
@@ -110,7 +124,7 @@ fn open_questions(room: &Room) -> Vec<&Recorded> {
         .filter(|(answer, asked)| authors.get(asked).is_some_and(|author| *author != answer.author))
         .map(|(_, asked)| asked)
         .collect();
-    let Some(end) = room.messages.last().map(Recorded::at) else { return Vec::new() };
+    let Some(end) = room.messages.last().map(Recorded::at) else { return HashSet::new() };
     let is_open = |message: &&Recorded| {
         message.opener
             && !message.bot
@@ -118,12 +132,12 @@ fn open_questions(room: &Room) -> Vec<&Recorded> {
             && !answered.contains(&*message.id)
             && end.duration_since(message.at()) >= IN_TIME
     };
-    room.messages.iter().filter(is_open).collect()
+    room.messages.iter().filter(is_open).map(|message| &*message.id).collect()
 }
 
-/// `place` counts the room's human messages.
+/// `place` counts the conversation's human messages.
 fn reaches(call: &Call, place: usize, asked: Timestamp) -> bool {
-    let is_heard = call.heard > place;
+    let is_heard = call.heard > place && !call.is_overtaken;
     let is_in_time = call.at >= asked && call.at.duration_since(asked) <= IN_TIME;
     is_heard && is_in_time && call.heard - place <= IN_SIGHT
 }
@@ -181,16 +195,24 @@ mod tests {
                 line("10", 800.0, "gus", "the end", &[]),
             ],
         };
-        let open: Vec<&str> = open_questions(&room).iter().map(|message| &*message.id).collect();
-        assert_eq!(open, ["1", "4", "6"]);
+        assert_eq!(open_questions(&room), HashSet::from(["1", "4", "6"]));
     }
 
     #[test]
     fn a_question_is_reached_in_time_and_in_sight() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let call = |second, heard| Call { at: at(second), heard, prompt_bytes: 0, prefix_bytes: 0 };
+        let call = |second, heard| Call {
+            at: at(second),
+            thread: None,
+            heard,
+            is_overtaken: false,
+            prompt_bytes: 0,
+            prefix_bytes: 0,
+        };
         assert!(reaches(&call(100, 5), 4, at(100)));
         assert!(!reaches(&call(100, 4), 4, at(100)), "not heard yet");
+        let overtaken = Call { is_overtaken: true, ..call(100, 5) };
+        assert!(!reaches(&overtaken, 4, at(100)), "it judged nothing");
         assert!(reaches(&call(700, 24), 4, at(100)));
         assert!(!reaches(&call(701, 24), 4, at(100)), "too late");
         assert!(!reaches(&call(700, 25), 4, at(100)), "scrolled away");

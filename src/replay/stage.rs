@@ -18,7 +18,7 @@ use crate::chat::{
 };
 use crate::clock::{Clock, chance};
 use crate::context::Context;
-use crate::decision::{AttemptEnd, Ended};
+use crate::decision::{Attempt, AttemptEnd, Ended};
 use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
@@ -76,9 +76,10 @@ pub fn play(
     let mut stage = Stage { pool: LocalPool::new(), clock, ears, recorder, people: HashSet::new() };
     let stop = CancellationToken::new();
     let stopped = stop.clone();
+    let notes = recorder.clone();
     stage.pool.spawner().spawn_local(async move {
         if let Err(error) = runner.run(stopped).await {
-            tracing::error!("the runner of a replay ended: {error:#}");
+            notes.lock().broken.get_or_insert(error.context("the runner ended"));
         }
     })?;
     stage.open(&workspace);
@@ -150,7 +151,9 @@ impl Stage<'_> {
         {
             let mut record = self.recorder.lock();
             record.now = message.at;
-            record.heard_humans += usize::from(message.is_human());
+            if message.is_human() {
+                *record.heard_humans.entry(message.conversation.thread.clone()).or_default() += 1;
+            }
             if record.output.is_some() {
                 let mut event = record.event(Kind::Heard, &message.conversation);
                 event.message = Some(message.id.clone());
@@ -164,7 +167,8 @@ impl Stage<'_> {
 
     fn hear(&mut self, heard: Heard) {
         if let Err(error) = self.pool.run_until(self.ears.hear(heard)) {
-            tracing::error!("a replayed line was not heard: {error}");
+            let error = anyhow::Error::new(error).context("a line was not heard");
+            self.recorder.lock().broken.get_or_insert(error);
         }
     }
 }
@@ -231,14 +235,25 @@ impl NotedStore {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
         let conversation = claim.event.conversation();
-        let is_judge_call = |verb: &str, end: AttemptEnd| {
-            verb == Verb::Judge.name() && end == AttemptEnd::Superseded
+        let overtaken = |attempt: &Attempt| {
+            &*attempt.verb == Verb::Judge.name() && attempt.end == AttemptEnd::Superseded
         };
-        record.overtaken += outcome
-            .attempts
-            .iter()
-            .filter(|attempt| is_judge_call(&attempt.verb, attempt.end))
-            .count();
+        if outcome.attempts.iter().any(overtaken) {
+            let thread = &conversation.thread;
+            let call = record.calls.iter_mut().rev().find(|call| call.thread == *thread);
+            call.into_iter().for_each(|call| call.is_overtaken = true);
+        }
+        record.failed += usize::from(match &outcome.end {
+            End::Silent(closing) => closing.ended == Ended::Failed,
+            End::GivenUp { .. } => true,
+            End::Join { .. }
+            | End::Drafted { .. }
+            | End::Said(_)
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::Overtaken => false,
+        });
         let kind = match &outcome.end {
             End::Silent(closing) if closing.gate.is_some() => Kind::Gate,
             End::Silent(closing) if closing.ended == Ended::Dropped => Kind::Dropped,
@@ -299,7 +314,10 @@ impl NotedMind {
         let prefix_bytes = both.take_while(|(one, other)| one == other).count();
         let prompt_bytes = prompt.text.len();
         prompt.text.clone_into(&mut record.last_prompt);
-        let call = Call { at: record.now, heard: record.heard_humans, prompt_bytes, prefix_bytes };
+        let thread = prompt.context.conversation.thread.clone();
+        let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
+        let at = record.now;
+        let call = Call { at, thread, heard, is_overtaken: false, prompt_bytes, prefix_bytes };
         record.calls.push(call);
         if record.output.is_some() {
             let mut event = record.event(Kind::JudgeCalled, &prompt.context.conversation);

@@ -27,6 +27,7 @@ pub fn table(scores: &[Score]) -> String {
         Some(coverage) => format!("{coverage:.3}"),
         None => "–".to_owned(),
     });
+    row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
     row("… shared with the prompt before", &|score| format!("{:.3}", score.prefix_share()));

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -45,6 +45,8 @@ pub struct SqliteStore {
     readers: SqlitePool,
     writes: mpsc::Sender<Write>,
     revisions: watch::Receiver<u64>,
+    /// Why the newest write failed, if it did.
+    last_failure: Arc<Mutex<Option<String>>>,
 }
 
 /// What is numbered: committed changes; decisions, pieces and claims.
@@ -84,8 +86,16 @@ impl SqliteStore {
             .map_err(opened)?;
         let (writes, inbox) = mpsc::channel(INBOX);
         let (sender, revisions) = watch::channel(counters.revision);
-        let writer = SqliteWriter { connection, inbox, counters, revisions: sender, _lock: lock };
-        Ok((Self { readers, writes, revisions }, writer))
+        let last_failure = Arc::new(Mutex::new(None));
+        let writer = SqliteWriter {
+            connection,
+            inbox,
+            counters,
+            revisions: sender,
+            last_failure: last_failure.clone(),
+            _lock: lock,
+        };
+        Ok((Self { readers, writes, revisions, last_failure }, writer))
     }
 
     async fn write(&self, change: Change) -> Result<Written, StoreError> {

@@ -53,6 +53,7 @@ pub async fn messages(
 
 #[derive(Deserialize)]
 pub struct SayBody {
+    id: Option<String>,
     channel: String,
     thread: Option<String>,
     user: String,
@@ -63,8 +64,9 @@ pub async fn say(
     State(web): State<Arc<Web>>,
     body: Result<Json<SayBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Json(body) = body.map_err(unreadable)?;
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection))?;
     let saying = Saying {
+        id: body.id,
         channel: ChannelId::new(body.channel),
         thread: body.thread.filter(|thread| !thread.is_empty()).map(MessageId::new),
         user: body.user,
@@ -114,9 +116,9 @@ pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store answers, so that what is said now would be heard.
+/// The store can be read and, as far as was tried last, written.
 pub async fn ready(State(web): State<Arc<Web>>) -> Answer {
-    web.archive.channels(&workspace()).await?;
+    web.archive.health().await?;
     if web.shutdown.is_cancelled() {
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "it is shutting down"));
     }
@@ -136,13 +138,20 @@ async fn span(
     after: Option<String>,
     before: Option<String>,
 ) -> Result<Span, Problem> {
-    if let Some(before) = before {
-        return Ok(Span::Before(MessageId::new(before)));
-    }
-    let Some(after) = after else {
-        return Ok(Span::Newest);
+    let unknown = |id: &str| {
+        Problem::new(StatusCode::NOT_FOUND, format!("there is no message {id:?} in this channel"))
     };
-    let id = MessageId::new(after.clone());
+    let after = match (after, before) {
+        (None, None) => return Ok(Span::Newest),
+        (Some(_), Some(_)) => return Err(bad_request("give either after or before")),
+        (None, Some(before)) => {
+            let id = MessageId::new(before.as_str());
+            let line = web.archive.line(&workspace(), channel, &id).await?;
+            return line.map(|_| Span::Before(id)).ok_or_else(|| unknown(&before));
+        }
+        (Some(after), None) => after,
+    };
+    let id = MessageId::new(after.as_str());
     if web.archive.line(&workspace(), channel, &id).await?.is_some() {
         return Ok(Span::After(id));
     }
@@ -150,31 +159,30 @@ async fn span(
     let time = time.and_then(|seconds| {
         jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
     });
-    let unknown = || {
-        Problem::new(
-            StatusCode::NOT_FOUND,
-            format!("there is no message {after:?} in this channel"),
-        )
-    };
-    time.map(Span::AfterTime).ok_or_else(unknown)
+    time.map(Span::AfterTime).ok_or_else(|| unknown(&after))
 }
 
 fn not_said(web: &Web, error: &SayError) -> Problem {
     let status = match error {
         SayError::UnknownChannel(_) | SayError::UnknownThread(_) => StatusCode::NOT_FOUND,
-        SayError::BadName | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
-        SayError::NameTaken(_) => StatusCode::CONFLICT,
+        SayError::BadName | SayError::BadId | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
+        SayError::NameTaken(_) | SayError::IdTaken => StatusCode::CONFLICT,
         SayError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         SayError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
     Problem::new(status, error.sentence(web.persona.language))
 }
 
-fn unreadable(rejection: JsonRejection) -> Problem {
+fn unreadable(web: &Web, rejection: &JsonRejection) -> Problem {
     let status = rejection.status();
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            format!("the message is larger than {} kB", LARGEST_BODY / 1024)
+            let limit = LARGEST_BODY / 1024 / 1024;
+            let words = web
+                .persona
+                .language
+                .pick("the message is larger than {} MB", "文章が {} MB を超えています");
+            words.replace("{}", &limit.to_string())
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             "send JSON, with the content type application/json".to_owned()

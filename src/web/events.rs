@@ -6,20 +6,23 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::decision::Decision;
 use crate::platform::local::workspace;
-use crate::store::{Archive, StoreError};
+use crate::store::{Archive, Line, StoreError};
 use crate::web::{Problem, Web, shapes};
 
-/// How much is read at a time. Far more than can change with one revision.
-const BATCH: usize = 200;
+/// How much is read at a time: little, since a page that reads slowly holds it, but far more than
+/// can change with one revision.
+const BATCH: usize = 50;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
@@ -30,18 +33,21 @@ pub struct EventsQuery {
 pub async fn events(
     State(web): State<Arc<Web>>,
     headers: HeaderMap,
-    query: Query<EventsQuery>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let after = query
+        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "after is a revision, a number"))?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
     revisions.mark_changed();
     let tail = Tail {
-        seen: resumed.or(query.after).unwrap_or(newest).min(newest),
+        seen: resumed.or(after.after).unwrap_or(newest).min(newest),
         archive: web.archive.clone(),
         clock: web.clock.clone(),
         revisions,
         status: None,
+        new_status: None,
         waiting: VecDeque::new(),
     };
     let events = stream::unfold(tail, |mut tail| async {
@@ -60,15 +66,37 @@ struct Tail {
     seen: u64,
     /// The pending steps as they were sent last.
     status: Option<Vec<Value>>,
-    waiting: VecDeque<Event>,
+    new_status: Option<Event>,
+    waiting: VecDeque<(u64, Change)>,
+}
+
+enum Change {
+    Message(Box<Line>),
+    Decision(Box<Decision>),
+}
+
+impl Change {
+    fn event(&self) -> Event {
+        let (kind, value) = match self {
+            Change::Message(line) => ("message", shapes::message(line)),
+            Change::Decision(row) => ("decision", shapes::decision(row)),
+        };
+        Event::default().event(kind).data(value.to_string())
+    }
 }
 
 impl Tail {
     /// `None` ends the stream; the page connects again.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some(event) = self.waiting.pop_front() {
-                return Some(event);
+            if let Some((revision, change)) = self.waiting.pop_front() {
+                // Only the last change of a revision stands for the whole of it.
+                let is_last = self.waiting.front().is_none_or(|(next, _)| *next != revision);
+                let event = change.event();
+                return Some(if is_last { event.id(revision.to_string()) } else { event });
+            }
+            if let Some(status) = self.new_status.take() {
+                return Some(status);
             }
             self.revisions.changed().await.ok()?;
             let newest = *self.revisions.borrow_and_update();
@@ -88,19 +116,13 @@ impl Tail {
         let lines_end = lines.get(BATCH - 1).map_or(newest, |line| line.revision - 1);
         let decisions_end = decisions.get(BATCH - 1).map_or(newest, |row| row.revision - 1);
         let end = newest.min(lines_end).min(decisions_end);
-        let lines = lines.iter().map(|line| (line.revision, "message", shapes::message(line)));
+        let lines = lines.into_iter().map(|line| (line.revision, Change::Message(Box::new(line))));
         let decisions =
-            decisions.iter().map(|row| (row.revision, "decision", shapes::decision(row)));
-        let mut changes: Vec<(u64, &str, Value)> = lines.chain(decisions).collect();
-        changes.retain(|(revision, _, _)| *revision <= end);
-        changes.sort_by_key(|(revision, _, _)| *revision);
-        let mut changes = changes.into_iter().peekable();
-        while let Some((revision, kind, value)) = changes.next() {
-            let event = Event::default().event(kind).data(value.to_string());
-            // Only the last change of a revision stands for the whole of it.
-            let is_last = changes.peek().is_none_or(|(next, _, _)| *next != revision);
-            self.waiting.push_back(if is_last { event.id(revision.to_string()) } else { event });
-        }
+            decisions.into_iter().map(|row| (row.revision, Change::Decision(Box::new(row))));
+        let mut changes: Vec<(u64, Change)> = lines.chain(decisions).collect();
+        changes.retain(|(revision, _)| *revision <= end);
+        changes.sort_by_key(|(revision, _)| *revision);
+        self.waiting.extend(changes);
         self.seen = self.seen.max(end);
         if end < newest {
             self.revisions.mark_changed();
@@ -114,7 +136,7 @@ impl Tail {
         let steps: Vec<Value> = steps.iter().map(|step| shapes::step(step, now)).collect();
         if self.status.as_ref() != Some(&steps) {
             let status = json!({ "now": shapes::seconds(now), "steps": steps });
-            self.waiting.push_back(Event::default().event("status").data(status.to_string()));
+            self.new_status = Some(Event::default().event("status").data(status.to_string()));
             self.status = Some(steps);
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -43,8 +44,8 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
     page.render().map(Html).map_err(broken)
 }
 
-pub async fn file(Path(name): Path<String>) -> Response {
-    let Some(file) = Files::get(&name) else {
+pub async fn file(name: Result<Path<String>, PathRejection>) -> Response {
+    let Some(file) = name.ok().and_then(|Path(name)| Files::get(&name)) else {
         return Problem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
     };
     let headers = [

@@ -10,14 +10,14 @@ use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
-use crate::program::Home;
+use crate::program::{Home, free_port};
 
 /// How long the page may take for anything. Nothing waits longer than it must.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn two_tabs_talk_and_the_persona_answers() {
-    let home = Home::new(0.5);
+    let home = Home::on(free_port(), 0.5);
     let mut room = home.start();
     let browser = Browser::open().await;
     let alice = browser.tab(&room.address, "alice").await;

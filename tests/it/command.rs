@@ -36,6 +36,8 @@ fn a_broken_config_is_named_with_its_line() {
         ("http:\n  listen: 0.0.0.0:80\n", ["line 2", "the room has no login"]),
         ("http:\n  listen: everywhere\n", ["line 2", "127.0.0.1:8080"]),
         ("storage:\n  url: mysql://x\n", ["line 2", "sqlite://data/aizuchi.db"]),
+        ("storage:\n  url: sqlite://:memory:\n", ["line 2", "names a file"]),
+        ("persona:\n  nam: Aki\n", ["config.yaml:2:3", "nam: Aki"]),
         ("language: fr\n", ["line 1", "fr"]),
         ("persona: [\n", ["line 1", "config.yaml"]),
         ("persona:\n  name: ''\n", ["line 2", "1 to 40 characters"]),
@@ -48,9 +50,22 @@ fn a_broken_config_is_named_with_its_line() {
 }
 
 #[test]
+fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
+    use aizuchi::config::Config;
+    let waits = |config: &str| {
+        let config = Config::parse(config).unwrap();
+        (config.room_waiting().min_wait_seconds, config.waiting().min_wait_seconds)
+    };
+    assert_eq!(waits(""), (12.0, 300.0));
+    assert_eq!(waits("# nothing\n"), (12.0, 300.0));
+    assert_eq!(waits("language: ja\n"), (12.0, 300.0));
+    assert_eq!(waits("response:\n  min_wait_seconds: 60\n"), (60.0, 60.0));
+}
+
+#[test]
 fn a_port_in_use_is_named() {
-    let home = Home::new(1.0);
-    let _other = std::net::TcpListener::bind(("127.0.0.1", home.port())).unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = Home::on(other.local_addr().unwrap().port(), 1.0);
     let said = refused(&home);
     assert!(said.contains("another program listens on 127.0.0.1:"), "{said}");
 }
@@ -59,10 +74,7 @@ fn a_port_in_use_is_named() {
 fn a_second_process_on_one_database_is_refused() {
     let home = Home::new(1.0);
     let _first = home.start();
-    let config = std::fs::read_to_string(home.config()).unwrap();
-    let elsewhere = config.replace(&home.port().to_string(), "0");
-    std::fs::write(home.path().join("second.yaml"), elsewhere).unwrap();
-    let run = aizuchi().arg("--config").arg(home.path().join("second.yaml")).assert().code(1);
+    let run = aizuchi().arg("--config").arg(home.config()).assert().code(1);
     let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
     assert!(said.contains("another Aizuchi is running on"), "{said}");
 }
@@ -164,6 +176,9 @@ fn a_replay_names_the_lines_it_leaves_out() {
     assert_eq!(table["bad_lines"], 2);
     assert_eq!(table["policies"][0]["score"]["judge_calls"], 1);
     aizuchi().arg("replay").arg(&history).arg("--strict").assert().code(2);
+    let huge = u64::MAX.to_string();
+    aizuchi().arg("replay").arg(&history).args(["--latency", &huge]).assert().code(2);
+    aizuchi().args(["--config", "nowhere.yaml", "replay"]).arg(&history).assert().code(1);
     aizuchi().arg("replay").arg(folder.path().join("nowhere")).assert().code(1);
     std::fs::write(&history, "\n").unwrap();
     aizuchi().arg("replay").arg(&history).assert().code(1);

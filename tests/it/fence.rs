@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi::chat::{Author, AuthorKind, Message, MessageId, UserId};
+use aizuchi::chat::{Author, AuthorKind, Message, MessageId, UserId, ends_line, one_line};
 use aizuchi::context::{Context, Motive};
 use aizuchi::persona::{Language, Persona};
-use aizuchi::prompt::{Prompt, one_line};
+use aizuchi::prompt::Prompt;
 use proptest::prelude::*;
 
 use crate::world::{at, top};
@@ -87,13 +87,6 @@ fn read_back(prompt: &str, heading: &str) -> (Vec<String>, Vec<(String, Vec<Stri
     (found_marks, found)
 }
 
-fn is_line_end(letter: char) -> bool {
-    matches!(
-        letter,
-        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -116,7 +109,7 @@ proptest! {
         };
         let expected: Vec<(String, Vec<String>)> = lines
             .iter()
-            .map(|(name, text)| (one_line(name), text.split(is_line_end).map(str::to_owned).collect()))
+            .map(|(name, text)| (one_line(name), text.split(ends_line).map(str::to_owned).collect()))
             .collect();
         let marks: Vec<String> = (0..lines.len()).map(|number| mark(number).to_owned()).collect();
         prop_assert_eq!(read_back(&prompt.text, "## Current conversation"), (marks, expected));

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 /// A folder for one program's config and database, which outlives its restarts.
 pub struct Home {
     folder: TempDir,
-    port: u16,
 }
 
 /// No test waits longer than this for something that should happen at once.
@@ -27,14 +26,18 @@ pub struct Program {
 impl Home {
     /// `wait` is how long the talk rests before it is judged, in seconds.
     pub fn new(wait: f64) -> Self {
+        Self::on(0, wait)
+    }
+
+    /// On a port that stays the same across restarts.
+    pub fn on(port: u16, wait: f64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = free_port();
         let config = format!(
             "storage:\n  url: sqlite://{}\nhttp:\n  listen: 127.0.0.1:{port}\nresponse:\n  min_wait_seconds: {wait}\n",
             folder.path().join("room.db").display(),
         );
         std::fs::write(folder.path().join("config.yaml"), config).unwrap();
-        Self { folder, port }
+        Self { folder }
     }
 
     pub fn config(&self) -> PathBuf {
@@ -49,23 +52,20 @@ impl Home {
         self.folder.path()
     }
 
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     pub fn start(&self) -> Program {
         let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
             .arg("--config")
             .arg(self.config())
             .current_dir(self.path())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(self.path().join("log")).unwrap())
             .spawn()
             .unwrap();
         let mut first = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let address = first.trim().rsplit(' ').next().unwrap().to_owned();
-        assert!(address.starts_with("http://"), "it says where to look: {first:?}");
+        let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
+        assert!(address.starts_with("http://"), "it says where to look: {first:?}\n{}", log());
         Program { child, address, http: reqwest::Client::new() }
     }
 }
@@ -78,6 +78,12 @@ impl Program {
 
     pub async fn request(&self, path: &str) -> reqwest::Response {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
+    }
+
+    /// A connection that has not asked anything yet.
+    pub async fn connect(&self) -> tokio::net::TcpStream {
+        let address = self.address.strip_prefix("http://").unwrap();
+        tokio::net::TcpStream::connect(address).await.unwrap()
     }
 
     pub async fn post(&self, body: &Value) -> (u16, Value) {
@@ -144,6 +150,7 @@ impl Drop for Program {
     }
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on at this moment.
+pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -140,6 +140,26 @@ fn who_always_speaks_speaks_after_each_rest() {
 }
 
 #[test]
+fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
+    let line = |id: usize, ts: usize, thread: Option<&str>, text: &str| {
+        serde_json::json!({
+            "room": "porch", "thread": thread, "id": format!("l{id}"), "ts": ts, "author": format!("u{id}"),
+            "text": text, "opener": id == 0,
+        })
+    };
+    let mut lines = vec![
+        line(0, 1000, None, "does anyone have a ladder?"),
+        line(1, 1001, Some("l9"), "as I said"),
+    ];
+    // The top level does not rest before the question is old; the thread does.
+    lines.extend((2..10).map(|id| line(id, 900 + id * 100, None, "hm")));
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let history = History::read(lines.join("\n").as_bytes()).unwrap();
+    let (score, _, _) = run(&history, &policy("quiet-300"), Judge::Silent, 0, 1);
+    assert_eq!((score.judge_calls, score.open_questions, score.reached_questions), (2, 1, 0));
+}
+
+#[test]
 fn the_example_that_comes_with_the_project_is_whole() {
     let history = History::open(&root().join("examples/small-history.jsonl")).unwrap();
     assert_eq!((history.rooms.len(), history.bad_lines.len()), (2, 0));

@@ -1,10 +1,12 @@
 //! What pages and exports read from SQLite.
 
+use std::sync::PoisonError;
+
 use async_trait::async_trait;
 use sqlx::query;
 use sqlx::sqlite::SqliteRow;
 
-use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::decision::Decision;
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -89,6 +91,17 @@ impl Archive for SqliteStore {
         let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
         rows.iter().map(rows::decision).collect()
+    }
+
+    async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
+        let rows = query(sql::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows.map_err(stored)?.iter().map(rows::user).collect()
+    }
+
+    async fn health(&self) -> Result<(), StoreError> {
+        query(sql::COUNTERS).fetch_one(&self.readers).await.map_err(stored)?;
+        let failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map_or(Ok(()), |why| Err(StoreError::Busy(why.clone())))
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {

@@ -10,8 +10,8 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
-    WorkspaceId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
 use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Judgment, Usage};
@@ -72,6 +72,15 @@ pub fn channel(row: &SqliteRow) -> Read<Channel> {
         id: ChannelId::new(column::<String>(row, "id")?),
         name: column::<String>(row, "name")?.into(),
         visibility: named::<Visibility>(&column::<String>(row, "visibility")?)?,
+    })
+}
+
+pub fn user(row: &SqliteRow) -> Read<User> {
+    Ok(User {
+        workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
+        id: UserId::new(column::<String>(row, "id")?),
+        name: column::<String>(row, "name")?.into(),
+        kind: named(&column::<String>(row, "kind")?)?,
     })
 }
 

@@ -247,6 +247,7 @@ statements! {
         FROM json_each(?2) AS j
         CROSS JOIN users AS u ON u.workspace = ?1 AND u.id = j.value";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
+    USERS = "SELECT workspace, id, name, kind FROM users WHERE workspace = ?1 ORDER BY id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
     NEWEST_LINES = lines!("
         WHERE m.workspace = ?1 AND m.channel = ?2

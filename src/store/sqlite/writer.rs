@@ -1,6 +1,8 @@
 //! The one task that writes. It gathers what is waiting into one transaction (group commit), so
 //! that one `fsync` pays for many messages; only then are the callers told.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use sqlx::{Connection, SqliteConnection, query};
@@ -38,6 +40,7 @@ pub struct SqliteWriter {
     pub(super) inbox: mpsc::Receiver<Write>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
+    pub(super) last_failure: Arc<Mutex<Option<String>>>,
     /// Held as long as we own the database file.
     pub(super) _lock: std::fs::File,
 }
@@ -67,7 +70,13 @@ impl SqliteWriter {
     async fn write(&mut self, batch: Vec<Write>) {
         let (changes, waiting): (Vec<Change>, Vec<_>) =
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        match self.commit(&changes).await {
+        let committed = self.commit(&changes).await;
+        let failure = match &committed {
+            Ok(_) | Err(StoreError::Refused(_)) => None,
+            Err(error @ (StoreError::Busy(_) | StoreError::Broken(_))) => Some(error.to_string()),
+        };
+        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        match committed {
             Ok(written) => answer(waiting, written.into_iter().map(Ok)),
             Err(error) if changes.len() == 1 => answer(waiting, [Err(error)].into_iter()),
             // Nothing of it can be written now, alone or together.

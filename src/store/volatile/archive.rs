@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::decision::{Decision, DecisionId};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -86,6 +86,18 @@ impl Archive for VolatileStore {
         rows.sort_by_key(|row| row.revision);
         rows.truncate(limit);
         Ok(rows)
+    }
+
+    async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
+        let state = self.lock();
+        let mut users: Vec<User> =
+            state.users.values().filter(|user| user.workspace == *workspace).cloned().collect();
+        users.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(users)
+    }
+
+    async fn health(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {

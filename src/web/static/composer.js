@@ -12,6 +12,8 @@ export class Composer {
   #user;
   #onSent;
   #sending = new Set();
+  /** The id under which each draft is being sent. */
+  #ids = new Map();
 
   /**
    * @param {HTMLFormElement} form
@@ -96,7 +98,7 @@ export class Composer {
     const { channel, thread, draft } = this.#where;
     const text = this.#field.value;
     if (text.trim() === "" || this.#sending.has(draft)) return;
-    const line = { channel, user: this.#user(), text };
+    const line = { id: this.#idFor(draft, text), channel, user: this.#user(), text };
     if (thread !== null) line.thread = thread;
 
     this.#sending.add(draft);
@@ -106,6 +108,7 @@ export class Composer {
     try {
       const { id, ts } = await postMessage(line);
       sessionStorage.removeItem(draft);
+      this.#ids.delete(draft);
       if (isStillHere()) this.#field.value = "";
       this.#onSent({ ...line, thread, id, ts });
     } catch (error) {
@@ -118,6 +121,16 @@ export class Composer {
         this.fit();
       }
     }
+  }
+
+  /** The same text is sent again under the same id, so that a lost answer does not double the line. */
+  #idFor(draft, text) {
+    const kept = this.#ids.get(draft);
+    if (kept?.text === text) return kept.id;
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this.#ids.set(draft, { text, id });
+    return id;
   }
 
   #keepDraft() {

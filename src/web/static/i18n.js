@@ -126,7 +126,7 @@ const JAPANESE = {
     "{persona} は会話を聞いて、いつ話すかを自分で決めます。黙っていることも多く、その理由を示します。",
   intro_try: "試してみてください:",
   intro_ask: "質問を書いて {wait}ほど待つ",
-  intro_mention: "@{persona} とメンションして、すぐに答えをもらう",
+  intro_mention: "@{persona} を付けて書くと、すぐに答えます",
   intro_tab: "もう一つタブを開き、別の人として会話する",
   intro_wait: "ここでは {wait}ほど待ってから決めます。実際のワークスペースでは {usual_wait}ほど待ちます。",
   intro_builtin: "今の {persona} は内蔵の頭脳で動いています。いくつかの規則だけで、言語モデルではありません。",

@@ -4,7 +4,7 @@ import { settings } from "./i18n.js";
 
 // Japanese brackets and stops end an address, because no space follows them.
 const ADDRESS = /https?:\/\/[^\s<>"'`「」『』（）【】、。，！？]+/u;
-const PIECES = new RegExp(`${ADDRESS.source}|[@＠]${escapePattern(settings.persona)}(?![\\w-])`, "giu");
+const PIECES = new RegExp(`${ADDRESS.source}|(?<![a-z0-9])[@＠]${escapePattern(settings.persona)}(?!\\w|-[a-z0-9])`, "giu");
 
 /**
  * Puts a message's text into an element, with addresses as links and mentions of the persona marked.
