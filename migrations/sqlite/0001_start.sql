@@ -46,12 +46,11 @@ CREATE TABLE messages (
     -- The revision that it came with, and the one that it came or changed with.
     heard INTEGER NOT NULL,
     revision INTEGER NOT NULL,
-    PRIMARY KEY (workspace, channel, id)
+    PRIMARY KEY (workspace, id, channel)
 );
 CREATE INDEX messages_in_order ON messages (workspace, channel, thread, at_ms, id);
 CREATE INDEX messages_in_channel ON messages (workspace, channel, at_ms, id);
 CREATE INDEX messages_by_revision ON messages (workspace, revision);
-CREATE INDEX messages_by_id ON messages (workspace, id);
 CREATE INDEX messages_by_decision ON messages (decision) WHERE decision IS NOT NULL;
 
 -- One pending step per conversation. ready_ms: when it is due, or when its lease ends, if later.

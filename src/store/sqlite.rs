@@ -40,6 +40,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many writes may wait before hearing has to wait too.
 const INBOX: usize = 1024;
 const READERS: u32 = 4;
+/// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
+/// need not stop for each.
+const ROW_BUFFER: usize = 512;
 
 pub struct SqliteStore {
     readers: SqlitePool,
@@ -68,7 +71,8 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY_TIMEOUT);
+            .busy_timeout(BUSY_TIMEOUT)
+            .row_buffer_size(ROW_BUFFER);
         let opened = |error| opening(path, error);
         let mut connection = options.connect().await.map_err(opened)?;
         migrate(path, &mut connection).await?;

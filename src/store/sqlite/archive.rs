@@ -110,8 +110,8 @@ impl Archive for SqliteStore {
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
-        let rows = query(sql::STEPS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows.map_err(stored)?.iter().map(rows::step).collect()
+        let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
+        rows::steps(&rows::column::<String>(&row.map_err(stored)?, "steps")?)
     }
 }
 

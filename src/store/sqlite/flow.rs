@@ -23,15 +23,17 @@ pub async fn claim(
     most: usize,
 ) -> Result<Vec<Claim>, StoreError> {
     let ready = query(sql::READY_STEPS).bind(now.as_millisecond()).bind(most as i64);
-    let ready = ready.fetch_all(&mut *connection).await.map_err(stored)?;
+    let ready = ready.fetch_one(&mut *connection).await.map_err(stored)?;
+    let mut ready = rows::steps(&rows::column::<String>(&ready, "steps")?)?;
+    // A JSON list has no order that one may rely on.
+    ready.sort_by_cached_key(|step| (step.ready(), step.event.conversation().clone()));
     if ready.is_empty() {
         return Ok(Vec::new());
     }
     let mut claims = Vec::with_capacity(ready.len());
     let mut steps = Vec::with_capacity(ready.len());
     counters.revision += 1;
-    for row in &ready {
-        let mut step = rows::step(row)?;
+    for mut step in ready {
         counters.last_number += 1;
         let token = counters.last_number;
         claims.push(step.claim(token));

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Row, query};
 
-use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, UserId};
+use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User};
 use crate::decision::{DecisionId, Gate};
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited, Owed, Standing};
@@ -22,29 +22,36 @@ impl Standings {
         connection: &mut SqliteConnection,
         conversations: &HashSet<&ConversationId>,
     ) -> Result<Self, StoreError> {
-        let places: Vec<Value> = conversations.iter().map(|place| rows::place(place)).collect();
-        let places = Value::Array(places).to_string();
-        let mut standings: HashMap<ConversationId, Standing> = conversations
-            .iter()
-            .map(|conversation| ((*conversation).clone(), Standing::default()))
-            .collect();
-        let steps =
-            query(sql::STEPS_OF).bind(&places).fetch_all(&mut *connection).await.map_err(stored)?;
-        for row in &steps {
-            standings.entry(rows::conversation(row)?).or_default().step = Some(rows::step(row)?);
+        Self::read_with_known(connection, conversations, &[]).await.map(|(standings, _)| standings)
+    }
+
+    /// Reads where conversations stand, and which of these lines are stored already, by their places.
+    async fn read_with_known(
+        connection: &mut SqliteConnection,
+        conversations: &HashSet<&ConversationId>,
+        messages: &[(&Message, Follows)],
+    ) -> Result<(Self, HashSet<usize>), StoreError> {
+        let lines = messages.iter().map(|(message, _)| {
+            json!([message.conversation.workspace, message.conversation.channel, message.id])
+        });
+        let places = conversations.iter().map(|place| rows::place(place));
+        let read = query(sql::STANDINGS)
+            .bind(lines.collect::<Value>().to_string())
+            .bind(places.collect::<Value>().to_string());
+        let row = read.fetch_one(&mut *connection).await.map_err(stored)?;
+        let mut standings: HashMap<ConversationId, Standing> = HashMap::new();
+        for step in rows::steps(&rows::column::<String>(&row, "steps")?)? {
+            let conversation = step.event.conversation().clone();
+            standings.entry(conversation).or_default().step = Some(step);
         }
-        let owed =
-            query(sql::OWED_OF).bind(&places).fetch_all(&mut *connection).await.map_err(stored)?;
-        for row in &owed {
-            standings.entry(rows::conversation(row)?).or_default().owed.push(Owed {
-                at: rows::time(rows::column(row, "at_ms")?)?,
-                message: MessageId::new(rows::column::<String>(row, "message")?),
-                asker: UserId::new(rows::column::<String>(row, "asker")?),
-            });
+        for (conversation, owed) in rows::owed(&rows::column::<String>(&row, "owed")?)? {
+            standings.entry(conversation).or_default().owed.push(owed);
         }
+        standings.values_mut().for_each(|standing| standing.owed.sort());
         let standings =
             standings.into_iter().map(|(place, standing)| (place, (standing.clone(), standing)));
-        Ok(Self(standings.collect()))
+        let known: Vec<usize> = rows::parsed(&rows::column::<String>(&row, "known")?)?;
+        Ok((Self(standings.collect()), known.into_iter().collect()))
     }
 
     pub fn of(&mut self, conversation: &ConversationId) -> &mut Standing {
@@ -202,11 +209,9 @@ pub async fn hear_messages(
     counters: &mut Counters,
     messages: &[(&Message, Follows)],
 ) -> Result<Vec<Receipt>, StoreError> {
-    let known = known(connection, messages).await?;
-    let new = |place: &usize| !known.contains(place);
-    let conversations =
-        (0..messages.len()).filter(new).map(|place| &messages[place].0.conversation).collect();
-    let mut standings = Standings::read(connection, &conversations).await?;
+    let conversations = messages.iter().map(|(message, _)| &message.conversation).collect();
+    let (mut standings, known) =
+        Standings::read_with_known(connection, &conversations, messages).await?;
     let mut effects = Effects::default();
     let mut lines = Vec::new();
     let mut receipts = Vec::new();
@@ -351,23 +356,6 @@ pub async fn hear_user(
         .bind(rows::kind_name(user.kind));
     let put = put.execute(&mut *connection).await.map_err(stored)?;
     Ok(counters.changed(put.rows_affected() > 0))
-}
-
-/// The places in `messages` of the lines that are stored already.
-async fn known(
-    connection: &mut SqliteConnection,
-    messages: &[(&Message, Follows)],
-) -> Result<HashSet<usize>, StoreError> {
-    let ids = messages.iter().map(|(message, _)| {
-        json!([message.conversation.workspace, message.conversation.channel, message.id])
-    });
-    let ids = Value::Array(ids.collect()).to_string();
-    let known =
-        query(sql::KNOWN_LINES).bind(ids).fetch_all(&mut *connection).await.map_err(stored)?;
-    Ok(known
-        .iter()
-        .filter_map(|row| row.try_get::<i64, _>("place").ok()?.try_into().ok())
-        .collect())
 }
 
 /// A line that is not deleted, and when it was edited last.

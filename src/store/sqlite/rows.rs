@@ -15,7 +15,7 @@ use crate::chat::{
 };
 use crate::context::StateHash;
 use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Judgment, Usage};
-use crate::event::step::{Lease, Step};
+use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
 use crate::store::{Line, StoreError};
 
@@ -31,12 +31,15 @@ pub fn place(conversation: &ConversationId) -> Value {
 }
 
 pub fn conversation(row: &SqliteRow) -> Read<ConversationId> {
-    let thread: String = column(row, "thread")?;
-    Ok(ConversationId {
-        workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
-        channel: ChannelId::new(column::<String>(row, "channel")?),
-        thread: (!thread.is_empty()).then(|| MessageId::new(thread)),
-    })
+    let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
+    let channel = ChannelId::new(column::<String>(row, "channel")?);
+    Ok(in_thread(workspace, channel, column(row, "thread")?))
+}
+
+/// The conversation that three columns name.
+fn in_thread(workspace: WorkspaceId, channel: ChannelId, thread: String) -> ConversationId {
+    let thread = (!thread.is_empty()).then(|| MessageId::new(thread));
+    ConversationId { workspace, channel, thread }
 }
 
 pub fn message(row: &SqliteRow) -> Read<Message> {
@@ -84,35 +87,16 @@ pub fn user(row: &SqliteRow) -> Read<User> {
     })
 }
 
-/// A row of `steps` joined with its piece in `outbox`.
-pub fn step(row: &SqliteRow) -> Read<Step> {
-    let conversation = conversation(row)?;
-    let verb: String = column(row, "verb")?;
-    let event = match verb.as_str() {
-        "judge" => Event::Judge(conversation),
-        "reply" => Event::Reply(conversation),
-        "post" => Event::Post(piece_at(row, "piece", conversation)?),
-        other => {
-            return Err(StoreError::Broken(format!("steps.verb holds the unknown word {other:?}")));
-        }
-    };
-    let lease =
-        match (column::<Option<i64>>(row, "token")?, column::<Option<i64>>(row, "lease_until_ms")?)
-        {
-            (Some(token), Some(until)) => Some(Lease { token, until: time(until)? }),
-            (None, _) | (_, None) => None,
-        };
-    Ok(Step {
-        event,
-        due: time(column(row, "due_ms")?)?,
-        decision: DecisionId(column(row, "decision")?),
-        is_owed: column(row, "is_owed")?,
-        is_redrafted: column(row, "is_redrafted")?,
-        follow: column::<Option<i64>>(row, "follow_ms")?.map(time).transpose()?,
-        generation: unsigned(column(row, "generation")?)?,
-        attempts: column(row, "attempts")?,
-        lease,
-    })
+/// A list of steps as [`super::sql::STEPS`] gives it.
+pub fn steps(json: &str) -> Read<Vec<Step>> {
+    let rows: Vec<StepRow> = parsed(json)?;
+    rows.into_iter().map(StepRow::read).collect()
+}
+
+/// A list of open owed lines as [`super::sql::STANDINGS`] gives it.
+pub fn owed(json: &str) -> Read<Vec<(ConversationId, Owed)>> {
+    let rows: Vec<OwedRow> = parsed(json)?;
+    rows.into_iter().map(OwedRow::read).collect()
 }
 
 /// The row of `steps` for a step, in the order of [`super::sql::PUT_STEPS`].
@@ -143,7 +127,15 @@ pub fn step_values(step: &Step) -> Value {
 
 /// A row of `outbox`.
 pub fn piece(row: &SqliteRow) -> Read<Piece> {
-    piece_at(row, "id", conversation(row)?)
+    Ok(Piece {
+        id: PieceId(column(row, "id")?),
+        first: PieceId(column(row, "draft")?),
+        conversation: conversation(row)?,
+        key: column::<String>(row, "key")?.into(),
+        text: column::<String>(row, "text")?.into(),
+        draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
+        dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,
+    })
 }
 
 pub fn decision(row: &SqliteRow) -> Read<Decision> {
@@ -228,16 +220,93 @@ fn optional_name<T: DeserializeOwned>(name: Option<String>) -> Read<Option<T>> {
     name.map(|name| named(&name)).transpose()
 }
 
-fn piece_at(row: &SqliteRow, id: &str, conversation: ConversationId) -> Read<Piece> {
-    Ok(Piece {
-        id: PieceId(column(row, id)?),
-        first: PieceId(column(row, "draft")?),
-        conversation,
-        key: column::<String>(row, "key")?.into(),
-        text: column::<String>(row, "text")?.into(),
-        draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
-        dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,
-    })
+#[derive(Deserialize)]
+struct StepRow {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: String,
+    verb: String,
+    due_ms: i64,
+    decision: DecisionId,
+    is_owed: i64,
+    is_redrafted: i64,
+    follow_ms: Option<i64>,
+    generation: u64,
+    attempts: u32,
+    token: Option<i64>,
+    lease_until_ms: Option<i64>,
+    piece: Option<i64>,
+    draft: Option<i64>,
+    key: Option<Arc<str>>,
+    text: Option<Arc<str>>,
+    notes: Option<String>,
+    dispatched_ms: Option<i64>,
+}
+
+impl StepRow {
+    fn read(self) -> Read<Step> {
+        let due = time(self.due_ms)?;
+        let follow = self.follow_ms.map(time).transpose()?;
+        let lease = match (self.token, self.lease_until_ms) {
+            (Some(token), Some(until)) => Some(Lease { token, until: time(until)? }),
+            (None, _) | (_, None) => None,
+        };
+        let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
+        let (is_owed, is_redrafted) = (self.is_owed != 0, self.is_redrafted != 0);
+        let event = self.event()?;
+        Ok(Step {
+            event,
+            due,
+            decision,
+            is_owed,
+            is_redrafted,
+            follow,
+            generation,
+            attempts,
+            lease,
+        })
+    }
+
+    fn event(self) -> Read<Event> {
+        let conversation = in_thread(self.workspace, self.channel, self.thread);
+        match self.verb.as_str() {
+            "judge" => return Ok(Event::Judge(conversation)),
+            "reply" => return Ok(Event::Reply(conversation)),
+            "post" => {}
+            other => {
+                return Err(StoreError::Broken(format!(
+                    "steps.verb holds the unknown word {other:?}"
+                )));
+            }
+        }
+        let absent = || StoreError::Broken("a post's step has no row in the outbox".to_owned());
+        Ok(Event::Post(Piece {
+            id: PieceId(self.piece.ok_or_else(absent)?),
+            first: PieceId(self.draft.ok_or_else(absent)?),
+            conversation,
+            key: self.key.ok_or_else(absent)?,
+            text: self.text.ok_or_else(absent)?,
+            draft: Arc::new(parsed(&self.notes.ok_or_else(absent)?)?),
+            dispatched: self.dispatched_ms.map(time).transpose()?,
+        }))
+    }
+}
+
+#[derive(Deserialize)]
+struct OwedRow {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: String,
+    at_ms: i64,
+    message: MessageId,
+    asker: UserId,
+}
+
+impl OwedRow {
+    fn read(self) -> Read<(ConversationId, Owed)> {
+        let owed = Owed { at: time(self.at_ms)?, message: self.message, asker: self.asker };
+        Ok((in_thread(self.workspace, self.channel, self.thread), owed))
+    }
 }
 
 /// An element of the JSON list that [`super::sql::DECISIONS_OF_CHANNEL`] makes of `attempts`.
