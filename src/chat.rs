@@ -134,6 +134,15 @@ impl Message {
         self.author.kind == AuthorKind::Human
     }
 
+    /// Everyone a reader of this line may have to know by name.
+    pub fn named(&self) -> impl Iterator<Item = &UserId> {
+        let mentioned = self.mentions.iter().filter_map(|mention| match mention {
+            Mention::User(user) => Some(user),
+            Mention::Persona => None,
+        });
+        std::iter::once(&self.author.id).chain(mentioned)
+    }
+
     /// A human names the persona: such a line is owed an answer (invariant 3).
     pub fn is_addressed(&self) -> bool {
         self.is_human() && self.mentions.contains(&Mention::Persona)

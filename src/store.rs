@@ -64,6 +64,9 @@ pub trait Store: Send + Sync {
 pub trait Archive: Send + Sync {
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
 
+    /// Names this store and no other, also not a new one in the same place.
+    fn installation(&self) -> Arc<str>;
+
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
 
     /// Lines of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match:

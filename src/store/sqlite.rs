@@ -25,7 +25,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ConversationId, Mention, Message, UserId};
+use crate::chat::{ConversationId, Message, UserId};
 use crate::context::{Context, StateHash};
 use crate::event::{Claim, Outcome};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
@@ -48,6 +48,7 @@ pub struct SqliteStore {
     readers: SqlitePool,
     writes: mpsc::Sender<Write>,
     revisions: watch::Receiver<u64>,
+    installation: Arc<str>,
     /// Why the newest write failed, if it did.
     last_failure: Arc<Mutex<Option<String>>>,
 }
@@ -90,6 +91,7 @@ impl SqliteStore {
             .map_err(opened)?;
         let (writes, inbox) = mpsc::channel(INBOX);
         let (sender, revisions) = watch::channel(counters.revision);
+        let installation = counters.installation.clone();
         let last_failure = Arc::new(Mutex::new(None));
         let writer = SqliteWriter {
             connection,
@@ -99,7 +101,7 @@ impl SqliteStore {
             last_failure: last_failure.clone(),
             _lock: lock,
         };
-        Ok((Self { readers, writes, revisions, last_failure }, writer))
+        Ok((Self { readers, writes, revisions, installation, last_failure }, writer))
     }
 
     async fn write(&self, change: Change) -> Result<Written, StoreError> {
@@ -193,7 +195,7 @@ impl Store for SqliteStore {
         }
         let messages: Vec<Arc<Message>> = messages.into_values().collect();
         let named: Value =
-            messages.iter().flat_map(|message| named_in(message)).map(|user| json!(user)).collect();
+            messages.iter().flat_map(|message| message.named()).map(|user| json!(user)).collect();
         let names = query(sql::NAMES).bind(conversation.workspace.as_str()).bind(named.to_string());
         let names = names.fetch_all(&mut *moment).await.map_err(stored)?;
         let names = names.iter().map(|row| {
@@ -214,15 +216,6 @@ impl Store for SqliteStore {
             messages,
         })
     }
-}
-
-/// Everyone a prompt may have to name for this line.
-fn named_in(message: &Message) -> Vec<&UserId> {
-    let mentioned = message.mentions.iter().filter_map(|mention| match mention {
-        Mention::User(user) => Some(user),
-        Mention::Persona => None,
-    });
-    std::iter::once(&message.author.id).chain(mentioned).collect()
 }
 
 /// The writer answers each change with its own kind; anything else is a defect.

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Deletion, Edit, Heard, Mention, Message, MessageId, User,
-    UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, User, UserId,
+    WorkspaceId,
 };
 use crate::context::{Context, Motive, StateHash};
 use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Ended, Gate};
@@ -481,7 +481,7 @@ impl State {
             conversation.thread.as_ref().and_then(|thread| self.parent(conversation, thread));
         let newest: Vec<Arc<Message>> =
             parent.into_iter().chain(wanted.iter().map(|line| line.message.clone())).collect();
-        let names = newest.iter().flat_map(|message| named_in(message)).filter_map(|user| {
+        let names = newest.iter().flat_map(|message| message.named()).filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
         });
@@ -603,12 +603,4 @@ fn supersede(decision: &mut Decision) {
             attempt.end = AttemptEnd::Superseded;
         }
     }
-}
-
-fn named_in(message: &Message) -> impl Iterator<Item = &UserId> {
-    let mentioned = message.mentions.iter().filter_map(|mention| match mention {
-        Mention::User(user) => Some(user),
-        Mention::Persona => None,
-    });
-    std::iter::once(&message.author.id).chain(mentioned)
 }

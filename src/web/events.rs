@@ -135,7 +135,8 @@ impl Tail {
         let steps = self.archive.steps(&workspace()).await?;
         let steps: Vec<Value> = steps.iter().map(|step| shapes::step(step, now)).collect();
         if self.status.as_ref() != Some(&steps) {
-            let status = json!({ "now": shapes::seconds(now), "steps": steps });
+            let store = self.archive.installation();
+            let status = json!({ "store": store, "now": shapes::seconds(now), "steps": steps });
             self.new_status = Some(Event::default().event("status").data(status.to_string()));
             self.status = Some(steps);
         }

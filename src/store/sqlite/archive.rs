@@ -1,6 +1,6 @@
 //! What pages and exports read from SQLite.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use sqlx::query;
@@ -91,6 +91,10 @@ impl Archive for SqliteStore {
         let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
         rows.iter().map(rows::decision).collect()
+    }
+
+    fn installation(&self) -> Arc<str> {
+        self.installation.clone()
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

@@ -1,6 +1,7 @@
 //! How pages and tests look into a volatile store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -86,6 +87,10 @@ impl Archive for VolatileStore {
         rows.sort_by_key(|row| row.revision);
         rows.truncate(limit);
         Ok(rows)
+    }
+
+    fn installation(&self) -> Arc<str> {
+        self.lock().installation.clone()
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

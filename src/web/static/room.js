@@ -30,6 +30,8 @@ const threadPane = new Conversation(document.getElementById("thread-pane"), stat
 const earlier = room.querySelector(".earlier");
 /** Channels of which nothing older is left to fetch. */
 const complete = new Set();
+/** Which store the page shows. */
+let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
 
@@ -47,6 +49,9 @@ async function start() {
     onMessage: hearMessage,
     onDecision: (decision) => state.applyDecision(decision) !== "known" && draw(),
     onStatus: (status) => {
+      // A new store behind the same address has another history, whatever its numbers say.
+      if (store !== null && store !== status.store) return location.reload();
+      store = status.store;
       state.applyStatus(status);
       draw();
     },
