@@ -117,7 +117,7 @@ fn patience(retry_after: Option<SignedDuration>) -> SignedDuration {
 }
 
 /// How often a step is taken up at all, whatever became of it: it may be what ends the process.
-const MOST_ATTEMPTS: u32 = 12;
+const MOST_ATTEMPTS: u32 = 100;
 /// How often a step is tried for somebody who waits for it.
 const OWED_ATTEMPTS: u32 = 4;
 /// How often a step is tried that nobody waits for.
