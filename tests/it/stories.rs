@@ -771,3 +771,23 @@ async fn a_restart_keeps_the_wait() {
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
+
+#[tokio::test]
+async fn an_answer_outlives_many_deaths_of_the_process() {
+    let told = on_every_store(|world| async move {
+        world.says("alice", "@Aizuchi are you there?").await;
+        for _ in 0..20 {
+            // A process takes the step and dies; its lease ends.
+            let lease = jiff::SignedDuration::from_secs(10);
+            world.kept.store.claim(world.clock.now(), lease, 1).await.unwrap();
+            world.clock.advance_to(world.clock.now() + lease);
+        }
+        world.pass(100).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi are you there?
+     200s (persona): Here I am.
+    [m000] spoke: alice asked me (reply kept)
+    ");
+}
