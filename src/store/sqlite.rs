@@ -6,6 +6,7 @@ mod flow;
 mod hear;
 mod rows;
 pub mod sql;
+mod standings;
 pub mod writer;
 
 use std::borrow::Cow;

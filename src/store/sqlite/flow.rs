@@ -12,7 +12,8 @@ use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
 use crate::store::StoreError;
-use crate::store::sqlite::hear::{Standings, put_own_line};
+use crate::store::sqlite::hear::put_own_line;
+use crate::store::sqlite::standings::Standings;
 use crate::store::sqlite::{Counters, rows, sql, stored};
 
 pub async fn claim(

@@ -1,0 +1,119 @@
+//! Where conversations stand: read for a whole batch in one go, changed by the rules, written back
+//! where they have changed.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use sqlx::query;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::chat::{ConversationId, Message};
+use crate::event::Follows;
+use crate::event::step::{Owed, Standing};
+use crate::store::StoreError;
+use crate::store::sqlite::{rows, sql, stored};
+
+/// Standings of conversations as they were read and as they have become.
+pub struct Standings(HashMap<ConversationId, (Standing, Standing)>);
+
+impl Standings {
+    pub async fn read(
+        connection: &mut SqliteConnection,
+        conversations: &HashSet<&ConversationId>,
+    ) -> Result<Self, StoreError> {
+        Self::read_with_known(connection, conversations, &[]).await.map(|(standings, _)| standings)
+    }
+
+    /// Reads where conversations stand, and which of these lines are stored already, by their places.
+    pub async fn read_with_known(
+        connection: &mut SqliteConnection,
+        conversations: &HashSet<&ConversationId>,
+        messages: &[(&Message, Follows)],
+    ) -> Result<(Self, HashSet<usize>), StoreError> {
+        let lines = messages.iter().map(|(message, _)| {
+            json!([message.conversation.workspace, message.conversation.channel, message.id])
+        });
+        let places = conversations.iter().map(|place| rows::place(place));
+        let read = query(sql::STANDINGS)
+            .bind(lines.collect::<Value>().to_string())
+            .bind(places.collect::<Value>().to_string());
+        let row = read.fetch_one(&mut *connection).await.map_err(stored)?;
+        let mut standings: HashMap<ConversationId, Standing> = HashMap::new();
+        for step in rows::steps(&rows::column::<String>(&row, "steps")?)? {
+            let conversation = step.event.conversation().clone();
+            standings.entry(conversation).or_default().step = Some(step);
+        }
+        for (conversation, owed) in rows::owed(&rows::column::<String>(&row, "owed")?)? {
+            standings.entry(conversation).or_default().owed.push(owed);
+        }
+        standings.values_mut().for_each(|standing| standing.owed.sort());
+        let standings =
+            standings.into_iter().map(|(place, standing)| (place, (standing.clone(), standing)));
+        let known: Vec<usize> = rows::parsed(&rows::column::<String>(&row, "known")?)?;
+        Ok((Self(standings.collect()), known.into_iter().collect()))
+    }
+
+    pub fn of(&mut self, conversation: &ConversationId) -> &mut Standing {
+        &mut self.0.entry(conversation.clone()).or_default().1
+    }
+
+    /// Writes what has changed since they were read.
+    pub async fn write(
+        self,
+        connection: &mut SqliteConnection,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let changed = || self.0.iter().filter(|(_, (before, after))| before != after);
+        let steps: Vec<Value> = changed()
+            .filter(|(_, (before, after))| before.step != after.step)
+            .filter_map(|(_, (_, after))| after.step.as_ref().map(rows::step_values))
+            .collect();
+        if !steps.is_empty() {
+            let steps = Value::Array(steps).to_string();
+            query(sql::PUT_STEPS).bind(steps).execute(&mut *connection).await.map_err(stored)?;
+        }
+        for (conversation, (before, after)) in changed() {
+            if before.step.is_some() && after.step.is_none() {
+                query(sql::DELETE_STEP)
+                    .bind(conversation.workspace.as_str())
+                    .bind(conversation.channel.as_str())
+                    .bind(rows::thread(conversation))
+                    .execute(&mut *connection)
+                    .await
+                    .map_err(stored)?;
+            }
+        }
+        let opened: Vec<Value> = changed()
+            .flat_map(|(place, (before, after))| owed_rows(place, after, before))
+            .collect();
+        if !opened.is_empty() {
+            let opened = Value::Array(opened).to_string();
+            query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await.map_err(stored)?;
+        }
+        let closed: Vec<Value> = changed()
+            .flat_map(|(place, (before, after))| owed_rows(place, before, after))
+            .collect();
+        if !closed.is_empty() {
+            let closed = Value::Array(closed).to_string();
+            let close = query(sql::CLOSE_OWED).bind(closed).bind(now_ms);
+            close.execute(&mut *connection).await.map_err(stored)?;
+        }
+        Ok(())
+    }
+}
+
+/// The owed lines that `these` has and `those` has not.
+fn owed_rows(place: &ConversationId, these: &Standing, those: &Standing) -> Vec<Value> {
+    let only_here = these.owed.iter().filter(|owed| !those.owed.contains(owed));
+    let row = |owed: &Owed| {
+        json!([
+            place.workspace,
+            place.channel,
+            rows::thread(place),
+            owed.message,
+            owed.asker,
+            owed.at.as_millisecond()
+        ])
+    };
+    only_here.map(row).collect()
+}

@@ -1,0 +1,159 @@
+//! Taking due steps and applying what they came to, in memory.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{ConversationId, MessageId};
+use crate::decision::{Attempt, Ended, Gate};
+use crate::event::completion::{Completion, Known, Unsaid};
+use crate::event::step::Lease;
+use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
+use crate::store::volatile::{Outgoing, State, StoredLine, supersede};
+
+impl State {
+    pub(super) fn claim(
+        &mut self,
+        conversation: &ConversationId,
+        now: Timestamp,
+        lease: SignedDuration,
+    ) -> Option<Claim> {
+        self.last_number += 1;
+        let token = self.last_number;
+        let claim = self.change_standing(conversation, |standing| {
+            let step = standing.step.as_mut()?;
+            let claim = step.claim(token);
+            step.attempts += 1;
+            step.lease = Some(Lease { token, until: now + lease });
+            if let Event::Post(piece) = &mut step.event {
+                piece.dispatched.get_or_insert(now);
+            }
+            Some(claim)
+        })?;
+        if let Event::Post(piece) = &claim.event
+            && let Some(out) = self.outbox.get_mut(&piece.id)
+        {
+            out.piece.dispatched.get_or_insert(now);
+        }
+        Some(claim)
+    }
+
+    pub(super) fn complete(&mut self, claim: &Claim, outcome: Outcome, now: Timestamp) {
+        self.revision += 1;
+        let conversation = claim.event.conversation();
+        let is_current =
+            self.talks.get(conversation).is_some_and(|talk| talk.standing.is_current(claim));
+        self.note_attempts(claim, outcome.attempts, is_current);
+        if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
+            self.note_said(claim, piece, posted);
+        }
+        let known = self.known(claim);
+        let completion = self.change_standing(conversation, |standing| {
+            standing.complete(claim, outcome.end, &known, now)
+        });
+        self.write_completion(claim, completion, now);
+        let revision = self.revision;
+        self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
+    }
+
+    fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
+        let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
+        decision.attempts.extend(attempts.into_iter().map(|attempt| attempt.kept_if(is_current)));
+    }
+
+    fn note_said(&mut self, claim: &Claim, piece: &Piece, posted: &Posted) {
+        let conversation = &piece.conversation;
+        let place =
+            (conversation.workspace.clone(), conversation.channel.clone(), posted.id.clone());
+        match self.outbox.get_mut(&piece.id) {
+            Some(out) if out.is_said => return,
+            Some(out) => out.is_said = true,
+            None if self.heard.contains_key(&place) => return,
+            None => {}
+        }
+        if let Some(decision) = self.decisions.get_mut(&claim.decision) {
+            decision.said.push(posted.id.clone());
+        }
+        // The platform may have delivered it as our own line before.
+        if self.heard.insert(place, conversation.clone()).is_none() {
+            self.insert_line(piece.said(posted), Some(Gate::OwnLine), None);
+        }
+    }
+
+    fn known(&self, claim: &Claim) -> Known {
+        let mut known = Known {
+            is_said: false,
+            next_piece: None,
+            has_unseen: true,
+            last_number: self.last_number,
+            installation: self.installation.clone(),
+        };
+        if let Event::Post(piece) = &claim.event {
+            let mut later = self.outbox.range(PieceId(piece.id.0 + 1)..).map(|(_, out)| &out.piece);
+            known.is_said = self.outbox.get(&piece.id).is_some_and(|out| out.is_said);
+            known.next_piece = later.find(|later| later.first == piece.first).cloned();
+            known.has_unseen = self.unseen(claim).next().is_some();
+        }
+        known
+    }
+
+    /// The decision's lines that were heard after the claim's draft was made.
+    fn unseen(&self, claim: &Claim) -> impl Iterator<Item = &StoredLine> {
+        let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
+        let considered = claim.event.considered().unwrap_or(u64::MAX);
+        let decision = Some(claim.decision);
+        lines.iter().filter(move |line| line.decision == decision && line.heard > considered)
+    }
+
+    fn write_completion(&mut self, claim: &Claim, completion: Completion, now: Timestamp) {
+        let conversation = claim.event.conversation().clone();
+        for piece in completion.pieces {
+            self.last_number = piece.id.0;
+            self.outbox.insert(piece.id, Outgoing { piece, is_said: false });
+        }
+        if let (Some(unsaid), Event::Post(piece)) = (completion.unsaid, &claim.event) {
+            self.end_pieces(piece, unsaid);
+        }
+        self.dead_letters.extend(completion.dead_letter);
+        let talk = self.talks.entry(conversation.clone()).or_default();
+        if let Some(decision) = self.decisions.get_mut(&claim.decision) {
+            if completion.has_overtaken {
+                supersede(decision);
+            }
+            if let Some((judgment, state)) = completion.judged {
+                decision.judgment = Some(judgment);
+                decision.state = Some(state);
+            }
+            if let Some(closing) = completion.closed {
+                decision.closed = Some(now);
+                decision.ended = Some(closing.ended);
+                decision.gate = closing.gate;
+                decision.judgment = closing.judgment.or(decision.judgment.take());
+                decision.state = closing.state.or(decision.state);
+                decision.why = Some(closing.why);
+                if let Some(state) = decision.state {
+                    talk.silent_state = (closing.ended == Ended::ChoseSilence).then_some(state);
+                }
+            }
+        }
+        if let Some((fresh, is_owed)) = completion.opened {
+            let unseen: HashSet<MessageId> =
+                self.unseen(claim).map(|line| line.message.id.clone()).collect();
+            let talk = self.talks.entry(conversation.clone()).or_default();
+            let moved = talk.lines.iter_mut().filter(|line| unseen.contains(&line.message.id));
+            moved.for_each(|line| line.decision = Some(fresh));
+            self.open_decision(fresh, &conversation, is_owed, now);
+        }
+    }
+
+    fn end_pieces(&mut self, piece: &Piece, unsaid: Unsaid) {
+        match unsaid {
+            Unsaid::Draft => {
+                self.outbox.entry(piece.id).and_modify(|out| out.piece.dispatched = None);
+            }
+            Unsaid::Replaced | Unsaid::Dropped | Unsaid::Dead => {
+                self.outbox.retain(|_, out| out.piece.first != piece.first);
+            }
+        }
+    }
+}

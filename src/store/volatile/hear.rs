@@ -1,0 +1,163 @@
+//! Hearing, in memory.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User};
+use crate::decision::DecisionId;
+use crate::event::Follows;
+use crate::event::step::{Arrived, Edited};
+use crate::store::Receipt;
+use crate::store::volatile::{State, supersede};
+
+impl State {
+    pub(super) fn hear_message(&mut self, message: Message, follows: Follows) -> Receipt {
+        let conversation = message.conversation.clone();
+        let place =
+            (conversation.workspace.clone(), conversation.channel.clone(), message.id.clone());
+        if self.heard.contains_key(&place) {
+            return self.receipt(None);
+        }
+        self.heard.insert(place, conversation.clone());
+        let fresh = DecisionId(self.last_number + 1);
+        let arrived =
+            self.change_standing(&conversation, |standing| standing.hear(&message, follows, fresh));
+        let gate = match follows {
+            Follows::Nothing(gate) => Some(gate),
+            Follows::Judge { .. } | Follows::Owe { .. } => None,
+        };
+        let at = message.at;
+        self.insert_line(message, gate, arrived.map(|arrived| arrived.decision));
+        if let Some(arrived) = arrived {
+            self.apply(&conversation, arrived, at);
+        }
+        self.receipt(Some(arrived))
+    }
+
+    pub(super) fn hear_edit(&mut self, edit: &Edit, follows: Follows) -> Receipt {
+        let Follows::Judge { due } = follows else {
+            return self.receipt(None);
+        };
+        let Some((before, after)) = self.edit_line(edit) else {
+            return self.receipt(None);
+        };
+        let fresh = DecisionId(self.last_number + 1);
+        let edited = Edited { before: &before, after: &after };
+        let conversation = &edit.conversation;
+        let arrived = self.change_standing(conversation, |standing| {
+            standing.hear_edit(edited, edit.at, due, fresh)
+        });
+        if let Some(arrived) = arrived {
+            self.apply(conversation, arrived, edit.at);
+            let is_owed = self.is_owed(conversation, &edit.message);
+            if let Some(line) = self.line(conversation, &edit.message).filter(|_| is_owed) {
+                line.decision = Some(arrived.decision);
+            }
+        }
+        self.receipt(Some(arrived))
+    }
+
+    pub(super) fn hear_deletion(&mut self, deletion: &Deletion, follows: Follows) -> Receipt {
+        let Follows::Judge { due } = follows else {
+            return self.receipt(None);
+        };
+        let conversation = &deletion.conversation;
+        self.revision += 1;
+        let revision = self.revision;
+        let Some(line) = self.line(conversation, &deletion.message).filter(|line| !line.is_deleted)
+        else {
+            self.revision -= 1;
+            return self.receipt(None);
+        };
+        line.is_deleted = true;
+        line.revision = revision;
+        let before = line.message.clone();
+        let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
+        line.message = Arc::new(bare);
+        let arrived =
+            self.change_standing(conversation, |standing| standing.hear_deletion(&before, due));
+        if let Some(arrived) = arrived {
+            self.apply(conversation, arrived, deletion.at);
+        }
+        self.receipt(Some(arrived))
+    }
+
+    pub(super) fn hear_channel(&mut self, channel: Channel) -> Receipt {
+        let key = (channel.workspace.clone(), channel.id.clone());
+        let is_new = self.channels.get(&key) != Some(&channel);
+        if is_new {
+            self.revision += 1;
+            self.channels.insert(key, channel);
+        }
+        Receipt { is_new, has_overtaken: false, revision: self.revision }
+    }
+
+    pub(super) fn hear_user(&mut self, user: User) -> Receipt {
+        let key = (user.workspace.clone(), user.id.clone());
+        let is_new = self.users.get(&key) != Some(&user);
+        if is_new {
+            self.revision += 1;
+            self.users.insert(key, user);
+        }
+        Receipt { is_new, has_overtaken: false, revision: self.revision }
+    }
+
+    fn receipt(&self, arrived: Option<Option<Arrived>>) -> Receipt {
+        Receipt {
+            is_new: arrived.is_some(),
+            has_overtaken: arrived.flatten().is_some_and(|arrived| arrived.has_overtaken),
+            revision: self.revision,
+        }
+    }
+
+    /// Writes what a line did besides moving the step.
+    fn apply(&mut self, conversation: &ConversationId, arrived: Arrived, at: Timestamp) {
+        let owed = self.talks.get(conversation).map(|talk| &talk.standing.owed);
+        let is_addressed = owed.is_some_and(|owed| !owed.is_empty());
+        if arrived.has_opened {
+            self.open_decision(arrived.decision, conversation, is_addressed, at);
+        }
+        let revision = self.revision;
+        if let Some(decision) = self.decisions.get_mut(&arrived.decision)
+            && (arrived.has_overtaken || (is_addressed && !decision.addressed))
+        {
+            decision.addressed |= is_addressed;
+            decision.revision = revision;
+        }
+        if arrived.has_overtaken {
+            self.decisions.entry(arrived.decision).and_modify(supersede);
+            self.drop_drafts(conversation);
+        }
+    }
+
+    fn drop_drafts(&mut self, conversation: &ConversationId) {
+        self.outbox
+            .retain(|_, out| out.piece.is_sending() || out.piece.conversation != *conversation);
+    }
+
+    fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
+        let owed = self.talks.get(conversation).map(|talk| &talk.standing.owed);
+        owed.is_some_and(|owed| owed.iter().any(|owed| owed.message == *message))
+    }
+
+    fn edit_line(&mut self, edit: &Edit) -> Option<(Arc<Message>, Arc<Message>)> {
+        let revision = self.revision + 1;
+        let line = self.line(&edit.conversation, &edit.message).filter(|line| !line.is_deleted)?;
+        let before = line.message.clone();
+        if before.text == edit.text || line.edited.is_some_and(|edited| edited >= edit.at) {
+            return None;
+        }
+        line.edited = Some(edit.at);
+        line.message = Arc::new(Message {
+            text: edit.text.clone(),
+            mentions: edit.mentions.clone(),
+            edits: before.edits + 1,
+            ..(*before).clone()
+        });
+        line.revision = revision;
+        let after = line.message.clone();
+        self.revision = revision;
+        Some((before, after))
+    }
+}
