@@ -23,6 +23,9 @@ async fn two_tabs_talk_and_the_persona_answers() {
     let alice = browser.tab(&room.address, "alice").await;
     let bob = browser.tab(&room.address, "bob").await;
 
+    // One tab holds the stream, the other waits for its place.
+    assert_eq!(browser.locks().await, json!([1, 1]));
+
     browser.says(&alice, "good morning everybody").await;
     browser.sees(&bob, &["good morning everybody"]).await;
     // The silence and its reason stand beside the line.
@@ -128,6 +131,13 @@ impl Browser {
             }
         }
         panic!("the tab shows {lines:#?} instead of {expected:#?}");
+    }
+
+    /// How many tabs hold the stream, and how many wait for it.
+    async fn locks(&self) -> Value {
+        let read = "const done = arguments[0];
+            navigator.locks.query().then(({ held, pending }) => done([held.length, pending.length]))";
+        self.client.execute_async(read, vec![]).await.unwrap()
     }
 
     async fn finds(&self, tab: &WindowHandle, what: &str) {
