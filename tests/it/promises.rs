@@ -391,6 +391,29 @@ async fn every_statement_can_be_prepared() {
 }
 
 #[tokio::test]
+async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
+    use sqlx::{ConnectOptions, Executor};
+    let kept = Kept::sqlite().await;
+    let path = kept.database.as_ref().unwrap().path.clone();
+    let other = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut other = other.connect().await.unwrap();
+    other.execute("BEGIN IMMEDIATE").await.unwrap();
+    let hearings = (0..5).map(|number| {
+        let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
+        let heard = Heard::Message(message, Arrival::Live);
+        kept.store.hear(Hearing { heard, follows: Follows::Judge { due: at(60) } })
+    });
+    for heard in futures_util::future::join_all(hearings).await {
+        assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
+    }
+    assert!(matches!(kept.archive.health().await, Err(StoreError::Busy(_))));
+    other.execute("ROLLBACK").await.unwrap();
+    assert!(kept.hear_human("m0", 0, "hello").await.is_new);
+    assert_eq!(kept.texts().await, ["hello"]);
+    assert!(kept.archive.health().await.is_ok());
+}
+
+#[tokio::test]
 async fn a_store_that_has_stopped_refuses_clearly() {
     let kept = Kept::sqlite().await;
     let stopped = kept.clone();
