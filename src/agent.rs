@@ -113,7 +113,7 @@ impl Agent {
 
 /// What a busy model or platform asks for, within reason.
 fn patience(retry_after: Option<SignedDuration>) -> SignedDuration {
-    retry_after.unwrap_or_default().min(SignedDuration::from_hours(1))
+    retry_after.unwrap_or_default().min(SignedDuration::from_mins(5))
 }
 
 /// How often a step is taken up at all, whatever became of it: it may be what ends the process.

@@ -155,12 +155,8 @@ impl Runner {
         let overtaken = self.under_way.begin(&claim);
         let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
-            error!(
-                verb = claim.event.verb(),
-                decision = claim.decision.0,
-                "a step panicked; it ends as failed"
-            );
-            panicked(&claim)
+            error!(verb = claim.event.verb(), decision = claim.decision.0, "a step panicked");
+            panicked(&claim, self.clock.now())
         });
         self.log(&claim, &outcome);
         self.commit(&claim, outcome).await;
@@ -220,9 +216,16 @@ impl Runner {
     }
 }
 
-fn panicked(claim: &Claim) -> Outcome {
+/// A defect that shows only now and then should not cost an owed answer, and a piece that may be
+/// said has to be looked for: both are taken up again a few times.
+fn panicked(claim: &Claim, now: Timestamp) -> Outcome {
+    const TRIES: u32 = 4;
     let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());
     let end = match &claim.event {
+        Event::Post(_) if claim.attempt < TRIES => End::Again { due: now + PAUSE },
+        Event::Reply(_) if claim.is_owed && claim.attempt < TRIES => {
+            End::Again { due: now + PAUSE }
+        }
         Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
         Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
     };

@@ -10,8 +10,10 @@ use crate::platform::PlatformError;
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
 const OWED_TRIES: u32 = 10;
 const UNSOLICITED_TRIES: u32 = 6;
-/// After this many attempts a piece whose fate stays unknown is given up.
-const LOOKS: u32 = 6;
+/// After this many attempts a piece whose fate stays unknown is given up. They are many, since a
+/// process that is killed while it posts leaves such a piece behind each time.
+const OWED_LOOKS: u32 = 90;
+const UNSOLICITED_LOOKS: u32 = 30;
 
 impl Agent {
     pub(super) async fn post(&self, claim: &Claim, piece: &Piece) -> Result<End, Trouble> {
@@ -38,15 +40,10 @@ impl Agent {
                 let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::NotSaid { due: self.now() + wait })
             }
-            Ok(Err(PlatformError::Unknown(_))) | Err(_) if claim.attempt < LOOKS => {
+            // Whatever came before, it is looked for before it is given up.
+            Ok(Err(PlatformError::Unknown(_))) | Err(_) => {
                 Ok(End::Again { due: self.now() + platform.settle() })
             }
-            Ok(Err(error @ PlatformError::Unknown(_))) => {
-                Err(Trouble::Lasting { error: error.to_string() })
-            }
-            Err(_timed_out) => Err(Trouble::Lasting {
-                error: "the platform does not answer; it may have been said".to_owned(),
-            }),
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })
             }
@@ -58,12 +55,16 @@ impl Agent {
         let platform = self.platforms.of(&piece.conversation.workspace)?;
         let settled =
             piece.dispatched.map_or(self.now(), |dispatched| dispatched + platform.settle());
+        let looks = if claim.is_owed { OWED_LOOKS } else { UNSOLICITED_LOOKS };
         match self.clock.timeout(self.settings.post_timeout, platform.find(piece)).await {
             Ok(Ok(Some(posted))) => Ok(End::Said(posted)),
-            Ok(Ok(None)) if self.now() >= settled => Ok(End::NotSaid { due: self.now() }),
-            Ok(Ok(None)) => Ok(End::Again { due: settled }),
+            Ok(Ok(None)) if self.now() < settled => Ok(End::Again { due: settled }),
+            Ok(Ok(None)) if claim.attempt < looks => Ok(End::NotSaid { due: self.now() }),
+            Ok(Ok(None)) => {
+                Err(Trouble::Lasting { error: "the platform took it at no attempt".to_owned() })
+            }
             Ok(Err(PlatformError::Refused(why))) => Err(Trouble::Lasting { error: why }),
-            Ok(Err(_)) | Err(_) if claim.attempt < LOOKS => {
+            Ok(Err(_)) | Err(_) if claim.attempt < looks => {
                 Ok(End::Again { due: settled.max(self.now() + self.backoff(claim)) })
             }
             Ok(Err(error)) => Err(Trouble::Lasting { error: error.to_string() }),

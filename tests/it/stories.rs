@@ -294,16 +294,19 @@ async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
 #[tokio::test]
 async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::LostRequest; 20]);
-        world.says("alice", "@Aizuchi are you there?").await;
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.room.fails(&[Fault::LostRequest; 100]);
+        world.says("alice", "when do I cut the roses?").await;
         world.pass(10_000).await;
-        assert_eq!(world.kept.archive.dead_letters().await.unwrap().len(), 1);
-        assert!(world.room.calls.load(Ordering::SeqCst) <= 4);
+        let letters = world.kept.archive.dead_letters().await.unwrap();
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].error, "the platform took it at no attempt");
+        assert!(world.room.calls.load(Ordering::SeqCst) <= 15);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
-       0s alice: @Aizuchi are you there?
-    [m000] failed: something went wrong (reply kept)
+       0s alice: when do I cut the roses?
+    [m000] failed: something went wrong (judge kept, reply kept)
     ");
 }
 
@@ -705,6 +708,20 @@ async fn a_lost_request_is_sent_again() {
       30s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
     ");
+}
+
+#[tokio::test]
+async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
+    let told = on_every_store(|world| async move {
+        world.room.fails(&[Fault::Busy; 6]);
+        world.room.fails(&[Fault::LostAnswer]);
+        world.says("alice", "@Aizuchi are you there?").await;
+        world.pass(10_000).await;
+        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert!(world.kept.archive.dead_letters().await.unwrap().is_empty());
+        format!("{:?}", world.decisions("garden").await[0].ended)
+    });
+    assert_snapshot!(told.await, @"Some(Spoke)");
 }
 
 #[tokio::test]
