@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -61,19 +61,19 @@ fn run(file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     let config = Config::load(file.as_deref())?;
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     runtime.block_on(async {
+        let mut stops = Stops::listen()?;
         let stop = CancellationToken::new();
         let app = App::open(&config).await?;
         print(&welcome(&config, &app))?;
         let mut ended = Box::pin(app.run(stop.clone()));
-        let asked = tokio::select! {
+        tokio::select! {
             ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
-            asked = asked_to_stop() => asked,
-        };
-        asked?;
+            () = stops.next() => {}
+        }
         stop.cancel();
         tokio::select! {
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
-            _ = asked_to_stop() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
+            () = stops.next() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
         }
     })
 }
@@ -99,12 +99,24 @@ fn log_from(level: &str) {
         .init();
 }
 
-/// Waits for SIGTERM or SIGINT.
-async fn asked_to_stop() -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted.context("listening for SIGINT"),
+/// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.
+struct Stops {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stops {
+    fn listen() -> anyhow::Result<Self> {
+        let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
+        let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
+        Ok(Self { terminate, interrupt })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }
 
