@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use aizuchi::agent::Agent;
+use aizuchi::chat::{Arrival, Heard};
 use aizuchi::clock::Clock;
 use aizuchi::llm::{Answer, Llm, LlmError};
-use aizuchi::prompt::Prompt;
+use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::runner::{Runner, Settings};
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use jiff::SignedDuration;
 use tokio::sync::{Barrier, Notify};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{Kept, Room, World, line, parts, top};
 
 const CHANNELS: usize = 20;
+/// No test waits longer than this for something that should happen at once.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// A mind that answers nobody before all have asked.
 struct Together(Barrier);
@@ -67,70 +72,66 @@ async fn twenty_channels_are_answered_side_by_side() {
     }
 }
 
+/// A world on SQLite whose runner runs by the real time.
+struct Live {
+    world: World,
+    stop: CancellationToken,
+    running: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Live {
+    async fn start() -> Self {
+        let kept = Kept::sqlite().await;
+        let world = World::with(kept, Clock::system(), Arc::default(), Arc::default());
+        world.mind.script.always(Verb::Reply, "Here I am.");
+        let (stop, runner) = (CancellationToken::new(), world.runner.clone());
+        let stopping = stop.clone();
+        let running = tokio::spawn(async move { runner.run(stopping).await });
+        Self { world, stop, running }
+    }
+
+    fn mention(&self, channel: &str) -> Heard {
+        let id = format!("m-{channel}");
+        let message = line(top(channel), &id, self.world.clock.now(), "alice", "@Aizuchi hello");
+        Heard::Message(message, Arrival::Live)
+    }
+
+    /// Waits until so much was said and nothing is pending, then stops.
+    async fn until_said(self, posts: usize) {
+        let store = self.world.kept.store.clone();
+        let mut revisions = store.revisions();
+        let room = self.world.room.clone();
+        let said = async {
+            while room.texts().len() < posts || store.next_ready().await.unwrap().is_some() {
+                revisions.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
+        self.stop.cancel();
+        self.running.await.unwrap().unwrap();
+        assert_eq!(room.texts().len(), posts);
+    }
+}
+
 /// The work holds readers of the database while the runner looks for more.
 #[tokio::test]
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
-    let kept = Kept::sqlite().await;
-    let room = Arc::new(Room::default());
-    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
-    world.mind.script.always(aizuchi::prompt::Verb::Reply, "Here I am.");
-    let (ears, runner) =
-        parts(kept.store.clone(), Clock::system(), world.mind.clone(), room.clone());
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    let running = tokio::spawn(async move { runner.run(stopping).await });
-    let mut revisions = kept.store.revisions();
-    let heard = (0..MANY).map(|number| {
-        let place = top(&format!("c{number}"));
-        let message =
-            line(place, &format!("m{number}"), Clock::system().now(), "alice", "@Aizuchi hello");
-        ears.hear(aizuchi::chat::Heard::Message(message, aizuchi::chat::Arrival::Live))
-    });
-    futures_util::future::join_all(heard)
-        .await
-        .into_iter()
-        .for_each(|heard| assert!(heard.unwrap().is_new));
-    let answered = async {
-        while room.texts().len() < MANY || kept.store.next_ready().await.unwrap().is_some() {
-            revisions.changed().await.unwrap();
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(20), answered)
-        .await
-        .expect("all are answered");
-    stop.cancel();
-    running.await.unwrap().unwrap();
-    assert_eq!(room.texts().len(), MANY);
+    let live = Live::start().await;
+    let heard = (0..MANY).map(|number| live.world.ears.hear(live.mention(&format!("c{number}"))));
+    let heard = futures_util::future::join_all(heard).await;
+    assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
+    live.until_said(MANY).await;
 }
 
 /// Whoever asked the store to hear a line may have gone away meanwhile.
 #[tokio::test]
 async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
-    let kept = Kept::sqlite().await;
-    let room = Arc::new(Room::default());
-    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
-    world.mind.script.always(aizuchi::prompt::Verb::Reply, "Here I am.");
-    let (ears, runner) =
-        parts(kept.store.clone(), Clock::system(), world.mind.clone(), room.clone());
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    let running = tokio::spawn(async move { runner.run(stopping).await });
-    let message = line(top("garden"), "m1", Clock::system().now(), "alice", "@Aizuchi hello");
-    let heard = ears.hear(aizuchi::chat::Heard::Message(message, aizuchi::chat::Arrival::Live));
+    let live = Live::start().await;
     // Polled once, so that the line is on its way, then dropped.
-    assert!(futures_util::FutureExt::now_or_never(heard).is_none());
-    let mut revisions = kept.store.revisions();
-    let answered = async {
-        while room.texts().is_empty() {
-            revisions.changed().await.unwrap();
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(20), answered)
-        .await
-        .expect("it is answered");
-    stop.cancel();
-    running.await.unwrap().unwrap();
+    let heard = live.world.ears.hear(live.mention("garden")).now_or_never();
+    assert!(heard.is_none());
+    live.until_said(1).await;
 }
 
 #[tokio::test]
