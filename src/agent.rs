@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, chance, seconds};
 use crate::decision::{Attempt, Ended, GATES, Gate};
 use crate::event::{Claim, Closing, End, Event, Outcome};
+use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
@@ -25,6 +26,10 @@ pub struct Settings {
     pub gates: Vec<Gate>,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: f64,
+    /// What models cost.
+    pub prices: Prices,
+    /// Whether prompts and answers are kept, so that decisions can be opened and read.
+    pub keeps_exchanges: bool,
     /// The longest that one model call may take.
     pub model_timeout: SignedDuration,
     /// The longest that one call to the platform may take.
@@ -36,6 +41,8 @@ impl Default for Settings {
         Self {
             gates: GATES.to_vec(),
             max_delay_seconds: 1800.0,
+            prices: Prices::default(),
+            keeps_exchanges: true,
             model_timeout: SignedDuration::from_secs(60),
             post_timeout: SignedDuration::from_secs(15),
         }

@@ -141,7 +141,7 @@ pub struct Usage {
 }
 
 /// One model call made for a decision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// `judge` or `reply`.
     pub verb: Arc<str>,
@@ -151,11 +151,33 @@ pub struct Attempt {
     pub prompt_hash: Arc<str>,
     pub prompt_bytes: u64,
     pub usage: Usage,
+    /// What it cost, where the model's price is known.
+    pub price: Option<Price>,
     pub latency: SignedDuration,
     pub end: AttemptEnd,
     pub judgment: Option<Judgment>,
     /// Why it failed, for the operator. Never holds chat text.
     pub error: Option<String>,
+    /// The words themselves, on their way into the store. They are kept apart from the ledger, and
+    /// not for ever, so a row that was read back has none.
+    pub exchange: Option<Arc<Exchange>>,
+}
+
+/// Money, in millionths of whatever currency the operator's price table is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Price {
+    pub micros: u64,
+}
+
+/// What a model was asked, and what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    pub prompt: Arc<str>,
+    /// `None` if it did not answer, or nobody waited for the answer.
+    pub answer: Option<Arc<str>>,
+    /// The lines that the prompt holds. When one of them is edited or taken back, the exchange goes.
+    pub lines: Vec<MessageId>,
 }
 
 impl Attempt {

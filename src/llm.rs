@@ -1,7 +1,10 @@
 //! Models, and what answers like one. A mind answers prompts; it decides nothing by itself.
 
 pub mod builtin;
+pub mod price;
 pub mod scripted;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -22,6 +25,8 @@ pub trait Llm: Send + Sync {
 pub struct Answer {
     pub text: String,
     pub usage: Usage,
+    /// The model that gave it, if not the one that was asked first.
+    pub model: Option<Arc<str>>,
 }
 
 /// What the caller does next. The sentences never hold chat text.

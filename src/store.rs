@@ -17,7 +17,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, WorkspaceId,
 };
 use crate::context::Context;
-use crate::decision::{Decision, Gate};
+use crate::decision::{Decision, DecisionId, Exchange, Gate};
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
 
@@ -44,6 +44,9 @@ pub trait Store: Send + Sync {
         outcome: Outcome,
         now: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// Drops every prompt and answer that is older than `before`: what the operator's retention orders.
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
     /// When the next step will be ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
@@ -89,7 +92,7 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Line>, StoreError>;
 
-    /// The newest `limit` ledger rows of a channel, or those that concern one line, oldest first.
+    /// Ledger rows, oldest first.
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
 
     /// Ledger rows that changed after a revision, in the order of their revisions.
@@ -99,6 +102,9 @@ pub trait Archive: Send + Sync {
         revision: u64,
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError>;
+
+    /// What was asked and answered for a decision: one for each of its attempts, as far as it is kept.
+    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError>;
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
@@ -161,15 +167,26 @@ pub enum Span {
 
 #[derive(Clone, Debug)]
 pub enum DecisionQuery {
+    One {
+        workspace: WorkspaceId,
+        id: DecisionId,
+    },
+    /// The newest `limit` of a channel.
     Channel {
         workspace: WorkspaceId,
         channel: ChannelId,
         limit: usize,
     },
-    /// The decisions that cover this line, or of which it came.
+    /// Those that cover this line, or of which it came.
     Message {
         workspace: WorkspaceId,
         message: MessageId,
+    },
+    /// Those that cover one of these lines of a channel, or of which it came.
+    Lines {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        lines: Vec<MessageId>,
     },
 }
 

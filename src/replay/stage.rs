@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     User, UserId, Visibility, WorkspaceId,
@@ -69,7 +69,8 @@ pub fn play(
         llm: Arc::new(mind),
         clock: clock.clone(),
         persona: policy.config.persona(),
-        settings: policy.config.agent(),
+        // Nobody will open these decisions and read.
+        settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,
     };
     let runner = Runner::new(agent, under_way, runner::Settings::default())?;
@@ -208,6 +209,10 @@ impl Store for NotedStore {
     ) -> Result<(), StoreError> {
         self.note(claim, &outcome);
         self.inner.complete(claim, outcome, now).await
+    }
+
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.inner.drop_exchanges(before).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -33,8 +33,10 @@ use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
 use crate::store::{Hearing, Receipt, Store, StoreError};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "start", include_str!("../../migrations/sqlite/0001_start.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
+    (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
+];
 
 /// How long a statement waits for another program's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -118,7 +120,7 @@ impl Store for SqliteStore {
     async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
         match self.write(Change::Hear(hearing)).await? {
             Written::Heard(receipt) => Ok(receipt),
-            Written::Claimed(_) | Written::Completed => Err(mixed_up()),
+            Written::Claimed(_) | Written::Completed | Written::Dropped => Err(mixed_up()),
         }
     }
 
@@ -134,7 +136,7 @@ impl Store for SqliteStore {
         }
         match self.write(Change::Claim { now, lease, most }).await? {
             Written::Claimed(claims) => Ok(claims),
-            Written::Heard(_) | Written::Completed => Err(mixed_up()),
+            Written::Heard(_) | Written::Completed | Written::Dropped => Err(mixed_up()),
         }
     }
 
@@ -147,7 +149,14 @@ impl Store for SqliteStore {
         let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
         match self.write(Change::Complete { claim, outcome, now }).await? {
             Written::Completed => Ok(()),
-            Written::Heard(_) | Written::Claimed(_) => Err(mixed_up()),
+            Written::Heard(_) | Written::Claimed(_) | Written::Dropped => Err(mixed_up()),
+        }
+    }
+
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+        match self.write(Change::DropExchanges { before }).await? {
+            Written::Dropped => Ok(()),
+            Written::Heard(_) | Written::Claimed(_) | Written::Completed => Err(mixed_up()),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, WorkspaceId,
 };
 use crate::context::{Context, Motive, StateHash};
-use crate::decision::{AttemptEnd, Decision, DecisionId, Gate};
+use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::store::{Hearing, Receipt, Store, StoreError};
@@ -101,6 +101,14 @@ impl Store for VolatileStore {
         Ok(())
     }
 
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        for kept in state.exchanges.values_mut().flatten() {
+            kept.take_if(|kept| kept.at < before);
+        }
+        Ok(())
+    }
+
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.lock().ready.first().map(|(ready, _)| *ready))
     }
@@ -130,6 +138,8 @@ struct State {
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
+    /// One for each attempt of a decision.
+    exchanges: BTreeMap<DecisionId, Vec<Option<KeptExchange>>>,
     outbox: BTreeMap<PieceId, Outgoing>,
     dead_letters: Vec<DeadLetter>,
 }
@@ -152,6 +162,11 @@ struct StoredLine {
     /// The revision that it came or changed with.
     revision: u64,
     edited: Option<Timestamp>,
+}
+
+struct KeptExchange {
+    at: Timestamp,
+    exchange: Arc<Exchange>,
 }
 
 /// A piece on its way.
@@ -289,6 +304,19 @@ impl State {
         };
         let place = lines.iter().rposition(stands_before).map_or(0, |place| place + 1);
         lines.insert(place, line);
+    }
+
+    /// What was taken back must not live on in prompts.
+    fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
+        let here = |decision: &Decision| {
+            (&decision.conversation.workspace, &decision.conversation.channel)
+                == (&conversation.workspace, &conversation.channel)
+        };
+        let decisions = &self.decisions;
+        let kept = self.exchanges.iter_mut().filter(|(id, _)| decisions.get(id).is_some_and(here));
+        for kept in kept.flat_map(|(_, kept)| kept) {
+            kept.take_if(|kept| kept.exchange.lines.contains(message));
+        }
     }
 
     fn line(

@@ -204,6 +204,10 @@ impl Store for Mortal<dyn Store> {
         completed
     }
 
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+        self.inner.drop_exchanges(before).await
+    }
+
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
         self.inner.next_ready().await
     }

@@ -32,7 +32,7 @@ impl Llm for Together {
 
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.0.wait().await;
-        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default() })
+        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default(), model: None })
     }
 }
 
@@ -52,7 +52,7 @@ impl Llm for Patient {
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.asked.notify_one();
         self.may_answer.notified().await;
-        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default() })
+        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default(), model: None })
     }
 }
 

@@ -1,9 +1,11 @@
 //! What every store promises. Each promise is kept by each store; another store joins by one more
 //! line in `on_each`.
 
-use aizuchi::chat::{Arrival, Heard, Message, MessageId, User};
+use std::sync::Arc;
+
+use aizuchi::chat::{Arrival, Deletion, Edit, Heard, Message, MessageId, User};
 use aizuchi::clock::seconds;
-use aizuchi::decision::{Attempt, AttemptEnd, Ended, Gate, Judgment, Usage};
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, Price, Usage};
 use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted,
 };
@@ -104,6 +106,59 @@ async fn completing_never_removes_a_newer_step() {
         // What the discarded work cost stays in the ledger.
         assert_eq!(decision.attempts.len(), 1);
         assert_eq!(decision.attempts[0].end, AttemptEnd::Superseded);
+        assert_eq!(decision.attempts[0].price, Some(Price { micros: 42 }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn prompts_are_kept_until_their_time_is_up() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "one").await;
+        let claim = kept.claim(60).await.remove(0);
+        let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
+        let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
+        kept.complete(&claim, outcome, 61).await;
+        let exchanges = || kept.archive.exchanges(claim.decision);
+        assert_eq!(exchanges().await.unwrap(), [None, Some(exchange(&["1"]))]);
+        // The ledger itself does not carry the words.
+        assert_eq!(kept.decisions().await[0].attempts[1], attempt());
+        kept.store.drop_exchanges(at(60)).await.unwrap();
+        assert_eq!(exchanges().await.unwrap(), [None, Some(exchange(&["1"]))]);
+        kept.store.drop_exchanges(at(61)).await.unwrap();
+        assert_eq!(exchanges().await.unwrap(), [None, None]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_taken_back_does_not_live_on_in_prompts() {
+    on_each(|kept| async move {
+        for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
+            kept.hear_human(id, second, "words").await;
+            let claim = kept.claim(second + 60).await.remove(0);
+            let asked = Attempt { exchange: Some(Arc::new(exchange(&[id, "0"]))), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            kept.complete(&claim, outcome, second + 61).await;
+        }
+        let edit = Edit {
+            conversation: top("garden"),
+            message: MessageId::new("1"),
+            at: at(300),
+            text: "other words".into(),
+            mentions: Vec::new(),
+        };
+        let message = MessageId::new("2");
+        let deletion = Deletion { conversation: top("garden"), message, at: at(301) };
+        for heard in [Heard::Edit(edit), Heard::Deletion(deletion)] {
+            let follows = Follows::Judge { due: at(400) };
+            kept.store.hear(Hearing { heard, follows }).await.unwrap();
+        }
+        let mut left = Vec::new();
+        for decision in kept.decisions().await.iter().take(3) {
+            left.push(kept.archive.exchanges(decision.id).await.unwrap().remove(0).is_some());
+        }
+        assert_eq!(left, [false, false, true]);
     })
     .await;
 }
@@ -534,9 +589,19 @@ fn attempt() -> Attempt {
         prompt_hash: "0123456789abcdef".into(),
         prompt_bytes: 100,
         usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5 },
+        price: Some(Price { micros: 42 }),
         latency: seconds(1.5),
         end: AttemptEnd::Kept,
         judgment: None,
         error: None,
+        exchange: None,
+    }
+}
+
+fn exchange(lines: &[&str]) -> Exchange {
+    Exchange {
+        prompt: "what now?".into(),
+        answer: Some("nothing".into()),
+        lines: lines.iter().map(|id| MessageId::new(*id)).collect(),
     }
 }

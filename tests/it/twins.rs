@@ -1,9 +1,11 @@
 //! The two stores live the same random life side by side and must look the same after every step:
 //! the one is simple enough to read, the other has batches, statements and indexes.
 
+use std::sync::Arc;
+
 use aizuchi::chat::{Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, UserId};
 use aizuchi::context::StateHash;
-use aizuchi::decision::{Attempt, AttemptEnd, Ended, Gate, Judgment, Usage};
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, Price, Usage};
 use aizuchi::event::{Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted};
 use aizuchi::store::Hearing;
 use jiff::SignedDuration;
@@ -138,12 +140,16 @@ async fn look(kept: &Kept) -> String {
     let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
     let mut decisions = kept.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
     decisions.sort_by_key(|row| row.id);
+    let mut exchanges = Vec::new();
+    for row in &decisions {
+        exchanges.push(kept.archive.exchanges(row.id).await.unwrap());
+    }
     let letters = kept.archive.dead_letters().await.unwrap();
     let ready = kept.store.next_ready().await.unwrap();
     let here = kept.store.context(&top("garden"), 7).await.unwrap();
     let there = kept.store.context(&thread("garden", "m00"), 7).await.unwrap();
     format!(
-        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
+        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
     )
 }
 
@@ -238,6 +244,11 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             End::Said(Posted { id, at: at(second), author: UserId::new("u-persona") })
         }
     };
+    let exchange = Exchange {
+        prompt: format!("question {number}").into(),
+        answer: (kind != 7).then(|| "answer".into()),
+        lines: context.messages.iter().map(|message| message.id.clone()).collect(),
+    };
     let attempt = Attempt {
         verb: "judge".into(),
         at: at(second),
@@ -245,10 +256,12 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         prompt_hash: "0123456789abcdef".into(),
         prompt_bytes: 100,
         usage: Usage { input_tokens: 25, cached_tokens: 3, output_tokens: 5 },
+        price: (kind == 6).then_some(Price { micros: 7 }),
         latency: SignedDuration::from_millis(1500),
         end: if kind == 7 { AttemptEnd::Failed } else { AttemptEnd::Kept },
         judgment: None,
         error: (kind == 7).then(|| "down".to_owned()),
+        exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     Outcome { attempts: vec![attempt], end }
 }

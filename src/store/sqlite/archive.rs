@@ -3,11 +3,12 @@
 use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
+use serde_json::json;
 use sqlx::query;
 use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
-use crate::decision::Decision;
+use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::sqlite::{SqliteStore, rows, sql, stored};
@@ -66,7 +67,18 @@ impl Archive for SqliteStore {
 
     async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         const ALL_OF_ONE_LINE: i64 = 100;
+        let lines;
         let query = match &which {
+            DecisionQuery::One { workspace, id } => {
+                query(sql::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
+            }
+            DecisionQuery::Lines { workspace, channel, lines: which } => {
+                lines = json!(which).to_string();
+                query(sql::DECISIONS_OF_LINES)
+                    .bind(workspace.as_str())
+                    .bind(channel.as_str())
+                    .bind(&lines)
+            }
             DecisionQuery::Channel { workspace, channel, limit } => {
                 query(sql::DECISIONS_OF_CHANNEL)
                     .bind(workspace.as_str())
@@ -106,6 +118,11 @@ impl Archive for SqliteStore {
         query(sql::COUNTERS).fetch_one(&self.readers).await.map_err(stored)?;
         let failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map_or(Ok(()), |why| Err(StoreError::Busy(why.clone())))
+    }
+
+    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
+        let rows = query(sql::EXCHANGES).bind(decision.0).fetch_all(&self.readers).await;
+        rows.map_err(stored)?.iter().map(rows::exchange).collect()
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {

@@ -94,7 +94,18 @@ async fn put_attempt(
         .bind(attempt.latency.as_millis() as i64)
         .bind(attempt.end.name())
         .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
-        .bind(attempt.error);
+        .bind(attempt.error)
+        .bind(attempt.price.map(|price| price.micros as i64));
+    put.execute(&mut *connection).await.map_err(stored)?;
+    let Some(exchange) = attempt.exchange else { return Ok(()) };
+    let conversation = claim.event.conversation();
+    let put = query(sql::PUT_EXCHANGE)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(attempt.at.as_millisecond())
+        .bind(json!(exchange.lines).to_string())
+        .bind(&*exchange.prompt)
+        .bind(exchange.answer.as_deref());
     put.execute(connection).await.map_err(stored)?;
     Ok(())
 }

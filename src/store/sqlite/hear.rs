@@ -188,6 +188,7 @@ pub async fn hear_edit(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
+    forget_exchanges(connection, &edit.conversation, &edit.message).await?;
     effects.write(connection).await?;
     standings.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
@@ -221,6 +222,7 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
+    forget_exchanges(connection, &deletion.conversation, &deletion.message).await?;
     effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
@@ -252,6 +254,20 @@ pub async fn hear_user(
         .bind(rows::kind_name(user.kind));
     let put = put.execute(&mut *connection).await.map_err(stored)?;
     Ok(counters.changed(put.rows_affected() > 0))
+}
+
+/// What was taken back must not live on in prompts.
+async fn forget_exchanges(
+    connection: &mut SqliteConnection,
+    conversation: &ConversationId,
+    message: &MessageId,
+) -> Result<(), StoreError> {
+    let forget = query(sql::FORGET_EXCHANGES)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(message.as_str());
+    forget.execute(connection).await.map_err(stored)?;
+    Ok(())
 }
 
 /// A line that is not deleted, and when it was edited last.

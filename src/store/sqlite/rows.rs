@@ -14,7 +14,9 @@ use crate::chat::{
     Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
-use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Judgment, Usage};
+use crate::decision::{
+    Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, Price, Usage,
+};
 use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
 use crate::store::{Line, StoreError};
@@ -157,6 +159,16 @@ pub fn decision(row: &SqliteRow) -> Read<Decision> {
         attempts: attempts.into_iter().map(AttemptRow::read).collect::<Read<_>>()?,
         revision: unsigned(column(row, "revision")?)?,
     })
+}
+
+/// A row of [`super::sql::EXCHANGES`].
+pub fn exchange(row: &SqliteRow) -> Read<Option<Exchange>> {
+    let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
+    Ok(Some(Exchange {
+        prompt: prompt.into(),
+        answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
+        lines: parsed(&column::<String>(row, "lines")?)?,
+    }))
 }
 
 pub fn dead_letter(row: &SqliteRow) -> Read<DeadLetter> {
@@ -320,6 +332,7 @@ struct AttemptRow {
     input_tokens: u64,
     cached_tokens: u64,
     output_tokens: u64,
+    price_micros: Option<u64>,
     latency_ms: i64,
     result: AttemptEnd,
     judgment: Option<Judgment>,
@@ -339,10 +352,12 @@ impl AttemptRow {
                 cached_tokens: self.cached_tokens,
                 output_tokens: self.output_tokens,
             },
+            price: self.price_micros.map(|micros| Price { micros }),
             latency: SignedDuration::from_millis(self.latency_ms),
             end: self.result,
             judgment: self.judgment,
             error: self.error,
+            exchange: None,
         })
     }
 }

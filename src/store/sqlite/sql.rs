@@ -46,7 +46,7 @@ macro_rules! decisions {
                     'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
                     'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
-                    'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
+                    'price_micros', price_micros, 'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
                     'error', error)) FROM
                     (SELECT * FROM attempts WHERE decision = d.id ORDER BY id)) AS attempts
             FROM decisions AS d ",
@@ -218,8 +218,16 @@ statements! {
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
-             output_tokens, latency_ms, result, judgment, error)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+             output_tokens, latency_ms, result, judgment, error, price_micros)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    PUT_EXCHANGE = "
+        INSERT INTO exchanges (attempt, workspace, channel, at_ms, lines, prompt, answer)
+        VALUES (last_insert_rowid(), ?1, ?2, ?3, ?4, ?5, ?6)";
+    /// Those whose prompt holds the line ?3.
+    FORGET_EXCHANGES = "
+        DELETE FROM exchanges
+        WHERE workspace = ?1 AND channel = ?2 AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value = ?3)";
+    DROP_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1";
 
     // Reading.
 
@@ -292,6 +300,15 @@ statements! {
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT ?3");
+    ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
+    /// ?3 is a JSON list of lines.
+    DECISIONS_OF_LINES = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2
+            AND (d.id IN (SELECT m.decision FROM json_each(?3) AS j
+                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value AND m.channel = ?2)
+                OR d.id IN (SELECT o.decision FROM json_each(?3) AS j
+                    CROSS JOIN outbox AS o ON o.workspace = ?1 AND o.message = j.value AND o.channel = ?2))
+        ORDER BY d.id DESC");
     DECISIONS_OF_MESSAGE = decisions!("
         WHERE d.workspace = ?1
             AND (d.id IN (SELECT decision FROM messages WHERE workspace = ?1 AND id = ?2)
@@ -299,6 +316,11 @@ statements! {
         ORDER BY d.id DESC
         LIMIT ?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
+    EXCHANGES = "
+        SELECT e.lines, e.prompt, e.answer
+        FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
+        WHERE a.decision = ?1
+        ORDER BY a.id";
     STEPS = concat!(
         "SELECT json_group_array(", step!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"

@@ -27,12 +27,14 @@ pub enum Change {
     Hear(Hearing),
     Claim { now: Timestamp, lease: SignedDuration, most: usize },
     Complete { claim: Box<Claim>, outcome: Box<Outcome>, now: Timestamp },
+    DropExchanges { before: Timestamp },
 }
 
 pub enum Written {
     Heard(Receipt),
     Claimed(Vec<Claim>),
     Completed,
+    Dropped,
 }
 
 pub struct SqliteWriter {
@@ -193,6 +195,11 @@ async fn apply_one(
             flow::complete(connection, counters, claim, (**outcome).clone(), *now).await?;
             Ok(Written::Completed)
         }
+        Change::DropExchanges { before } => {
+            let drop = query(sql::DROP_EXCHANGES).bind(before.as_millisecond());
+            drop.execute(connection).await.map_err(stored)?;
+            Ok(Written::Dropped)
+        }
     }
 }
 
@@ -201,6 +208,9 @@ fn heard_message(change: &Change) -> Option<(&Message, Follows)> {
         Change::Hear(Hearing { heard: Heard::Message(message, _), follows }) => {
             Some((message, *follows))
         }
-        Change::Hear(_) | Change::Claim { .. } | Change::Complete { .. } => None,
+        Change::Hear(_)
+        | Change::Claim { .. }
+        | Change::Complete { .. }
+        | Change::DropExchanges { .. } => None,
     }
 }

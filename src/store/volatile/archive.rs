@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
-use crate::decision::{Decision, DecisionId};
+use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
-use crate::store::volatile::{State, StoredLine, VolatileStore};
+use crate::store::volatile::{KeptExchange, State, StoredLine, VolatileStore};
 use crate::store::{Archive, DecisionQuery, Line, LineQuery, Span, StoreError};
 
 #[async_trait]
@@ -59,6 +59,20 @@ impl Archive for VolatileStore {
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         let ledger = self.lock().ledger();
         Ok(match query {
+            DecisionQuery::One { workspace, id } => {
+                let is_it =
+                    |row: &Decision| row.id == id && row.conversation.workspace == workspace;
+                ledger.into_iter().filter(is_it).collect()
+            }
+            DecisionQuery::Lines { workspace, channel, lines } => {
+                let is_it = |row: &Decision| {
+                    let mut own = row.messages.iter().chain(&row.said);
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && own.any(|line| lines.contains(line))
+                };
+                ledger.into_iter().filter(is_it).collect()
+            }
             DecisionQuery::Channel { workspace, channel, limit } => {
                 let is_here = |row: &Decision| {
                     row.conversation.workspace == workspace && row.conversation.channel == channel
@@ -103,6 +117,13 @@ impl Archive for VolatileStore {
 
     async fn health(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
+        let state = self.lock();
+        let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
+        let exchange = |kept: &Option<KeptExchange>| Some((*kept.as_ref()?.exchange).clone());
+        Ok(kept.iter().map(exchange).collect())
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {

@@ -9,7 +9,7 @@ use crate::decision::{Attempt, Ended, Gate};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
-use crate::store::volatile::{Outgoing, State, StoredLine, supersede};
+use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, supersede};
 
 impl State {
     pub(super) fn claim(
@@ -58,7 +58,13 @@ impl State {
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
-        decision.attempts.extend(attempts.into_iter().map(|attempt| attempt.kept_if(is_current)));
+        for attempt in attempts {
+            let mut attempt = attempt.kept_if(is_current);
+            let exchange = attempt.exchange.take();
+            let kept = exchange.map(|exchange| KeptExchange { at: attempt.at, exchange });
+            decision.attempts.push(attempt);
+            self.exchanges.entry(claim.decision).or_default().push(kept);
+        }
     }
 
     fn note_said(&mut self, claim: &Claim, piece: &Piece, posted: &Posted) {
