@@ -1,7 +1,9 @@
 //! The local room in a browser, its JSON API and health. Everything here is for this machine only.
 
 mod api;
+mod decision;
 mod events;
+mod markdown;
 mod page;
 mod shapes;
 
@@ -13,7 +15,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, patch};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -66,10 +68,13 @@ fn router(web: Arc<Web>) -> Router {
     Router::new()
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
-        .route("/api/channels", get(api::channels))
+        .route("/api/channels", get(api::channels).post(api::add_channel))
+        .route("/api/people", get(api::people).post(api::add_person))
         .route("/api/messages", get(api::messages).post(api::say))
+        .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
         .route("/api/decisions", get(api::decisions))
         .route("/api/dead-letters", get(api::dead_letters))
+        .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
         .route("/live", get(api::live))
         .route("/ready", get(api::ready))

@@ -1,21 +1,26 @@
 //! The local room: a platform of our own, in the same store as everything else. Its messages are
 //! the store's rows, so what was not committed was not said, and nothing is ever in doubt.
 
+pub mod mention;
+pub mod refusal;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Mention, Message,
-    MessageId, User, UserId, Visibility, WorkspaceId, one_line,
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
+    Message, MessageId, User, UserId, Visibility, WorkspaceId, one_line,
 };
 use crate::clock::Clock;
 use crate::event::{Piece, Posted};
 use crate::hear::Ears;
-use crate::persona::Language;
+use crate::platform::local::mention::mentions;
+use crate::platform::local::refusal::SayError;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, StoreError};
 
@@ -38,8 +43,10 @@ pub struct LocalRoom {
     archive: Arc<dyn Archive>,
     clock: Clock,
     persona_name: String,
-    /// Everyone who has spoken since the start.
+    /// Everyone who is known here.
     people: Mutex<BTreeSet<Arc<str>>>,
+    /// Moves on whenever somebody or a channel is added.
+    changes: watch::Sender<u64>,
 }
 
 /// What somebody wants to say.
@@ -53,77 +60,12 @@ pub struct Saying {
     pub text: String,
 }
 
-/// Why a line was not taken.
-#[derive(Debug)]
-pub enum SayError {
-    UnknownChannel(String),
-    UnknownThread(String),
-    BadName,
-    /// The companion's own name.
-    NameTaken(String),
-    BadId,
-    /// Another line has this id.
-    IdTaken,
-    Empty,
-    /// So many characters.
-    TooLong(usize),
-    Store(StoreError),
-}
-
-impl SayError {
-    /// What the person who wrote the line is told.
-    pub fn sentence(&self, language: Language) -> String {
-        match (self, language) {
-            (Self::UnknownChannel(name), Language::En) => {
-                format!("there is no channel {name:?} here")
-            }
-            (Self::UnknownChannel(name), Language::Ja) => {
-                format!("チャンネル「{name}」はありません")
-            }
-            (Self::UnknownThread(id), Language::En) => {
-                format!("there is no message {id:?} in this channel to reply to")
-            }
-            (Self::UnknownThread(id), Language::Ja) => {
-                format!("このチャンネルに、返信先の発言「{id}」がありません")
-            }
-            (Self::BadName, Language::En) => {
-                format!("a name is needed, of at most {LONGEST_NAME} characters on one line")
-            }
-            (Self::BadName, Language::Ja) => {
-                format!("名前は一行、{LONGEST_NAME} 文字以内で入力してください")
-            }
-            (Self::NameTaken(name), Language::En) => {
-                format!("the name {name:?} belongs to the companion; please choose another")
-            }
-            (Self::NameTaken(name), Language::Ja) => {
-                format!("「{name}」はこの部屋の相手の名前です。別の名前にしてください")
-            }
-            (Self::BadId, Language::En) => {
-                "an id has 8 to 64 letters, digits or hyphens".to_owned()
-            }
-            (Self::BadId, Language::Ja) => "id は英数字とハイフンで 8〜64 文字です".to_owned(),
-            (Self::IdTaken, Language::En) => "another line has this id already".to_owned(),
-            (Self::IdTaken, Language::Ja) => "この id は別の発言で使われています".to_owned(),
-            (Self::Empty, Language::En) => "the text is empty".to_owned(),
-            (Self::Empty, Language::Ja) => "文章が空です".to_owned(),
-            (Self::TooLong(length), Language::En) => {
-                format!("the text has {length} characters; at most {LONGEST_LINE} are possible")
-            }
-            (Self::TooLong(length), Language::Ja) => {
-                format!("文章が {length} 文字あります。{LONGEST_LINE} 文字までです")
-            }
-            (Self::Store(error), Language::En) => error.to_string(),
-            (Self::Store(_), Language::Ja) => {
-                "いまは保存できません。しばらくしてからもう一度お試しください".to_owned()
-            }
-        }
-    }
-}
-
-impl From<StoreError> for SayError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+/// Which line somebody wants to change, and as whom.
+#[derive(Clone, Debug)]
+pub struct OwnLine {
+    pub channel: ChannelId,
+    pub id: MessageId,
+    pub user: String,
 }
 
 impl LocalRoom {
@@ -133,7 +75,8 @@ impl LocalRoom {
         clock: Clock,
         persona_name: String,
     ) -> Self {
-        Self { ears, archive, clock, persona_name, people: Mutex::default() }
+        let (people, changes) = (Mutex::default(), watch::Sender::new(0));
+        Self { ears, archive, clock, persona_name, people, changes }
     }
 
     /// Makes sure that the persona and these channels are there, and remembers who has spoken.
@@ -146,12 +89,46 @@ impl LocalRoom {
         let persona = User { workspace: workspace(), id: UserId::new(PERSONA), name, kind };
         self.ears.hear(Heard::User(persona)).await?;
         for name in channels {
-            let (id, name) = (ChannelId::new(*name), Arc::from(*name));
-            let channel =
-                Channel { workspace: workspace(), id, name, visibility: Visibility::Public };
-            self.ears.hear(Heard::Channel(channel)).await?;
+            self.put_channel(name).await?;
         }
         Ok(())
+    }
+
+    /// Everyone who is known here, in the order of their names.
+    pub fn names(&self) -> Vec<Arc<str>> {
+        self.people().iter().cloned().collect()
+    }
+
+    /// Moves on whenever somebody or a channel is added.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Adds a person, and says whether they are new here.
+    pub async fn add_person(&self, name: &str) -> Result<(Arc<str>, bool), SayError> {
+        let name = self.name(name)?;
+        let is_new = self.meet(&UserId::new(name.clone()), name.clone()).await?;
+        Ok((name, is_new))
+    }
+
+    /// Adds a channel that everyone here can read.
+    pub async fn add_channel(&self, name: &str) -> Result<Channel, SayError> {
+        let name = channel_name(name)?;
+        let known = self.archive.channels(&workspace()).await?;
+        let is_taken = |channel: &Channel| channel.name.to_lowercase() == name.to_lowercase();
+        if known.iter().any(is_taken) {
+            return Err(SayError::ChannelTaken(name));
+        }
+        let channel = self.put_channel(&name).await?;
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(channel)
+    }
+
+    async fn put_channel(&self, name: &str) -> Result<Channel, StoreError> {
+        let (id, name) = (ChannelId::new(name), Arc::from(name));
+        let channel = Channel { workspace: workspace(), id, name, visibility: Visibility::Public };
+        self.ears.hear(Heard::Channel(channel.clone())).await?;
+        Ok(channel)
     }
 
     /// Takes a person's line. It is kept when this returns.
@@ -173,6 +150,46 @@ impl LocalRoom {
         };
         let receipt = self.ears.hear(Heard::Message(message.clone(), Arrival::Live)).await?;
         if receipt.is_new { Ok((message.id, message.at)) } else { self.said_before(&message).await }
+    }
+
+    /// Replaces the text of somebody's own line, and returns the line's time.
+    pub async fn edit(&self, own: OwnLine, new: &str) -> Result<Timestamp, SayError> {
+        let new = text(new)?;
+        let line = self.own_line(own).await?;
+        let edit = Edit {
+            conversation: line.conversation.clone(),
+            message: line.id.clone(),
+            at: self.clock.now(),
+            mentions: mentions(&new, &self.persona_name, &self.names()),
+            text: new.into(),
+        };
+        self.ears.hear(Heard::Edit(edit)).await?;
+        Ok(line.at)
+    }
+
+    /// Takes somebody's own line back.
+    pub async fn delete(&self, own: OwnLine) -> Result<(), SayError> {
+        let line = self.own_line(own).await?;
+        let deletion = Deletion {
+            conversation: line.conversation.clone(),
+            message: line.id.clone(),
+            at: self.clock.now(),
+        };
+        self.ears.hear(Heard::Deletion(deletion)).await?;
+        Ok(())
+    }
+
+    async fn own_line(&self, own: OwnLine) -> Result<Arc<Message>, SayError> {
+        let name = self.name(&own.user)?;
+        self.known_channel(&own.channel).await?;
+        let line = self.archive.line(&workspace(), &own.channel, &own.id).await?;
+        let line = line
+            .filter(|line| !line.is_deleted)
+            .ok_or_else(|| SayError::UnknownLine(own.id.to_string()))?;
+        if line.message.author.id.as_str() != &*name {
+            return Err(SayError::NotOwn);
+        }
+        Ok(line.message)
     }
 
     /// The line was sent again because its answer was lost: it stands as it was said first.
@@ -208,10 +225,7 @@ impl LocalRoom {
         channel: ChannelId,
         thread: Option<MessageId>,
     ) -> Result<ConversationId, SayError> {
-        let channels = self.archive.channels(&workspace()).await?;
-        if !channels.iter().any(|known| known.id == channel) {
-            return Err(SayError::UnknownChannel(channel.to_string()));
-        }
+        self.known_channel(&channel).await?;
         if let Some(thread) = &thread {
             let parent = self.archive.line(&workspace(), &channel, thread).await?;
             if parent.is_none_or(|parent| parent.message.conversation.thread.is_some()) {
@@ -221,20 +235,23 @@ impl LocalRoom {
         Ok(ConversationId { workspace: workspace(), channel, thread })
     }
 
-    /// Makes sure that the name is known to the store, and then to us.
-    async fn meet(&self, user: &UserId, name: Arc<str>) -> Result<(), StoreError> {
+    async fn known_channel(&self, channel: &ChannelId) -> Result<(), SayError> {
+        let channels = self.archive.channels(&workspace()).await?;
+        let is_known = channels.iter().any(|known| known.id == *channel);
+        if is_known { Ok(()) } else { Err(SayError::UnknownChannel(channel.to_string())) }
+    }
+
+    /// Makes sure that the name is known to the store, and then to us. Says whether it is new.
+    async fn meet(&self, user: &UserId, name: Arc<str>) -> Result<bool, StoreError> {
         if self.people().contains(&name) {
-            return Ok(());
+            return Ok(false);
         }
         let kind = AuthorKind::Human;
         let user = User { workspace: workspace(), id: user.clone(), name: name.clone(), kind };
         self.ears.hear(Heard::User(user)).await?;
         self.people().insert(name);
-        Ok(())
-    }
-
-    fn names(&self) -> Vec<Arc<str>> {
-        self.people().iter().cloned().collect()
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(true)
     }
 
     fn people(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
@@ -270,6 +287,15 @@ fn own_id(id: String) -> Result<MessageId, SayError> {
     if is_id { Ok(MessageId::new(id)) } else { Err(SayError::BadId) }
 }
 
+/// A channel's name without the sign that people write before it.
+fn channel_name(name: &str) -> Result<String, SayError> {
+    let name = name.trim().trim_start_matches(['#', '＃']);
+    let is_fine = !name.is_empty()
+        && name.chars().count() <= LONGEST_NAME
+        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'));
+    if is_fine { Ok(name.to_owned()) } else { Err(SayError::BadChannelName) }
+}
+
 /// Ids sort in the order they were minted.
 fn mint() -> MessageId {
     MessageId::new(Uuid::now_v7().to_string())
@@ -289,71 +315,22 @@ fn text(text: &str) -> Result<String, SayError> {
     Ok(text)
 }
 
-/// Everyone named with an `@`: the persona, people who are known, or whoever the word names.
-pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> {
-    let mut mentions = Vec::new();
-    for (at, _) in text.match_indices(['@', '＠']) {
-        let is_address =
-            text[..at].chars().next_back().is_some_and(|before| before.is_ascii_alphanumeric());
-        let rest = text[at..].trim_start_matches(['@', '＠']);
-        if is_address {
-            continue;
-        }
-        let mention = if names(rest, persona) {
-            Some(Mention::Persona)
-        } else {
-            let known =
-                people.iter().filter(|name| names(rest, name)).max_by_key(|name| name.len());
-            let word = || rest.split(|letter: char| !is_name_letter(letter)).next().map(Arc::from);
-            let name = known.cloned().or_else(word).filter(|name| !name.is_empty());
-            name.map(|name| Mention::User(UserId(name)))
-        };
-        mentions.extend(mention.filter(|mention| !mentions.contains(mention)));
-    }
-    mentions
-}
-
-/// Does `text` begin with `name`? A Latin name must end there; 相槌さん names 相槌.
-fn names(text: &str, name: &str) -> bool {
-    let mut letters = text.chars();
-    let begins = name.chars().all(|letter| {
-        letters.next().is_some_and(|found| found.to_lowercase().eq(letter.to_lowercase()))
-    });
-    let (next, then) = (letters.next(), letters.next());
-    let goes_on = match next {
-        Some('-') => then.is_some_and(|letter| letter.is_ascii_alphanumeric()),
-        Some(letter) => letter.is_ascii_alphanumeric() || letter == '_',
-        None => false,
-    };
-    begins && !goes_on
-}
-
-fn is_name_letter(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn mentions_are_read_from_the_text() {
-        let bob = || Mention::User(UserId::new("bob"));
-        let people = [Arc::from("bob"), Arc::from("bobby"), Arc::from("花子")];
-        for (line, expected) in [
-            ("hello", vec![]),
-            ("@Aizuchi hello", vec![Mention::Persona]),
-            ("hey @aizuchi, @AIZUCHI!", vec![Mention::Persona]),
-            ("＠Aizuchiさん、どう？", vec![Mention::Persona]),
-            ("@Aizuchi-bot", vec![Mention::User(UserId::new("Aizuchi-bot"))]),
-            ("@Aizuchis", vec![Mention::User(UserId::new("Aizuchis"))]),
-            ("@bob and @Aizuchi", vec![bob(), Mention::Persona]),
-            ("@bobby", vec![Mention::User(UserId::new("bobby"))]),
-            ("@花子さん", vec![Mention::User(UserId::new("花子"))]),
-            ("mail me: carol@aizuchi.example", vec![]),
-            ("@ nobody", vec![]),
+    fn channels_have_plain_names() {
+        for (name, expected) in [
+            ("garden", Some("garden")),
+            (" #お知らせ_2 ", Some("お知らせ_2")),
+            ("", None),
+            ("#", None),
+            ("a b", None),
+            ("a/b", None),
+            (&"x".repeat(41), None),
         ] {
-            assert_eq!(mentions(line, "Aizuchi", &people), expected, "{line}");
+            assert_eq!(channel_name(name).ok().as_deref(), expected, "{name:?}");
         }
     }
 

@@ -144,7 +144,7 @@ impl Stage<'_> {
             id: MessageId::new(recorded.id.as_str()),
             at: recorded.at(),
             author,
-            mentions: local::mentions(&recorded.text, persona, &[]),
+            mentions: local::mention::mentions(&recorded.text, persona, &[]),
             text: recorded.text.as_str().into(),
             edits: 0,
             conversation,

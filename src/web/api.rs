@@ -3,27 +3,63 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Query, State};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::chat::{ChannelId, MessageId};
-use crate::platform::local::{SayError, Saying, workspace};
+use crate::platform::local::refusal::SayError;
+use crate::platform::local::{OwnLine, Saying, workspace};
 use crate::store::{DecisionQuery, LineQuery, Span};
 use crate::web::{LARGEST_BODY, Problem, Web, shapes};
 
 /// How many lines or decisions one answer holds.
 const PAGE: usize = 200;
 
+/// What bodies look like, for whoever sends something else.
+const SAY_SHAPE: &str =
+    r#"{"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#;
+const EDIT_SHAPE: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
+const NAME_SHAPE: &str = r#"{"name": "…"}"#;
+
 type Answer = Result<Json<Value>, Problem>;
 
 pub async fn channels(State(web): State<Arc<Web>>) -> Answer {
     let channels = web.archive.channels(&workspace()).await?;
-    let channels: Vec<Value> =
-        channels.iter().map(|channel| json!({ "id": channel.id, "name": channel.name })).collect();
+    let channels = shapes::channels(&channels);
     Ok(Json(json!({ "persona": { "name": web.persona.name }, "channels": channels })))
+}
+
+#[derive(Deserialize)]
+pub struct NameBody {
+    name: String,
+}
+
+pub async fn add_channel(
+    State(web): State<Arc<Web>>,
+    body: Result<Json<NameBody>, JsonRejection>,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, NAME_SHAPE))?;
+    let added = web.room.add_channel(&body.name).await;
+    let channel = added.map_err(|error| refused(&web, &error))?;
+    Ok((StatusCode::CREATED, Json(shapes::channel(&channel))))
+}
+
+pub async fn people(State(web): State<Arc<Web>>) -> Json<Value> {
+    Json(json!({ "people": shapes::people(&web.room.names()) }))
+}
+
+pub async fn add_person(
+    State(web): State<Arc<Web>>,
+    body: Result<Json<NameBody>, JsonRejection>,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, NAME_SHAPE))?;
+    let added = web.room.add_person(&body.name).await;
+    let (name, is_new) = added.map_err(|error| refused(&web, &error))?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(json!({ "name": name }))))
 }
 
 #[derive(Deserialize)]
@@ -32,6 +68,9 @@ pub struct MessagesQuery {
     thread: Option<String>,
     after: Option<String>,
     before: Option<String>,
+    /// Whether the decisions on these lines are wanted too.
+    #[serde(default)]
+    decisions: bool,
 }
 
 pub async fn messages(
@@ -45,10 +84,23 @@ pub async fn messages(
     let channel = known_channel(&web, query.channel).await?;
     let span = span(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
-    let query = LineQuery { workspace: workspace(), channel, thread, span, limit: PAGE };
+    let (parent, wants_decisions) = (thread.clone(), query.decisions);
+    let query =
+        LineQuery { workspace: workspace(), channel: channel.clone(), thread, span, limit: PAGE };
     let lines = web.archive.lines(query).await?;
     let messages: Vec<Value> = lines.iter().map(shapes::message).collect();
-    Ok(Json(json!({ "messages": messages, "revision": revision })))
+    let mut answer = json!({ "messages": messages, "revision": revision });
+    if let Some(parent) = parent {
+        let parent = web.archive.line(&workspace(), &channel, &parent).await?;
+        answer["parent"] = json!(parent.as_ref().map(shapes::message));
+    }
+    if wants_decisions {
+        let lines = lines.iter().map(|line| line.message.id.clone()).collect();
+        let query = DecisionQuery::Lines { workspace: workspace(), channel, lines };
+        let decisions = web.archive.decisions(query).await?;
+        answer["decisions"] = decisions.iter().map(shapes::decision).collect();
+    }
+    Ok(Json(answer))
 }
 
 #[derive(Deserialize)]
@@ -64,7 +116,7 @@ pub async fn say(
     State(web): State<Arc<Web>>,
     body: Result<Json<SayBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection))?;
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, SAY_SHAPE))?;
     let saying = Saying {
         id: body.id,
         channel: ChannelId::new(body.channel),
@@ -73,8 +125,48 @@ pub async fn say(
         text: body.text,
     };
     let said = web.room.say(saying).await;
-    let (id, at) = said.map_err(|error| not_said(&web, &error))?;
+    let (id, at) = said.map_err(|error| refused(&web, &error))?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": shapes::seconds(at) }))))
+}
+
+#[derive(Deserialize)]
+pub struct EditBody {
+    channel: String,
+    user: String,
+    text: String,
+}
+
+pub async fn edit(
+    State(web): State<Arc<Web>>,
+    id: Result<Path<String>, PathRejection>,
+    body: Result<Json<EditBody>, JsonRejection>,
+) -> Answer {
+    let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, EDIT_SHAPE))?;
+    let id = MessageId::new(id);
+    let own = OwnLine { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
+    let at = web.room.edit(own, &body.text).await.map_err(|error| refused(&web, &error))?;
+    Ok(Json(json!({ "id": id, "ts": shapes::seconds(at) })))
+}
+
+#[derive(Deserialize)]
+pub struct DeleteQuery {
+    channel: String,
+    user: String,
+}
+
+pub async fn delete(
+    State(web): State<Arc<Web>>,
+    id: Result<Path<String>, PathRejection>,
+    query: Result<Query<DeleteQuery>, QueryRejection>,
+) -> Answer {
+    let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
+    let ask = "say where and whose it is: /api/messages/…?channel=…&user=…";
+    let Query(query) = query.map_err(|_| bad_request(ask))?;
+    let id = MessageId::new(id);
+    let own = OwnLine { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
+    web.room.delete(own).await.map_err(|error| refused(&web, &error))?;
+    Ok(Json(json!({ "id": id })))
 }
 
 #[derive(Deserialize)]
@@ -128,7 +220,7 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Answer {
 async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, Problem> {
     let channels = web.archive.channels(&workspace()).await?;
     let known = channels.into_iter().find(|known| known.id.as_str() == channel);
-    known.map(|known| known.id).ok_or_else(|| not_said(web, &SayError::UnknownChannel(channel)))
+    known.map(|known| known.id).ok_or_else(|| refused(web, &SayError::UnknownChannel(channel)))
 }
 
 /// `after` is a message's id or a time in epoch seconds.
@@ -162,18 +254,25 @@ async fn span(
     time.map(Span::AfterTime).ok_or_else(|| unknown(&after))
 }
 
-fn not_said(web: &Web, error: &SayError) -> Problem {
+fn refused(web: &Web, error: &SayError) -> Problem {
     let status = match error {
-        SayError::UnknownChannel(_) | SayError::UnknownThread(_) => StatusCode::NOT_FOUND,
-        SayError::BadName | SayError::BadId | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
-        SayError::NameTaken(_) | SayError::IdTaken => StatusCode::CONFLICT,
+        SayError::UnknownChannel(_) | SayError::UnknownThread(_) | SayError::UnknownLine(_) => {
+            StatusCode::NOT_FOUND
+        }
+        SayError::NotOwn => StatusCode::FORBIDDEN,
+        SayError::BadName | SayError::BadChannelName | SayError::BadId | SayError::Empty => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        SayError::NameTaken(_) | SayError::ChannelTaken(_) | SayError::IdTaken => {
+            StatusCode::CONFLICT
+        }
         SayError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         SayError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
     Problem::new(status, error.sentence(web.persona.language))
 }
 
-fn unreadable(web: &Web, rejection: &JsonRejection) -> Problem {
+fn unreadable(web: &Web, rejection: &JsonRejection, shape: &str) -> Problem {
     let status = rejection.status();
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
@@ -187,8 +286,7 @@ fn unreadable(web: &Web, rejection: &JsonRejection) -> Problem {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             "send JSON, with the content type application/json".to_owned()
         }
-        _ => r#"send {"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#
-            .to_owned(),
+        _ => format!("send {shape}"),
     };
     Problem::new(status, sentence)
 }

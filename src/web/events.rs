@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::decision::Decision;
-use crate::platform::local::workspace;
+use crate::platform::local::{LocalRoom, workspace};
 use crate::store::{Archive, Line, StoreError};
 use crate::web::{Problem, Web, shapes};
 
@@ -41,13 +41,17 @@ pub async fn events(
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
     revisions.mark_changed();
+    let mut room_changes = web.room.changes();
+    room_changes.mark_changed();
     let tail = Tail {
         seen: resumed.or(after.after).unwrap_or(newest).min(newest),
         archive: web.archive.clone(),
         clock: web.clock.clone(),
         revisions,
+        room: web.room.clone(),
+        room_changes,
         status: None,
-        new_status: None,
+        snapshots: VecDeque::new(),
         waiting: VecDeque::new(),
     };
     let events = stream::unfold(tail, |mut tail| async {
@@ -63,10 +67,13 @@ struct Tail {
     archive: Arc<dyn Archive>,
     clock: crate::clock::Clock,
     revisions: watch::Receiver<u64>,
+    room: Arc<LocalRoom>,
+    room_changes: watch::Receiver<u64>,
     seen: u64,
     /// The pending steps as they were sent last.
     status: Option<Vec<Value>>,
-    new_status: Option<Event>,
+    /// Snapshots that stand for no revision.
+    snapshots: VecDeque<Event>,
     waiting: VecDeque<(u64, Change)>,
 }
 
@@ -95,12 +102,22 @@ impl Tail {
                 let event = change.event();
                 return Some(if is_last { event.id(revision.to_string()) } else { event });
             }
-            if let Some(status) = self.new_status.take() {
-                return Some(status);
+            if let Some(snapshot) = self.snapshots.pop_front() {
+                return Some(snapshot);
             }
-            self.revisions.changed().await.ok()?;
-            let newest = *self.revisions.borrow_and_update();
-            if let Err(error) = self.read(newest).await {
+            let read = tokio::select! {
+                biased;
+                changed = self.room_changes.changed() => {
+                    changed.ok()?;
+                    self.read_room().await
+                }
+                changed = self.revisions.changed() => {
+                    changed.ok()?;
+                    let newest = *self.revisions.borrow_and_update();
+                    self.read(newest).await
+                }
+            };
+            if let Err(error) = read {
                 tracing::warn!("an event stream ends early: {error}");
                 return None;
             }
@@ -130,6 +147,14 @@ impl Tail {
         self.read_status().await
     }
 
+    /// Who and what is here.
+    async fn read_room(&mut self) -> Result<(), StoreError> {
+        let channels = shapes::channels(&self.archive.channels(&workspace()).await?);
+        let room = json!({ "channels": channels, "people": shapes::people(&self.room.names()) });
+        self.snapshots.push_back(Event::default().event("room").data(room.to_string()));
+        Ok(())
+    }
+
     async fn read_status(&mut self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let steps = self.archive.steps(&workspace()).await?;
@@ -137,7 +162,7 @@ impl Tail {
         if self.status.as_ref() != Some(&steps) {
             let store = self.archive.installation();
             let status = json!({ "store": store, "now": shapes::seconds(now), "steps": steps });
-            self.new_status = Some(Event::default().event("status").data(status.to_string()));
+            self.snapshots.push_back(Event::default().event("status").data(status.to_string()));
             self.status = Some(steps);
         }
         Ok(())

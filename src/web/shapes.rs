@@ -1,16 +1,31 @@
 //! The JSON of the room's API (DESIGN §7). Times are epoch seconds.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::AuthorKind;
+use crate::chat::{AuthorKind, Channel};
 use crate::decision::{Attempt, Decision};
 use crate::event::step::Step;
 use crate::event::{DeadLetter, Event};
 use crate::store::Line;
+use crate::web::markdown;
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0
+}
+
+pub fn channel(channel: &Channel) -> Value {
+    json!({ "id": channel.id, "name": channel.name })
+}
+
+pub fn channels(channels: &[Channel]) -> Vec<Value> {
+    channels.iter().map(channel).collect()
+}
+
+pub fn people(names: &[Arc<str>]) -> Vec<Value> {
+    names.iter().map(|name| json!({ "name": name })).collect()
 }
 
 pub fn message(line: &Line) -> Value {
@@ -25,6 +40,8 @@ pub fn message(line: &Line) -> Value {
         "bot": kind != AuthorKind::Human,
         "persona": kind == AuthorKind::Persona,
         "text": message.text,
+        // People's lines are shown as they wrote them.
+        "html": (kind == AuthorKind::Persona).then(|| markdown::html(&message.text)),
         "edited": message.edits > 0,
         "deleted": line.is_deleted,
         "gate": line.gate,
@@ -92,6 +109,7 @@ fn attempt(attempt: &Attempt) -> Value {
         "prompt_hash": attempt.prompt_hash,
         "prompt_bytes": attempt.prompt_bytes,
         "usage": attempt.usage,
+        "price": attempt.price.map(|price| price.micros as f64 / 1e6),
         "latency_ms": attempt.latency.as_millis() as i64,
         "end": attempt.end,
         "verdict": attempt.judgment,

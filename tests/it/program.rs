@@ -92,6 +92,15 @@ impl Program {
         (answer.status().as_u16(), answer.json().await.unwrap())
     }
 
+    /// Sends any request with a JSON body, or none.
+    pub async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self.http.request(method, format!("{}{path}", self.address));
+        let request = if let Some(body) = body { request.json(body) } else { request };
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
     pub async fn says(&self, user: &str, text: &str) -> String {
         let body = json!({ "channel": "general", "user": user, "text": text });
         let (status, answer) = self.post(&body).await;

@@ -11,6 +11,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["web"]),
     ("askama", &["web"]),
     ("rust_embed", &["web"]),
+    ("pulldown_cmark", &["web"]),
+    ("pulldown_cmark_escape", &["web"]),
     ("clap", &["cli"]),
     ("tracing_subscriber", &["cli"]),
     ("serde_saphyr", &["config"]),

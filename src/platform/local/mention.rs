@@ -1,0 +1,74 @@
+//! Who is named in a line of the room.
+
+use std::sync::Arc;
+
+use crate::chat::{Mention, UserId};
+
+/// Everyone named with an `@`: the persona, people who are known, or whoever the word names.
+pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    for (at, _) in text.match_indices(['@', '＠']) {
+        let is_address =
+            text[..at].chars().next_back().is_some_and(|before| before.is_ascii_alphanumeric());
+        let rest = text[at..].trim_start_matches(['@', '＠']);
+        if is_address {
+            continue;
+        }
+        let mention = if names(rest, persona) {
+            Some(Mention::Persona)
+        } else {
+            let known =
+                people.iter().filter(|name| names(rest, name)).max_by_key(|name| name.len());
+            let word = || rest.split(|letter: char| !is_name_letter(letter)).next().map(Arc::from);
+            let name = known.cloned().or_else(word).filter(|name| !name.is_empty());
+            name.map(|name| Mention::User(UserId(name)))
+        };
+        mentions.extend(mention.filter(|mention| !mentions.contains(mention)));
+    }
+    mentions
+}
+
+/// Does `text` begin with `name`? A Latin name must end there; 相槌さん names 相槌.
+fn names(text: &str, name: &str) -> bool {
+    let mut letters = text.chars();
+    let begins = name.chars().all(|letter| {
+        letters.next().is_some_and(|found| found.to_lowercase().eq(letter.to_lowercase()))
+    });
+    let (next, then) = (letters.next(), letters.next());
+    let goes_on = match next {
+        Some('-') => then.is_some_and(|letter| letter.is_ascii_alphanumeric()),
+        Some(letter) => letter.is_ascii_alphanumeric() || letter == '_',
+        None => false,
+    };
+    begins && !goes_on
+}
+
+fn is_name_letter(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_are_read_from_the_text() {
+        let bob = || Mention::User(UserId::new("bob"));
+        let people = [Arc::from("bob"), Arc::from("bobby"), Arc::from("花子")];
+        for (line, expected) in [
+            ("hello", vec![]),
+            ("@Aizuchi hello", vec![Mention::Persona]),
+            ("hey @aizuchi, @AIZUCHI!", vec![Mention::Persona]),
+            ("＠Aizuchiさん、どう？", vec![Mention::Persona]),
+            ("@Aizuchi-bot", vec![Mention::User(UserId::new("Aizuchi-bot"))]),
+            ("@Aizuchis", vec![Mention::User(UserId::new("Aizuchis"))]),
+            ("@bob and @Aizuchi", vec![bob(), Mention::Persona]),
+            ("@bobby", vec![Mention::User(UserId::new("bobby"))]),
+            ("@花子さん", vec![Mention::User(UserId::new("花子"))]),
+            ("mail me: carol@aizuchi.example", vec![]),
+            ("@ nobody", vec![]),
+        ] {
+            assert_eq!(mentions(line, "Aizuchi", &people), expected, "{line}");
+        }
+    }
+}
