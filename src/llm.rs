@@ -1,6 +1,7 @@
 //! Models, and what answers like one. A mind answers prompts; it decides nothing by itself.
 
 pub mod builtin;
+pub mod model;
 pub mod price;
 pub mod scripted;
 

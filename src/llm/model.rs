@@ -1,0 +1,164 @@
+//! What a model is called: `provider/model`, as settings, prices and the ledger write it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// Who serves a model. Every other server that speaks like OpenAI's is `OpenAi` with a base of its
+/// own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Provider {
+    OpenAi,
+    Anthropic,
+    Gemini,
+    Ollama,
+    OpenRouter,
+}
+
+/// Every provider, as an error lists them.
+pub const PROVIDERS: [Provider; 5] = [
+    Provider::OpenAi,
+    Provider::Anthropic,
+    Provider::Gemini,
+    Provider::Ollama,
+    Provider::OpenRouter,
+];
+
+/// The model that an agent thinks with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum ModelId {
+    /// No model: a few rules.
+    Builtin,
+    Of {
+        provider: Provider,
+        /// As the provider calls it; it may have slashes of its own.
+        name: String,
+    },
+}
+
+/// What a model's name must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelIdError {
+    #[error("it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin")]
+    Shape,
+    #[error(
+        "its provider must be openai, anthropic, gemini, ollama or openrouter; any other server \
+         that is compatible with OpenAI is openai/NAME with client_args.api_base"
+    )]
+    Provider,
+}
+
+impl Provider {
+    /// The word before the slash.
+    pub fn name(self) -> &'static str {
+        match self {
+            Provider::OpenAi => "openai",
+            Provider::Anthropic => "anthropic",
+            Provider::Gemini => "gemini",
+            Provider::Ollama => "ollama",
+            Provider::OpenRouter => "openrouter",
+        }
+    }
+
+    /// The environment variable that holds its key, where it needs one.
+    pub fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Provider::OpenAi => Some("OPENAI_API_KEY"),
+            Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Provider::Gemini => Some("GEMINI_API_KEY"),
+            Provider::Ollama => None,
+            Provider::OpenRouter => Some("OPENROUTER_API_KEY"),
+        }
+    }
+
+    /// Where its API is, unless `client_args.api_base` says otherwise. It ends with a slash.
+    pub fn default_base(self) -> &'static str {
+        match self {
+            Provider::OpenAi => "https://api.openai.com/v1/",
+            Provider::Anthropic => "https://api.anthropic.com/v1/",
+            Provider::Gemini => "https://generativelanguage.googleapis.com/v1beta/",
+            Provider::Ollama => "http://localhost:11434/v1/",
+            Provider::OpenRouter => "https://openrouter.ai/api/v1/",
+        }
+    }
+}
+
+impl FromStr for ModelId {
+    type Err = ModelIdError;
+
+    fn from_str(text: &str) -> Result<Self, ModelIdError> {
+        if text == "builtin" {
+            return Ok(ModelId::Builtin);
+        }
+        let (provider, name) = text.split_once('/').ok_or(ModelIdError::Shape)?;
+        let is_name = !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace());
+        if !is_name {
+            return Err(ModelIdError::Shape);
+        }
+        let provider = PROVIDERS.into_iter().find(|known| known.name() == provider);
+        let provider = provider.ok_or(ModelIdError::Provider)?;
+        Ok(ModelId::Of { provider, name: name.to_owned() })
+    }
+}
+
+impl TryFrom<String> for ModelId {
+    type Error = ModelIdError;
+
+    fn try_from(text: String) -> Result<Self, ModelIdError> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelId::Builtin => f.write_str("builtin"),
+            ModelId::Of { provider, name } => write!(f, "{}/{name}", provider.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_and_written_alike() {
+        for text in [
+            "builtin",
+            "openai/gpt-4o",
+            "anthropic/claude-haiku-4-5",
+            "gemini/gemini-2.5-flash",
+            "ollama/qwen3:8b",
+            "openrouter/meta-llama/llama-3.3-70b:free",
+        ] {
+            assert_eq!(text.parse::<ModelId>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_says_why() {
+        for (text, expected) in [
+            ("", ModelIdError::Shape),
+            ("gpt-4o", ModelIdError::Shape),
+            ("openai/", ModelIdError::Shape),
+            ("openai/gpt 4", ModelIdError::Shape),
+            ("/gpt-4o", ModelIdError::Provider),
+            ("azure/gpt-4o", ModelIdError::Provider),
+            ("OpenAI/gpt-4o", ModelIdError::Provider),
+        ] {
+            assert_eq!(text.parse::<ModelId>(), Err(expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_lists_every_provider() {
+        let sentence = ModelIdError::Provider.to_string();
+        for provider in PROVIDERS {
+            assert!(sentence.contains(provider.name()));
+            assert!(provider.default_base().ends_with('/'));
+        }
+    }
+}
