@@ -1,7 +1,7 @@
 //! The flow on one screen: what each event does. Handlers read, think and speak; they never write.
 
 mod ask;
-mod judge;
+pub mod judge;
 mod post;
 mod reply;
 
@@ -52,12 +52,34 @@ impl Default for Settings {
 pub struct Agent {
     pub store: Arc<dyn Store>,
     pub platforms: Platforms,
-    pub llm: Arc<dyn Llm>,
+    pub minds: Minds,
     pub clock: Clock,
     pub persona: Arc<Persona>,
     pub settings: Settings,
     /// Makes this installation's chance its own.
     pub seed: u64,
+}
+
+/// Who thinks, for each verb that takes thought.
+pub struct Minds {
+    pub judgment: Mind,
+    pub response: Mind,
+}
+
+/// A model, and who it is to be.
+#[derive(Clone)]
+pub struct Mind {
+    pub llm: Arc<dyn Llm>,
+    /// The persona, with what the settings of this agent add to its prompt.
+    pub persona: Arc<Persona>,
+}
+
+impl Minds {
+    /// One model for everything.
+    pub fn alike(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
+        let mind = Mind { llm, persona: persona.clone() };
+        Self { judgment: mind.clone(), response: mind }
+    }
 }
 
 impl Agent {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use uuid::Uuid;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Minds};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::hear::Ears;
@@ -65,7 +65,7 @@ impl App {
         let agent = Agent {
             store: store.clone(),
             platforms: Platforms(HashMap::from([(local::workspace(), platform)])),
-            llm: Arc::new(BuiltinMind),
+            minds: Minds::alike(Arc::new(BuiltinMind), &persona),
             clock: clock.clone(),
             persona: persona.clone(),
             settings: config.agent(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Attempts, Trouble};
+use crate::agent::{Agent, Attempts, Mind, Trouble};
 use crate::decision::{Attempt, AttemptEnd, Exchange, Usage};
 use crate::llm::{LlmError, estimated_tokens};
 use crate::prompt::Prompt;
@@ -14,12 +14,13 @@ use crate::prompt::Prompt;
 impl Agent {
     pub(super) async fn ask(
         &self,
+        mind: &Mind,
         prompt: &Prompt,
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<String, Trouble> {
         let began = self.now();
-        let answer = self.clock.timeout(self.settings.model_timeout, self.llm.ask(prompt));
+        let answer = self.clock.timeout(self.settings.model_timeout, mind.llm.ask(prompt));
         let (answer, moved_on) = (std::pin::pin!(answer), std::pin::pin!(overtaken.cancelled()));
         // The tokens of a call that is cut short are spent all the same.
         let spent = Usage { input_tokens: estimated_tokens(&prompt.text), ..Usage::default() };
@@ -35,7 +36,7 @@ impl Agent {
         };
         let usage = answer.as_ref().map_or(spent, |answer| answer.usage);
         let model = answer.as_ref().ok().and_then(|answer| answer.model.clone());
-        let model = model.unwrap_or_else(|| self.llm.model().into());
+        let model = model.unwrap_or_else(|| mind.llm.model().into());
         let text = answer.map(|answer| answer.text);
         attempts.push(Attempt {
             verb: prompt.verb.name().into(),

@@ -58,10 +58,11 @@ impl Agent {
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<Judgment, Trouble> {
-        let mut prompt = Prompt::judge(&self.persona, context, self.now());
+        let mind = &self.minds.judgment;
+        let mut prompt = Prompt::judge(&mind.persona, context, self.now());
         let mut problem = String::new();
         for _ in 0..2 {
-            let answer = self.ask(&prompt, overtaken, attempts).await?;
+            let answer = self.ask(mind, &prompt, overtaken, attempts).await?;
             let parsed = parse(&answer, context);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();

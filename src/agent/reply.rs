@@ -47,8 +47,9 @@ impl Agent {
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<String, Trouble> {
-        let prompt = Prompt::reply(&self.persona, context, self.now());
-        let words = self.ask(&prompt, overtaken, attempts).await?;
+        let mind = &self.minds.response;
+        let prompt = Prompt::reply(&mind.persona, context, self.now());
+        let words = self.ask(mind, &prompt, overtaken, attempts).await?;
         if words.trim().is_empty() {
             return Err(Trouble::Passing {
                 error: "the model's answer is empty".to_owned(),

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Minds};
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     User, UserId, Visibility, WorkspaceId,
@@ -63,12 +63,13 @@ pub fn play(
     let mind =
         NotedMind { inner: mind, recorder: recorder.clone(), clock: clock.clone(), rules: *rules };
     let platform: Arc<dyn Platform> = Arc::new(RecordedRoom { clock: clock.clone() });
+    let persona = policy.config.persona();
     let agent = Agent {
         store,
         platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
-        llm: Arc::new(mind),
+        minds: Minds::alike(Arc::new(mind), &persona),
         clock: clock.clone(),
-        persona: policy.config.persona(),
+        persona,
         // Nobody will open these decisions and read.
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,

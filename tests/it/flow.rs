@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aizuchi::agent::Agent;
+use aizuchi::agent::{Agent, Minds};
 use aizuchi::chat::{Arrival, Heard};
 use aizuchi::clock::Clock;
 use aizuchi::llm::{Answer, Llm, LlmError};
@@ -160,16 +160,17 @@ async fn a_stop_finishes_what_has_begun() {
 #[tokio::test]
 async fn a_lease_that_could_end_too_early_is_refused_at_start() {
     let world = World::new(Kept::volatile()).await;
+    let persona = Arc::new(aizuchi::persona::Persona {
+        name: "Aizuchi".to_owned(),
+        system_prompt: String::new(),
+        language: aizuchi::persona::Language::En,
+    });
     let agent = Agent {
         store: world.kept.store.clone(),
         platforms: Default::default(),
-        llm: world.mind.clone(),
+        minds: Minds::alike(world.mind.clone(), &persona),
         clock: world.clock.clone(),
-        persona: Arc::new(aizuchi::persona::Persona {
-            name: "Aizuchi".to_owned(),
-            system_prompt: String::new(),
-            language: aizuchi::persona::Language::En,
-        }),
+        persona,
         settings: Default::default(),
         seed: 1,
     };

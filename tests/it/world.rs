@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi::agent::{Agent, Settings};
+use aizuchi::agent::{Agent, Minds, Settings};
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
@@ -285,17 +285,17 @@ pub fn parts(
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
     };
-    let persona = Persona {
+    let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: "You are kind.".to_owned(),
         language: Language::En,
-    };
+    });
     let agent = Agent {
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
-        llm,
+        minds: Minds::alike(llm, &persona),
         clock,
-        persona: Arc::new(persona),
+        persona,
         settings: Settings::default(),
         seed: 7,
     };
