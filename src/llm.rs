@@ -1,8 +1,10 @@
 //! Models, and what answers like one. A mind answers prompts; it decides nothing by itself.
 
 pub mod builtin;
+pub mod fallback;
 pub mod model;
 pub mod price;
+pub mod provider;
 pub mod scripted;
 
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::chat::{AuthorKind, Message, ends_line, one_line};
@@ -81,6 +82,14 @@ impl Prompt {
         Self { text, ..self.clone() }
     }
 
+    /// The JSON schema that an answer has to keep, where it is JSON.
+    pub fn schema(&self) -> Option<Value> {
+        match self.verb {
+            Verb::Judge => Some(judgment_schema()),
+            Verb::Reply => None,
+        }
+    }
+
     /// The first 16 hex digits of the text's SHA-256.
     pub fn hash(&self) -> String {
         let digest = Sha256::digest(self.text.as_bytes());
@@ -123,6 +132,24 @@ impl Prompt {
         let _ = write!(text, "---\n\n{time}: {}\n\n{task}\n", clock(now));
         Self { verb, text, context: context.clone(), persona: persona.clone() }
     }
+}
+
+/// The fields of [`crate::decision::Judgment`] as a model writes them (seed 002-5). Only what every
+/// provider's strict mode knows: no ranges, every field required, `anyOf` for what may be null.
+fn judgment_schema() -> Value {
+    let or_null = |kind: &str| json!({ "anyOf": [{ "type": kind }, { "type": "null" }] });
+    json!({
+        "type": "object",
+        "properties": {
+            "should_respond": { "type": "boolean" },
+            "reason": { "type": "string" },
+            "confidence": { "type": "number" },
+            "delay_seconds": or_null("integer"),
+            "about": or_null("string"),
+        },
+        "required": ["should_respond", "reason", "confidence", "delay_seconds", "about"],
+        "additionalProperties": false,
+    })
 }
 
 /// How a line is named in a prompt, and by a model in its `about`: its time and its speaker.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::Home;
+use crate::program::{Home, http};
 
 #[tokio::test]
 async fn a_mention_is_answered_where_it_stood() {
@@ -245,12 +245,12 @@ async fn a_foreign_page_reaches_nothing() {
     let home = Home::new(1000.0);
     let room = home.start();
     let url = format!("{}/api/channels", room.address);
-    let http = reqwest::Client::new();
-    let rebound = http.get(&url).header("host", "evil.example").send().await.unwrap();
+    let client = http();
+    let rebound = client.get(&url).header("host", "evil.example").send().await.unwrap();
     assert_eq!(rebound.status().as_u16(), 403);
-    let foreign = http.get(&url).header("origin", "https://evil.example").send().await.unwrap();
+    let foreign = client.get(&url).header("origin", "https://evil.example").send().await.unwrap();
     assert_eq!(foreign.status().as_u16(), 403);
-    let own = http.get(&url).header("origin", &room.address).send().await.unwrap();
+    let own = client.get(&url).header("origin", &room.address).send().await.unwrap();
     assert_eq!(own.status().as_u16(), 200);
 }
 
@@ -268,9 +268,9 @@ async fn the_stream_resumes_behind_the_last_change_that_was_seen() {
         |kind: &str, data: &Value| kind == "status" && data["steps"][0]["doing"] == "considering";
     room.wait_for(seen, is_waiting).await;
     // A browser's own retry names the last event that it saw, which outranks the address.
-    let http = reqwest::Client::new();
+    let client = http();
     let resumed =
-        http.get(format!("{}/events?after=0", room.address)).header("last-event-id", seen);
+        client.get(format!("{}/events?after=0", room.address)).header("last-event-id", seen);
     let mut resumed = resumed.send().await.unwrap();
     let mut first = String::new();
     while !first.contains("event: message") {

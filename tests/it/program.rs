@@ -66,7 +66,7 @@ impl Home {
         let address = first.trim().rsplit(' ').next().unwrap().to_owned();
         let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
         assert!(address.starts_with("http://"), "it says where to look: {first:?}\n{}", log());
-        Program { child, address, http: reqwest::Client::new() }
+        Program { child, address, http: http() }
     }
 }
 
@@ -162,4 +162,10 @@ impl Drop for Program {
 /// A port that nobody listens on at this moment.
 pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A client for pages and APIs; reqwest wants to know who encrypts, even where nobody does.
+pub fn http() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
 }

@@ -1,0 +1,282 @@
+//! Models behind their providers' APIs, through `genai`: it knows the wire formats, and here is what
+//! it leaves to its caller. Every call has an end in time, what passes is tried again a few times,
+//! and no word of a request or an answer gets into an error.
+
+mod trouble;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort, StopReason,
+};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{Client, ModelIden, ServiceTarget};
+use jiff::SignedDuration;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+
+use crate::clock::{Clock, chance, seconds};
+use crate::decision::Usage;
+use crate::llm::model::Provider;
+use crate::llm::provider::trouble::{Trouble, trouble};
+use crate::llm::{Answer, Llm, LlmError};
+use crate::prompt::Prompt;
+
+/// Where no `max_tokens` is set: some providers' own default is their model's whole capacity.
+pub const DEFAULT_MAX_TOKENS: u32 = 2048;
+/// A longer answer is no chat message, whatever it is.
+const LONGEST_ANSWER_BYTES: usize = 256 * 1024;
+/// The user turn for those that refuse a request which is a system message alone.
+const SMALLEST_TURN: &str = ".";
+
+/// One model, and how it is to be asked.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    pub provider: Provider,
+    /// As the provider calls it.
+    pub name: String,
+    pub api_key: Option<SecretString>,
+    /// Where the provider's API is, if not at its usual place.
+    pub api_base: Option<String>,
+    pub headers: BTreeMap<String, SecretString>,
+    pub params: Params,
+    pub connect_timeout: SignedDuration,
+    /// For one question with everything that it takes: connecting, waiting, trying again.
+    pub timeout: SignedDuration,
+    /// How often a call is made at most.
+    pub tries: u32,
+}
+
+/// What a request says besides the words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u32>,
+    pub top_p: Option<f64>,
+    pub stop: Vec<String>,
+    pub seed: Option<u64>,
+    pub reasoning_effort: Option<String>,
+    /// Passed on as they are.
+    pub others: Map<String, Value>,
+}
+
+pub struct ProviderMind {
+    client: Client,
+    target: ServiceTarget,
+    options: ChatOptions,
+    model: String,
+    clock: Clock,
+    timeout: SignedDuration,
+    tries: u32,
+    /// The first of [`MANNERS`] that this server is known to take.
+    manner: AtomicUsize,
+}
+
+/// The shape of a request. Servers that speak OpenAI's language differ in what they take: some
+/// models' chat templates want a user turn, some servers know no schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Manner {
+    has_user_turn: bool,
+    has_schema: bool,
+}
+
+/// From the one that is wanted to the one that everybody takes.
+const MANNERS: [Manner; 3] = [
+    Manner { has_user_turn: false, has_schema: true },
+    Manner { has_user_turn: true, has_schema: true },
+    Manner { has_user_turn: true, has_schema: false },
+];
+
+impl ProviderMind {
+    pub fn new(settings: &ProviderSettings, clock: Clock) -> anyhow::Result<Self> {
+        let (kind, namespace) = match settings.provider {
+            Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => {
+                (AdapterKind::OpenAI, "openai")
+            }
+            Provider::Anthropic => (AdapterKind::Anthropic, "anthropic"),
+            Provider::Gemini => (AdapterKind::Gemini, "gemini"),
+        };
+        // Both refuse a conversation without a user's turn.
+        let manner = usize::from(kind != AdapterKind::OpenAI);
+        // Servers of one's own want no key, but `genai` wants one for its header.
+        let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
+        let target = ServiceTarget {
+            endpoint: Endpoint::from_owned(base(settings)),
+            auth: AuthData::from_single(key),
+            // With a namespace, the name itself is left alone.
+            model: ModelIden::new(kind, format!("{namespace}::{}", settings.name)),
+        };
+        Ok(Self {
+            client: Client::builder().with_reqwest(http(settings.connect_timeout)?).build()?,
+            target,
+            options: options(settings),
+            model: format!("{}/{}", settings.provider.name(), settings.name),
+            clock,
+            timeout: settings.timeout,
+            tries: settings.tries,
+            manner: AtomicUsize::new(manner),
+        })
+    }
+
+    /// Tries again while that may help and there is time.
+    async fn persist(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let deadline = self.clock.now() + self.timeout;
+        let mut tried = 1;
+        loop {
+            let (why, retry_after) = match self.call(prompt).await {
+                Ok(answer) => return Ok(answer),
+                Err(Trouble::Lasting(why) | Trouble::Misfit(why)) => {
+                    return Err(LlmError::Refused(format!("{}: {why}", self.model)));
+                }
+                Err(Trouble::Passing { why, retry_after }) => (why, retry_after),
+            };
+            let draw = chance(0, &[&prompt.hash(), &self.model, &tried.to_string()]);
+            let wait = retry_after.unwrap_or_default().max(backoff(tried, draw));
+            if tried >= self.tries || self.clock.now() + wait >= deadline {
+                return Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after });
+            }
+            self.clock.sleep_until(self.clock.now() + wait).await;
+            tried += 1;
+        }
+    }
+
+    /// One call, in the shape that this server takes.
+    async fn call(&self, prompt: &Prompt) -> Result<Answer, Trouble> {
+        let first = self.manner.load(Ordering::Relaxed);
+        let mut refusal = None;
+        let mut tried = None;
+        for (number, manner) in MANNERS.iter().enumerate().skip(first) {
+            let manner =
+                Manner { has_schema: manner.has_schema && prompt.schema().is_some(), ..*manner };
+            if tried.replace(manner) == Some(manner) {
+                continue;
+            }
+            match self.call_in(manner, prompt).await {
+                Err(Trouble::Misfit(why)) => {
+                    refusal.get_or_insert(why);
+                }
+                Ok(answer) => {
+                    if number > first && prompt.schema().is_some() {
+                        self.manner.store(number, Ordering::Relaxed);
+                    }
+                    return Ok(answer);
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Err(Trouble::Misfit(refusal.unwrap_or_default()))
+    }
+
+    async fn call_in(&self, manner: Manner, prompt: &Prompt) -> Result<Answer, Trouble> {
+        let mut request = ChatRequest::default().with_system(prompt.text.as_str());
+        if manner.has_user_turn {
+            request = request.append_message(ChatMessage::user(SMALLEST_TURN));
+        }
+        let mut options = self.options.clone();
+        if let Some(schema) = prompt.schema().filter(|_| manner.has_schema) {
+            options = options.with_response_format(JsonSpec::new(prompt.verb.name(), schema));
+        }
+        let answered = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
+        let response = answered.map_err(|error| trouble(error, self.clock.now()))?;
+        answer(response)
+    }
+}
+
+#[async_trait]
+impl Llm for ProviderMind {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let answered = self.clock.timeout(self.timeout, self.persist(prompt)).await;
+        answered.unwrap_or_else(|_timed_out| {
+            let why = format!("{}: no answer within {:#}", self.model, self.timeout);
+            Err(LlmError::Busy { why, retry_after: None })
+        })
+    }
+}
+
+/// Where the API is, with a slash at the end.
+fn base(settings: &ProviderSettings) -> String {
+    let Some(base) = &settings.api_base else {
+        return settings.provider.default_base().to_owned();
+    };
+    let base = base.trim_end_matches('/');
+    // Ollama's own API is beside the one that it shares with OpenAI, and has no schemas.
+    let is_own_api = settings.provider == Provider::Ollama && !base.ends_with("/v1");
+    if is_own_api { format!("{base}/v1/") } else { format!("{base}/") }
+}
+
+/// A client that follows no redirects: a key in a header would go along to wherever they lead.
+fn http(connect_timeout: SignedDuration) -> anyhow::Result<reqwest::Client> {
+    // It fails where a provider of cryptography is installed already, which is as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let connect_timeout = std::time::Duration::try_from(connect_timeout)?;
+    let client = reqwest::Client::builder()
+        .connect_timeout(connect_timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")));
+    Ok(client.build()?)
+}
+
+fn options(settings: &ProviderSettings) -> ChatOptions {
+    let params = &settings.params;
+    let headers = settings.headers.iter();
+    let headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect();
+    ChatOptions {
+        temperature: params.temperature,
+        max_tokens: Some(params.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)),
+        top_p: params.top_p,
+        stop_sequences: params.stop.clone(),
+        seed: params.seed,
+        reasoning_effort: params
+            .reasoning_effort
+            .as_deref()
+            .and_then(ReasoningEffort::from_keyword),
+        // Models that think aloud do it apart from their answer.
+        normalize_reasoning_content: Some(true),
+        extra_headers: (!headers.is_empty()).then(|| headers.into()),
+        extra_body: (!params.others.is_empty()).then(|| Value::Object(params.others.clone())),
+        ..ChatOptions::default()
+    }
+}
+
+/// The words of a response, if it holds any that can be used.
+fn answer(response: ChatResponse) -> Result<Answer, Trouble> {
+    let count = |tokens: Option<i32>| u64::try_from(tokens.unwrap_or(0)).unwrap_or(0);
+    let details = response.usage.prompt_tokens_details.as_ref();
+    let usage = Usage {
+        input_tokens: count(response.usage.prompt_tokens),
+        cached_tokens: count(details.and_then(|details| details.cached_tokens)),
+        output_tokens: count(response.usage.completion_tokens),
+    };
+    if let Some(StopReason::ContentFilter(_)) = response.stop_reason {
+        return Err(Trouble::Lasting("it declined to answer this".to_owned()));
+    }
+    let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
+    let text = response.content.into_joined_texts().unwrap_or_default();
+    if text.len() > LONGEST_ANSWER_BYTES {
+        let limit = LONGEST_ANSWER_BYTES / 1024;
+        return Err(Trouble::Lasting(format!("its answer is larger than {limit} KB")));
+    }
+    match (text.trim().is_empty(), was_cut) {
+        (false, _) => Ok(Answer { text, usage, model: None }),
+        (true, true) => Err(Trouble::Lasting(
+            "it used up max_tokens before it said anything; allow it more".to_owned(),
+        )),
+        (true, false) => {
+            Err(Trouble::Passing { why: "its answer is empty".to_owned(), retry_after: None })
+        }
+    }
+}
+
+/// 0.5, 1, 2 … seconds, spread by a half to both sides so that callers do not return together.
+fn backoff(tried: u32, draw: f64) -> SignedDuration {
+    let exponent = i32::try_from(tried.saturating_sub(1)).unwrap_or(i32::MAX).min(5);
+    seconds(0.5 * 2_f64.powi(exponent) * (0.5 + draw))
+}

@@ -1,0 +1,301 @@
+//! A server that speaks three providers' languages as strictly as they do, and misbehaves on demand.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// What it counts for every answer.
+pub const INPUT_TOKENS: u64 = 120;
+pub const CACHED_TOKENS: u64 = 64;
+pub const OUTPUT_TOKENS: u64 = 7;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    OpenAi,
+    Anthropic,
+    Gemini,
+}
+
+/// How a request is treated.
+#[derive(Clone, Debug)]
+pub enum Treatment {
+    Says(String),
+    /// The answer is cut, or held back: the provider's own word for why it stopped.
+    Stops(&'static str, String),
+    Status(u16, Vec<(&'static str, String)>, String),
+    /// Success, but not what was agreed on.
+    Raw(&'static str, String),
+    /// The head of an answer, a part of its body, and then the connection ends.
+    BreaksOff,
+    /// It takes the request and never answers.
+    Never,
+    /// A stream of events that nobody asked for, without an end.
+    Endless,
+}
+
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+/// What a server of one's own cannot do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    pub wants_user_turn: bool,
+    pub knows_no_schema: bool,
+}
+
+pub struct Server {
+    pub base: String,
+    state: Arc<Inner>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+struct Inner {
+    limits: Limits,
+    seen: Mutex<Vec<Seen>>,
+    next: Mutex<VecDeque<Treatment>>,
+    /// How many requests have come, and how many were given up by whoever asked.
+    came: watch::Sender<usize>,
+    abandoned: watch::Sender<usize>,
+}
+
+impl Server {
+    pub async fn start(limits: Limits) -> Self {
+        let state = Arc::new(Inner {
+            limits,
+            seen: Mutex::default(),
+            next: Mutex::default(),
+            came: watch::Sender::new(0),
+            abandoned: watch::Sender::new(0),
+        });
+        let app = axum::Router::new().fallback(serve).with_state(state.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self { base, state, task }
+    }
+
+    /// The next requests are treated like this; those after them get "fine".
+    pub fn then(&self, treatments: impl IntoIterator<Item = Treatment>) {
+        self.state.next.lock().unwrap().extend(treatments);
+    }
+
+    pub fn seen(&self) -> Vec<Seen> {
+        self.state.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until so many requests have come.
+    pub async fn came(&self, count: usize) {
+        self.state.came.subscribe().wait_for(|came| *came >= count).await.unwrap();
+    }
+
+    /// Waits until so many requests were given up.
+    pub async fn abandoned(&self, count: usize) {
+        self.state.abandoned.subscribe().wait_for(|gone| *gone >= count).await.unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Tells that a request was given up, unless it was answered.
+struct Watched<'a>(Option<&'a watch::Sender<usize>>);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if let Some(abandoned) = self.0 {
+            abandoned.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let seen = Seen { path: path.clone(), headers: head.headers, body };
+    let complaint = complaint(&seen, state.limits);
+    state.seen.lock().unwrap().push(seen.clone());
+    state.came.send_modify(|count| *count += 1);
+    let mut watched = Watched(Some(&state.abandoned));
+    if let Some((status, complaint)) = complaint {
+        watched.0 = None;
+        let body = json!({ "error": { "code": "invalid_request_error", "message": complaint } });
+        return (status, axum::Json(body)).into_response();
+    }
+    let next = state.next.lock().unwrap().pop_front();
+    let Some(wire) = wire(&path) else { return StatusCode::NOT_FOUND.into_response() };
+    let response = match next.unwrap_or_else(|| Treatment::Says("fine".to_owned())) {
+        Treatment::Says(text) => axum::Json(answer(wire, &seen, &text, None)).into_response(),
+        Treatment::Stops(why, text) => {
+            axum::Json(answer(wire, &seen, &text, Some(why))).into_response()
+        }
+        Treatment::Status(status, headers, body) => {
+            let mut response = (StatusCode::from_u16(status).unwrap(), body).into_response();
+            for (name, value) in headers {
+                response.headers_mut().insert(name, value.parse().unwrap());
+            }
+            response
+        }
+        Treatment::Raw(kind, body) => ([("content-type", kind)], body).into_response(),
+        Treatment::BreaksOff => {
+            let parts =
+                [Ok(Bytes::from_static(b"{\"choices\": [")), Err(std::io::Error::other("x"))];
+            let body = Body::from_stream(stream::iter(parts));
+            ([("content-type", "application/json")], body).into_response()
+        }
+        Treatment::Never => std::future::pending().await,
+        Treatment::Endless => {
+            let lines = stream::repeat(Bytes::from_static(b"data: {\"no\": \"sense\"}\n\n"));
+            let paced = lines.then(|line| async {
+                tokio::task::yield_now().await;
+                Ok::<_, std::io::Error>(line)
+            });
+            ([("content-type", "text/event-stream")], Body::from_stream(paced)).into_response()
+        }
+    };
+    watched.0 = None;
+    response
+}
+
+fn wire(path: &str) -> Option<Wire> {
+    match path {
+        "/v1/chat/completions" => Some(Wire::OpenAi),
+        "/v1/messages" => Some(Wire::Anthropic),
+        path if path.starts_with("/v1beta/models/") && path.ends_with(":generateContent") => {
+            Some(Wire::Gemini)
+        }
+        _ => None,
+    }
+}
+
+/// What the provider would not take about a request.
+fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> {
+    let bad = |why| Some((StatusCode::BAD_REQUEST, why));
+    let body = &seen.body;
+    let header = |name: &str| seen.headers.get(name).and_then(|value| value.to_str().ok());
+    if header("content-type") != Some("application/json") || !body.is_object() {
+        return bad("send JSON");
+    }
+    match wire(&seen.path) {
+        None => Some((StatusCode::NOT_FOUND, "no such address")),
+        Some(Wire::OpenAi) => {
+            let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+            let has_user = messages.iter().any(|message| message["role"] == "user");
+            let format = &body["response_format"];
+            let schema = &format["json_schema"]["schema"];
+            if !header("authorization").is_some_and(|key| key.starts_with("Bearer ")) {
+                return Some((StatusCode::UNAUTHORIZED, "no key"));
+            }
+            match () {
+                () if !body["model"].is_string() => bad("no model"),
+                () if messages.is_empty() => bad("no messages"),
+                () if body["max_tokens"].is_null() && body["max_completion_tokens"].is_null() => {
+                    bad("this test wants max_tokens always")
+                }
+                () if limits.wants_user_turn && !has_user => bad("No user query found"),
+                () if limits.knows_no_schema && !format.is_null() => bad("response_format?"),
+                () if !format.is_null() && !is_strict(schema) => bad("not a strict schema"),
+                () => None,
+            }
+        }
+        Some(Wire::Anthropic) => {
+            let first = &body["messages"][0];
+            let format = &body["output_config"]["format"];
+            if header("x-api-key").is_none() {
+                return Some((StatusCode::UNAUTHORIZED, "no key"));
+            }
+            match () {
+                () if header("anthropic-version").is_none() => bad("no version"),
+                () if !body["max_tokens"].is_u64() => bad("max_tokens: Field required"),
+                () if first["role"] != "user" => bad("at least one message is required"),
+                () if !has_text(&first["content"]) => bad("text content must be non-empty"),
+                () if !has_text(&body["system"]) => bad("no system"),
+                () if !format.is_null() && !is_strict(&format["schema"]) => bad("schema"),
+                () => None,
+            }
+        }
+        Some(Wire::Gemini) => {
+            let first = &body["contents"][0];
+            if header("x-goog-api-key").is_none() {
+                return Some((StatusCode::FORBIDDEN, "no key"));
+            }
+            match () {
+                () if !has_text(&first["parts"]) => bad("contents is not specified"),
+                () if first["role"] != "user" => bad("use a valid role: user, model"),
+                () if !has_text(&body["systemInstruction"]["parts"]) => bad("no system"),
+                () if !body["generationConfig"]["maxOutputTokens"].is_u64() => bad("no limit"),
+                () => None,
+            }
+        }
+    }
+}
+
+/// OpenAI's strict mode: every property required, and no others.
+fn is_strict(schema: &Value) -> bool {
+    let properties = schema["properties"].as_object().map_or(0, serde_json::Map::len);
+    let required = schema["required"].as_array().map_or(0, Vec::len);
+    schema["type"] == "object"
+        && properties > 0
+        && properties == required
+        && schema["additionalProperties"] == false
+}
+
+/// A text, or a list of parts with a text.
+fn has_text(value: &Value) -> bool {
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+    is_text(value)
+        || value.as_array().is_some_and(|parts| parts.iter().any(|part| is_text(&part["text"])))
+}
+
+fn answer(wire: Wire, seen: &Seen, text: &str, stopped: Option<&str>) -> Value {
+    let model = &seen.body["model"];
+    match wire {
+        Wire::OpenAi => json!({
+            "id": "chatcmpl-1", "object": "chat.completion", "created": 1_800_000_000, "model": model,
+            "choices": [{
+                "index": 0,
+                "message": { "role": "assistant", "content": text, "refusal": null },
+                "finish_reason": stopped.unwrap_or("stop"),
+            }],
+            "usage": {
+                "prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS,
+                "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+                "prompt_tokens_details": { "cached_tokens": CACHED_TOKENS },
+            },
+        }),
+        Wire::Anthropic => json!({
+            "id": "msg_1", "type": "message", "role": "assistant", "model": model,
+            "content": [{ "type": "text", "text": text }],
+            "stop_reason": stopped.unwrap_or("end_turn"),
+            "usage": {
+                "input_tokens": INPUT_TOKENS - CACHED_TOKENS, "cache_read_input_tokens": CACHED_TOKENS,
+                "cache_creation_input_tokens": 0, "output_tokens": OUTPUT_TOKENS,
+            },
+        }),
+        Wire::Gemini => json!({
+            "candidates": [{
+                "content": { "role": "model", "parts": [{ "text": text }] },
+                "finishReason": stopped.unwrap_or("STOP"),
+            }],
+            "usageMetadata": {
+                "promptTokenCount": INPUT_TOKENS, "cachedContentTokenCount": CACHED_TOKENS,
+                "candidatesTokenCount": OUTPUT_TOKENS, "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
+            },
+        }),
+    }
+}
