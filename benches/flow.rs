@@ -133,7 +133,9 @@ async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
         let closing = Closing::new(Ended::ChoseSilence, "they get along");
         let outcome = Outcome { attempts: Vec::new(), end: End::Silent(closing) };
         let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
-        join_all(completed).await.into_iter().for_each(|done| done.expect("it completes"));
+        join_all(completed).await.into_iter().for_each(|done| {
+            done.expect("it completes");
+        });
         left -= most;
     }
     begin.elapsed()

@@ -6,15 +6,19 @@ mod post;
 mod reply;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
+use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::{Attempt, Ended, GATES, Gate};
 use crate::event::{Claim, Closing, End, Event, Outcome};
 use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
+use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
 use crate::store::{Store, StoreError};
@@ -54,6 +58,7 @@ pub struct Agent {
     pub platforms: Platforms,
     pub minds: Minds,
     pub clock: Clock,
+    pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
     pub settings: Settings,
     /// Makes this installation's chance its own.
@@ -133,6 +138,14 @@ impl Agent {
         let spread = 0.8 + 0.4 * chance(self.seed, &[&token, "backoff"]);
         let exponent = i32::try_from(claim.attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(8);
         seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * spread)
+    }
+
+    /// What a conversation's prompt is made from.
+    async fn context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
+        let began = Instant::now();
+        let context = self.store.context(conversation, MESSAGE_LIMIT).await?;
+        self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
+        Ok(context)
     }
 
     fn now(&self) -> Timestamp {

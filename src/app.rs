@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
@@ -19,6 +20,7 @@ use crate::config::Config;
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
 use crate::llm::builtin::BuiltinMind;
+use crate::metrics::Metrics;
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::{Platform, Platforms};
 use crate::runner::{self, Runner};
@@ -33,6 +35,8 @@ const CHANNELS: [&str; 2] = ["general", "random"];
 /// Everything that is ready to run.
 pub struct App {
     pub address: SocketAddr,
+    began: Instant,
+    metrics: Arc<Metrics>,
     listener: TcpListener,
     writer: SqliteWriter,
     runner: Runner,
@@ -44,18 +48,21 @@ pub struct App {
 impl App {
     /// Opens the database and the port. Fails with a sentence if either is not to be had.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
+        let began = Instant::now();
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let (store, writer) = SqliteStore::open(&config.storage.url.0).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
+        let metrics = Arc::new(Metrics::default());
         let under_way = Arc::new(UnderWay::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
         let ears = Arc::new(Ears {
             store: store.clone(),
             under_way: under_way.clone(),
             clock: clock.clone(),
+            metrics: metrics.clone(),
             waiting: config.room_waiting(),
             seed,
         });
@@ -67,6 +74,7 @@ impl App {
             platforms: Platforms(HashMap::from([(local::workspace(), platform)])),
             minds: Minds::alike(Arc::new(BuiltinMind), &persona),
             clock: clock.clone(),
+            metrics: metrics.clone(),
             persona: persona.clone(),
             settings: config.agent(),
             seed,
@@ -76,18 +84,20 @@ impl App {
         let web = Arc::new(Web {
             room: room.clone(),
             revisions: store.revisions(),
-            archive: store,
+            archive: store.clone(),
+            store,
             clock,
+            metrics: metrics.clone(),
             persona,
             wait_seconds: config.room_waiting().min_wait_seconds,
             shutdown: shutdown.clone(),
         });
-        Ok(Self { address, listener, writer, runner, room, web, shutdown })
+        Ok(Self { address, began, metrics, listener, writer, runner, room, web, shutdown })
     }
 
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self { listener, writer, runner, room, web, shutdown, .. } = self;
+        let Self { began, metrics, listener, writer, runner, room, web, shutdown, .. } = self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open(&CHANNELS).await.context("opening the local room")?;
@@ -96,6 +106,7 @@ impl App {
         let runner_stop = shutdown.clone();
         tasks.spawn(async move { ("runner", runner.run(runner_stop).await) });
         tasks.spawn(async move { ("web", web::serve(listener, web).await) });
+        metrics.started(began.elapsed());
 
         let mut failed = None;
         let mut written = None;

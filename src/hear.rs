@@ -5,6 +5,7 @@
 pub mod under_way;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,6 +14,7 @@ use crate::clock::{Clock, chance, seconds};
 use crate::decision::Gate;
 use crate::event::Follows;
 use crate::hear::under_way::UnderWay;
+use crate::metrics::Metrics;
 use crate::store::{Hearing, Receipt, Store, StoreError};
 
 /// How long the talk must rest before it is judged.
@@ -37,6 +39,7 @@ pub struct Ears {
     pub store: Arc<dyn Store>,
     pub under_way: Arc<UnderWay>,
     pub clock: Clock,
+    pub metrics: Arc<Metrics>,
     pub waiting: Waiting,
     /// Makes this installation's chance its own.
     pub seed: u64,
@@ -47,7 +50,13 @@ impl Ears {
     pub async fn hear(&self, heard: Heard) -> Result<Receipt, StoreError> {
         let follows = self.what_follows(&heard);
         let conversation = conversation(&heard).cloned();
+        let line = line(&heard);
+        let began = Instant::now();
         let receipt = self.store.hear(Hearing { heard, follows }).await?;
+        if let Some((author, arrival)) = line.filter(|_| receipt.is_new) {
+            self.metrics.heard(author, arrival);
+            self.metrics.hearing_took(began);
+        }
         if let Some(conversation) = conversation.filter(|_| receipt.has_overtaken) {
             self.under_way.overtake(&conversation);
         }
@@ -102,6 +111,13 @@ pub fn what_follows(
 pub fn wait(waiting: &Waiting, draw: f64) -> SignedDuration {
     let spread = waiting.jitter_ratio * (2.0 * draw - 1.0);
     seconds(waiting.min_wait_seconds * (1.0 + spread))
+}
+
+fn line(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
+    match heard {
+        Heard::Message(message, arrival) => Some((message.author.kind, *arrival)),
+        Heard::Edit(_) | Heard::Deletion(_) | Heard::Channel(_) | Heard::User(_) => None,
+    }
 }
 
 fn conversation(heard: &Heard) -> Option<&ConversationId> {

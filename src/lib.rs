@@ -10,8 +10,9 @@ pub mod context;
 pub mod decision;
 pub mod event;
 
-// Time and chance; where everything is kept.
+// Time and chance; figures; where everything is kept.
 pub mod clock;
+pub mod metrics;
 pub mod store;
 
 // A message comes in.

@@ -9,14 +9,15 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{Instrument, error, info, info_span, warn};
 
 use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::decision::Ended;
 use crate::event::{Claim, Closing, End, Event, Outcome};
 use crate::hear::under_way::UnderWay;
-use crate::store::{Store, StoreError};
+use crate::metrics::Metrics;
+use crate::store::{Settled, Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -43,6 +44,7 @@ pub struct Runner {
     agent: Agent,
     under_way: Arc<UnderWay>,
     clock: Clock,
+    metrics: Arc<Metrics>,
     settings: Settings,
 }
 
@@ -55,6 +57,8 @@ struct Look {
 
 /// How often the outcome of a step is written again when the store is busy.
 const COMMITS: u32 = 6;
+/// Whoever has spoken so shortly before an unsolicited post has been trodden on (DESIGN §8).
+const SOON: SignedDuration = SignedDuration::from_secs(5);
 /// After a failed look into the store.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
@@ -70,6 +74,7 @@ impl Runner {
         Ok(Self {
             store: agent.store.clone(),
             clock: agent.clock.clone(),
+            metrics: agent.metrics.clone(),
             agent,
             under_way,
             settings,
@@ -136,6 +141,7 @@ impl Runner {
 
     /// Takes as many due steps as there are hands, and finds out when to look again.
     async fn look(&self, working: usize) -> Result<Look, StoreError> {
+        self.metrics.wake_ups.inc();
         let free = self.settings.most_at_once.saturating_sub(working);
         if free == 0 {
             return Ok(Look { claims: Vec::new(), next: None });
@@ -151,22 +157,48 @@ impl Runner {
         Ok(Look { claims, next })
     }
 
+    /// One step from its claim to its commit, in a span of its own.
     async fn work(&self, claim: Claim) {
+        let span = info_span!(
+            "step",
+            verb = claim.event.verb(),
+            conversation = %claim.event.conversation(),
+            decision = claim.decision.0,
+            attempt = claim.attempt,
+        );
+        self.work_at(claim).instrument(span).await;
+    }
+
+    async fn work_at(&self, claim: Claim) {
+        let began = self.clock.now();
+        self.metrics.claimed(claim.event.verb(), began.duration_since(claim.due));
         let overtaken = self.under_way.begin(&claim);
         let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
-            error!(verb = claim.event.verb(), decision = claim.decision.0, "a step panicked");
+            error!("a step panicked");
             panicked(&claim, self.clock.now())
         });
         self.log(&claim, &outcome);
-        self.commit(&claim, outcome).await;
+        let said = if let End::Said(posted) = &outcome.end { Some(posted.at) } else { None };
+        let settled = self.commit(&claim, outcome).await;
         self.under_way.end(&claim);
+        self.metrics.worked(claim.event.verb(), self.clock.now().duration_since(began));
+        if let Some(ended) = settled.ended {
+            self.metrics.closed(ended, settled.gate);
+        }
+        let is_soon = |(said, unseen): (Timestamp, Timestamp)| said.duration_since(unseen) <= SOON;
+        if !claim.is_owed && said.zip(settled.unseen).is_some_and(is_soon) {
+            self.metrics.unsolicited_soon_after_unseen.inc();
+        }
+        if settled.has_dead_letter {
+            self.metrics.dead_letters.inc();
+        }
     }
 
-    async fn commit(&self, claim: &Claim, outcome: Outcome) {
+    async fn commit(&self, claim: &Claim, outcome: Outcome) -> Settled {
         for attempt in 1..=COMMITS {
             match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
-                Ok(()) => return,
+                Ok(settled) => return settled,
                 Err(StoreError::Busy(_)) if attempt < COMMITS => {
                     self.clock
                         .sleep_until(self.clock.now() + SignedDuration::from_millis(200))
@@ -174,43 +206,39 @@ impl Runner {
                 }
                 Err(error) => {
                     // The lease ends, and the step is done again: a repeated thought, or a lookup.
-                    error!(
-                        verb = claim.event.verb(),
-                        decision = claim.decision.0,
-                        "the outcome of a step could not be kept: {error}"
-                    );
-                    return;
+                    error!("the outcome of a step could not be kept: {error}");
+                    break;
                 }
             }
         }
+        Settled::default()
     }
 
     fn log(&self, claim: &Claim, outcome: &Outcome) {
         let verb = claim.event.verb();
         let conversation = claim.event.conversation();
-        let decision = claim.decision.0;
         let failed = outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref());
         for error in failed {
-            warn!(verb, %conversation, decision, attempt = claim.attempt, "a model call failed: {error}");
+            warn!("a model call failed: {error}");
         }
         match &outcome.end {
             End::GivenUp { error, .. } => {
-                error!(verb, %conversation, decision, "gave up on {verb} in {conversation}: {error}");
+                error!("gave up on {verb} in {conversation}: {error}");
             }
             End::Silent(closing) if closing.ended == Ended::Failed => {
-                warn!(verb, %conversation, decision, "{verb} failed in {conversation}; it stays silent");
+                warn!("{verb} failed in {conversation}; it stays silent");
             }
             End::Silent(_) => {
-                info!(verb, %conversation, decision, "stays silent in {conversation}")
+                info!("stays silent in {conversation}")
             }
-            End::Said(_) => info!(verb, %conversation, decision, "spoke in {conversation}"),
+            End::Said(_) => info!("spoke in {conversation}"),
             End::Join { .. }
             | End::Drafted { .. }
             | End::Withdrawn { .. }
             | End::Again { .. }
             | End::NotSaid { .. }
             | End::Overtaken => {
-                info!(verb, %conversation, decision, "{verb} done in {conversation}")
+                info!("{verb} done in {conversation}")
             }
         }
     }

@@ -17,7 +17,8 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, WorkspaceId,
 };
 use crate::context::Context;
-use crate::decision::{Decision, DecisionId, Exchange, Gate};
+use crate::decision::{Decision, DecisionId, Ended, Exchange, Gate};
+use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
 
@@ -43,7 +44,7 @@ pub trait Store: Send + Sync {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), StoreError>;
+    ) -> Result<Settled, StoreError>;
 
     /// Drops every prompt and answer that is older than `before`: what the operator's retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
@@ -111,6 +112,9 @@ pub trait Archive: Send + Sync {
     /// Whether it can be read, and what was written last could be written.
     async fn health(&self) -> Result<(), StoreError>;
 
+    /// How many steps are pending everywhere, by verb.
+    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError>;
+
     /// The pending steps of a workspace.
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
 }
@@ -130,6 +134,31 @@ pub struct Receipt {
     /// Work under way in this conversation no longer counts.
     pub has_overtaken: bool,
     pub revision: u64,
+}
+
+/// What completing a claim did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// How its decision ended, if it has.
+    pub ended: Option<Ended>,
+    /// The gate that ended it.
+    pub gate: Option<Gate>,
+    /// Something was given up that a person should look at.
+    pub has_dead_letter: bool,
+    /// The newest line before a post that its words had not seen.
+    pub unseen: Option<Timestamp>,
+}
+
+impl Settled {
+    pub fn by(completion: &Completion, unseen: Option<Timestamp>) -> Self {
+        let closing = completion.closed.as_ref();
+        Self {
+            ended: closing.map(|closing| closing.ended),
+            gate: closing.and_then(|closing| closing.gate),
+            has_dead_letter: completion.dead_letter.is_some(),
+            unseen,
+        }
+    }
 }
 
 /// A stored line with what the store knows about it.

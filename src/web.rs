@@ -3,6 +3,7 @@
 mod api;
 mod decision;
 mod events;
+mod health;
 mod markdown;
 mod page;
 mod shapes;
@@ -22,17 +23,20 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::LocalRoom;
-use crate::store::{Archive, StoreError};
+use crate::store::{Archive, Store, StoreError};
 
 /// What the pages need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
     pub archive: Arc<dyn Archive>,
+    pub store: Arc<dyn Store>,
     /// The store's newest committed revision.
     pub revisions: watch::Receiver<u64>,
     pub clock: Clock,
+    pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.
     pub wait_seconds: f64,
@@ -76,8 +80,9 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
-        .route("/live", get(api::live))
-        .route("/ready", get(api::ready))
+        .route("/live", get(health::live))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(health::metrics))
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not take that method")
         })

@@ -38,7 +38,7 @@ impl Agent {
         let model = answer.as_ref().ok().and_then(|answer| answer.model.clone());
         let model = model.unwrap_or_else(|| mind.llm.model().into());
         let text = answer.map(|answer| answer.text);
-        attempts.push(Attempt {
+        let attempt = Attempt {
             verb: prompt.verb.name().into(),
             at: began,
             prompt_hash: prompt.hash().into(),
@@ -51,7 +51,9 @@ impl Agent {
             judgment: None,
             error: text.as_ref().err().and_then(Trouble::error),
             exchange: self.settings.keeps_exchanges.then(|| exchange(prompt, &text)),
-        });
+        };
+        self.metrics.called(&attempt);
+        attempts.push(attempt);
         text
     }
 }

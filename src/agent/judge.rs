@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Attempts, Trouble};
 use crate::chat::{ConversationId, MessageId, one_line};
 use crate::clock::seconds;
-use crate::context::{Context, MESSAGE_LIMIT};
+use crate::context::Context;
 use crate::decision::{AttemptEnd, Ended, Gate, Judgment, gate};
 use crate::event::{Closing, End};
 use crate::persona::Language;
@@ -22,7 +22,7 @@ impl Agent {
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<End, Trouble> {
-        let context = Arc::new(self.store.context(conversation, MESSAGE_LIMIT).await?);
+        let context = Arc::new(self.context(conversation).await?);
         if let Some(gate) = gate(&self.settings.gates, &context) {
             let why = gate_reason(gate, self.persona.language);
             let closing = Closing::new(Ended::ChoseSilence, why);

@@ -4,7 +4,7 @@
 use crate::agent::{Agent, Trouble, patience};
 use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::Ended;
-use crate::event::{Claim, Closing, End, Piece};
+use crate::event::{Claim, Closing, End, Piece, Posted};
 use crate::platform::PlatformError;
 
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
@@ -21,7 +21,7 @@ impl Agent {
             return self.reconcile(claim, piece).await;
         }
         let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
-        let context = self.store.context(&piece.conversation, MESSAGE_LIMIT).await;
+        let context = self.context(&piece.conversation).await;
         let context = match context {
             Ok(context) => context,
             // Nothing has been sent yet, so the piece is a draft again.
@@ -35,7 +35,10 @@ impl Agent {
         }
         let platform = self.platforms.of(&piece.conversation.workspace)?;
         match self.clock.timeout(self.settings.post_timeout, platform.post(piece)).await {
-            Ok(Ok(posted)) => Ok(End::Said(posted)),
+            Ok(Ok(posted)) => {
+                self.measure(claim, piece, &context, &posted);
+                Ok(End::Said(posted))
+            }
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < tries => {
                 let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::NotSaid { due: self.now() + wait })
@@ -47,6 +50,23 @@ impl Agent {
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })
             }
+        }
+    }
+
+    /// Notes how long people have waited for this.
+    fn measure(&self, claim: &Claim, piece: &Piece, before: &Context, posted: &Posted) {
+        if piece.id != piece.first {
+            return;
+        }
+        if claim.is_owed {
+            let asked = piece.draft.owed.iter().find_map(|id| before.message(id));
+            if let Some(asked) = asked {
+                self.metrics.answered(posted.at.duration_since(asked.at));
+            }
+            return;
+        }
+        if let Some(newest) = before.newest_human() {
+            self.metrics.joined_in(posted.at.duration_since(newest.at));
         }
     }
 

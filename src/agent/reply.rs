@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
 use crate::chat::{ConversationId, one_line};
-use crate::context::{Context, MESSAGE_LIMIT};
+use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
 use crate::platform::split;
@@ -21,7 +21,7 @@ impl Agent {
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<End, Trouble> {
-        let context = Arc::new(self.store.context(conversation, MESSAGE_LIMIT).await?);
+        let context = Arc::new(self.context(conversation).await?);
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }

@@ -23,6 +23,7 @@ use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
 use crate::llm::{Answer, Llm, LlmError};
+use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
 use crate::prompt::{Prompt, Verb};
 use crate::replay::history::{Recorded, Room};
@@ -30,7 +31,7 @@ use crate::replay::record::{Call, Kind, Recorder};
 use crate::replay::{Policy, Rules};
 use crate::runner::{self, Runner};
 use crate::store::volatile::VolatileStore;
-use crate::store::{Hearing, Receipt, Store, StoreError};
+use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 /// The spread of the model's latency: the standard deviation of its logarithm. A judge call with a
 /// median of 4 s then takes 2 to 8 s in 80 of 100 cases.
@@ -53,10 +54,12 @@ pub fn play(
         clock: clock.clone(),
     });
     let under_way = Arc::new(UnderWay::default());
+    let metrics = Arc::new(Metrics::default());
     let ears = Ears {
         store: store.clone(),
         under_way: under_way.clone(),
         clock: clock.clone(),
+        metrics: metrics.clone(),
         waiting: policy.config.waiting(),
         seed: rules.seed,
     };
@@ -69,6 +72,7 @@ pub fn play(
         platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
         minds: Minds::alike(Arc::new(mind), &persona),
         clock: clock.clone(),
+        metrics,
         persona,
         // Nobody will open these decisions and read.
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
@@ -207,7 +211,7 @@ impl Store for NotedStore {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Settled, StoreError> {
         self.note(claim, &outcome);
         self.inner.complete(claim, outcome, now).await
     }

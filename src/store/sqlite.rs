@@ -30,7 +30,7 @@ use crate::chat::{ConversationId, Message, UserId};
 use crate::context::{Context, StateHash};
 use crate::event::{Claim, Outcome};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
-use crate::store::{Hearing, Receipt, Store, StoreError};
+use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 /// Every change of the schema, oldest first.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -120,7 +120,7 @@ impl Store for SqliteStore {
     async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
         match self.write(Change::Hear(hearing)).await? {
             Written::Heard(receipt) => Ok(receipt),
-            Written::Claimed(_) | Written::Completed | Written::Dropped => Err(mixed_up()),
+            Written::Claimed(_) | Written::Completed(_) | Written::Dropped => Err(mixed_up()),
         }
     }
 
@@ -136,7 +136,7 @@ impl Store for SqliteStore {
         }
         match self.write(Change::Claim { now, lease, most }).await? {
             Written::Claimed(claims) => Ok(claims),
-            Written::Heard(_) | Written::Completed | Written::Dropped => Err(mixed_up()),
+            Written::Heard(_) | Written::Completed(_) | Written::Dropped => Err(mixed_up()),
         }
     }
 
@@ -145,10 +145,10 @@ impl Store for SqliteStore {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Settled, StoreError> {
         let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
         match self.write(Change::Complete { claim, outcome, now }).await? {
-            Written::Completed => Ok(()),
+            Written::Completed(settled) => Ok(settled),
             Written::Heard(_) | Written::Claimed(_) | Written::Dropped => Err(mixed_up()),
         }
     }
@@ -156,7 +156,7 @@ impl Store for SqliteStore {
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
         match self.write(Change::DropExchanges { before }).await? {
             Written::Dropped => Ok(()),
-            Written::Heard(_) | Written::Claimed(_) | Written::Completed => Err(mixed_up()),
+            Written::Heard(_) | Written::Claimed(_) | Written::Completed(_) => Err(mixed_up()),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::context::{Context, Motive, StateHash};
 use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
-use crate::store::{Hearing, Receipt, Store, StoreError};
+use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
     state: Mutex<State>,
@@ -96,9 +96,8 @@ impl Store for VolatileStore {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.write(|state| state.complete(claim, outcome, now));
-        Ok(())
+    ) -> Result<Settled, StoreError> {
+        Ok(self.write(|state| state.complete(claim, outcome, now)))
     }
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {

@@ -203,20 +203,6 @@ pub async fn dead_letters(State(web): State<Arc<Web>>) -> Answer {
     Ok(Json(json!({ "dead_letters": letters })))
 }
 
-/// The process runs and answers.
-pub async fn live() -> Json<Value> {
-    Json(json!({ "status": "live" }))
-}
-
-/// The store can be read and, as far as was tried last, written.
-pub async fn ready(State(web): State<Arc<Web>>) -> Answer {
-    web.archive.health().await?;
-    if web.shutdown.is_cancelled() {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "it is shutting down"));
-    }
-    Ok(Json(json!({ "status": "ready" })))
-}
-
 async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, Problem> {
     let channels = web.archive.channels(&workspace()).await?;
     let known = channels.into_iter().find(|known| known.id.as_str() == channel);

@@ -159,6 +159,47 @@ async fn a_decision_can_be_opened_and_read() {
 }
 
 #[tokio::test]
+async fn the_figures_tell_what_happened() {
+    let home = Home::new(0.2);
+    let room = home.start();
+    room.says("alice", "@Aizuchi are you there?").await;
+    room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    room.says("bob", "lunch was good").await;
+    let is_silent =
+        |kind: &str, data: &Value| kind == "decision" && data["ended"] == "chose_silence";
+    room.wait_for(0, is_silent).await;
+    let answer = room.request("/metrics").await;
+    let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+    assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
+    let text = answer.text().await.unwrap();
+    for line in [
+        "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 2",
+        "aizuchi_hear_seconds_count 2",
+        "aizuchi_step_lateness_seconds_count{verb=\"reply\"} 1",
+        "aizuchi_step_seconds_count{verb=\"post\"} 1",
+        "aizuchi_decisions_total{ended=\"spoke\",gate=\"none\"} 1",
+        "aizuchi_decisions_total{ended=\"chose_silence\",gate=\"none\"} 1",
+        "aizuchi_model_calls_total{verb=\"judge\",model=\"builtin\",end=\"kept\"} 1",
+        "aizuchi_posts_total{addressed=\"true\"} 1",
+        "aizuchi_mention_answer_seconds_count 1",
+        "aizuchi_unsolicited_soon_after_unseen_total 0",
+        "aizuchi_dead_letters_total 0",
+        "aizuchi_steps_pending{verb=\"judge\"} 0",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");
+    }
+    for figure in
+        ["aizuchi_resident_memory_bytes", "aizuchi_start_seconds", "aizuchi_wake_ups_total"]
+    {
+        let found = text.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(' '));
+        assert!(found.unwrap().parse::<f64>().unwrap() > 0.0, "{figure}");
+    }
+    let everything = ["alice", "bob", "lunch", "there"];
+    assert!(!everything.iter().any(|word| text.contains(word)), "{text}");
+}
+
+#[tokio::test]
 async fn a_thread_comes_with_its_parent() {
     let home = Home::new(1000.0);
     let room = home.start();

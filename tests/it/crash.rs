@@ -13,7 +13,7 @@ use aizuchi::hear::Ears;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
-use aizuchi::store::{Hearing, Receipt, Store, StoreError};
+use aizuchi::store::{Hearing, Receipt, Settled, Store, StoreError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -197,7 +197,7 @@ impl Store for Mortal<dyn Store> {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Settled, StoreError> {
         self.fuse.pass().await;
         let completed = self.inner.complete(claim, outcome, now).await;
         self.fuse.pass().await;

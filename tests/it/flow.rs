@@ -170,6 +170,7 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         platforms: Default::default(),
         minds: Minds::alike(world.mind.clone(), &persona),
         clock: world.clock.clone(),
+        metrics: Arc::default(),
         persona,
         settings: Default::default(),
         seed: 1,

@@ -13,6 +13,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rust_embed", &["web"]),
     ("pulldown_cmark", &["web"]),
     ("pulldown_cmark_escape", &["web"]),
+    ("prometheus_client", &["metrics"]),
     ("genai", &["llm"]),
     ("reqwest", &["llm"]),
     ("rustls", &["llm"]),

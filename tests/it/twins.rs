@@ -92,8 +92,10 @@ async fn live(acts: &[Act]) {
             Act::Complete { kind } if !claims.is_empty() => {
                 let claim = claims.remove(0);
                 let outcome = outcome(&one, &claim, *kind, second, number).await;
-                one.store.complete(&claim, outcome.clone(), at(second)).await.unwrap();
-                other.store.complete(&claim, outcome, at(second)).await.unwrap();
+                let settled =
+                    one.store.complete(&claim, outcome.clone(), at(second)).await.unwrap();
+                let other = other.store.complete(&claim, outcome, at(second)).await.unwrap();
+                assert_eq!(other, settled, "{act:?}");
             }
             Act::Complete { .. } => {}
             Act::SayMany { first, count } => {
@@ -145,6 +147,14 @@ async fn look(kept: &Kept) -> String {
         exchanges.push(kept.archive.exchanges(row.id).await.unwrap());
     }
     let letters = kept.archive.dead_letters().await.unwrap();
+    let pending = kept.archive.pending().await.unwrap();
+    let mut counted = std::collections::BTreeMap::new();
+    for step in &steps {
+        *counted.entry(step.event.verb().to_owned()).or_insert(0_u64) += 1;
+    }
+    let mut sorted = pending.clone();
+    sorted.sort();
+    assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
     let ready = kept.store.next_ready().await.unwrap();
     let here = kept.store.context(&top("garden"), 7).await.unwrap();
     let there = kept.store.context(&thread("garden", "m00"), 7).await.unwrap();

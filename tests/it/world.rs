@@ -18,6 +18,7 @@ use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting};
 use aizuchi::llm::scripted::ScriptedMind;
 use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::metrics::Metrics;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::{Platform, PlatformError, Platforms};
 use aizuchi::prompt::{Prompt, Verb};
@@ -278,10 +279,12 @@ pub fn parts(
     platform: Arc<dyn Platform>,
 ) -> (Arc<Ears>, Runner) {
     let under_way = Arc::new(UnderWay::default());
+    let metrics = Arc::new(Metrics::default());
     let ears = Ears {
         store: store.clone(),
         under_way: under_way.clone(),
         clock: clock.clone(),
+        metrics: metrics.clone(),
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
     };
@@ -295,6 +298,7 @@ pub fn parts(
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
         minds: Minds::alike(llm, &persona),
         clock,
+        metrics,
         persona,
         settings: Settings::default(),
         seed: 7,

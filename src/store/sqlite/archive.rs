@@ -130,6 +130,14 @@ impl Archive for SqliteStore {
         rows.iter().rev().map(rows::dead_letter).collect()
     }
 
+    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows = query(sql::PENDING).fetch_all(&self.readers).await.map_err(stored)?;
+        let count = |row: &SqliteRow| {
+            Ok((rows::column(row, "verb")?, rows::unsigned(rows::column(row, "n")?)?))
+        };
+        rows.iter().map(count).collect()
+    }
+
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
         rows::steps(&rows::column::<String>(&row.map_err(stored)?, "steps")?)

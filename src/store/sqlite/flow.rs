@@ -11,10 +11,10 @@ use crate::decision::{Attempt, DecisionId};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
-use crate::store::StoreError;
 use crate::store::sqlite::hear::put_own_line;
 use crate::store::sqlite::standings::Standings;
 use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::{Settled, StoreError};
 
 pub async fn claim(
     connection: &mut SqliteConnection,
@@ -57,7 +57,7 @@ pub async fn complete(
     claim: &Claim,
     outcome: Outcome,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Settled, StoreError> {
     counters.revision += 1;
     let conversation = claim.event.conversation();
     let mut standings = Standings::read(connection, &HashSet::from([conversation])).await?;
@@ -65,15 +65,19 @@ pub async fn complete(
     for attempt in outcome.attempts {
         put_attempt(connection, claim, attempt.kept_if(is_current)).await?;
     }
+    let mut unseen = None;
     if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
         say(connection, counters, piece, posted).await?;
+        unseen = newest_unseen(connection, claim, piece, posted).await?;
     }
     let known = known(connection, counters, claim).await?;
     let completion = standings.of(conversation).complete(claim, outcome.end, &known, now);
+    let settled = Settled::by(&completion, unseen);
     write_completion(connection, counters, claim, completion, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await.map_err(stored)?;
-    standings.write(connection, now.as_millisecond()).await
+    standings.write(connection, now.as_millisecond()).await?;
+    Ok(settled)
 }
 
 async fn put_attempt(
@@ -122,6 +126,21 @@ async fn say(
         return Ok(());
     }
     put_own_line(connection, counters, &piece.said(posted)).await
+}
+
+/// The newest line before a post that its words had not seen.
+async fn newest_unseen(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    piece: &Piece,
+    posted: &Posted,
+) -> Result<Option<Timestamp>, StoreError> {
+    let unseen = query(sql::NEWEST_UNSEEN)
+        .bind(claim.decision.0)
+        .bind(piece.draft.considered as i64)
+        .bind(posted.at.as_millisecond());
+    let unseen = unseen.fetch_one(connection).await.map_err(stored)?;
+    rows::column::<Option<i64>>(&unseen, "at_ms")?.map(rows::time).transpose()
 }
 
 async fn known(

@@ -214,6 +214,8 @@ statements! {
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
     COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND heard > ?2";
+    NEWEST_UNSEEN = "
+        SELECT max(at_ms) AS at_ms FROM messages WHERE decision = ?1 AND heard > ?2 AND at_ms <= ?3";
     MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
     PUT_ATTEMPT = "
         INSERT INTO attempts
@@ -321,6 +323,7 @@ statements! {
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";
+    PENDING = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     STEPS = concat!(
         "SELECT json_group_array(", step!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"

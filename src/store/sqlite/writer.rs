@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::chat::{Heard, Message};
 use crate::event::{Claim, Follows, Outcome};
 use crate::store::sqlite::{Counters, flow, hear, sql, stored};
-use crate::store::{Hearing, Receipt, StoreError};
+use crate::store::{Hearing, Receipt, Settled, StoreError};
 
 /// The most writes in one transaction.
 const BATCH: usize = 256;
@@ -33,7 +33,7 @@ pub enum Change {
 pub enum Written {
     Heard(Receipt),
     Claimed(Vec<Claim>),
-    Completed,
+    Completed(Settled),
     Dropped,
 }
 
@@ -192,8 +192,8 @@ async fn apply_one(
             flow::claim(connection, counters, *now, *lease, *most).await.map(Written::Claimed)
         }
         Change::Complete { claim, outcome, now } => {
-            flow::complete(connection, counters, claim, (**outcome).clone(), *now).await?;
-            Ok(Written::Completed)
+            let outcome = (**outcome).clone();
+            flow::complete(connection, counters, claim, outcome, *now).await.map(Written::Completed)
         }
         Change::DropExchanges { before } => {
             let drop = query(sql::DROP_EXCHANGES).bind(before.as_millisecond());

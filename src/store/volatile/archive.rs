@@ -1,6 +1,6 @@
 //! How pages and tests look into a volatile store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -128,6 +128,15 @@ impl Archive for VolatileStore {
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         Ok(self.lock().dead_letters.clone())
+    }
+
+    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let state = self.lock();
+        let mut counts = BTreeMap::new();
+        for step in state.talks.values().filter_map(|talk| talk.standing.step.as_ref()) {
+            *counts.entry(step.event.verb().to_owned()).or_insert(0) += 1;
+        }
+        Ok(counts.into_iter().collect())
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

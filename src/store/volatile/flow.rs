@@ -9,6 +9,7 @@ use crate::decision::{Attempt, Ended, Gate};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
+use crate::store::Settled;
 use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, supersede};
 
 impl State {
@@ -38,7 +39,7 @@ impl State {
         Some(claim)
     }
 
-    pub(super) fn complete(&mut self, claim: &Claim, outcome: Outcome, now: Timestamp) {
+    pub(super) fn complete(&mut self, claim: &Claim, outcome: Outcome, now: Timestamp) -> Settled {
         self.revision += 1;
         let conversation = claim.event.conversation();
         let is_current =
@@ -47,13 +48,29 @@ impl State {
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
         }
+        let unseen = match &outcome.end {
+            End::Said(posted) => {
+                let before = self.unseen(claim).map(|line| line.message.at);
+                before.filter(|at| *at <= posted.at).max()
+            }
+            End::Silent(_)
+            | End::Join { .. }
+            | End::Drafted { .. }
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. }
+            | End::Overtaken => None,
+        };
         let known = self.known(claim);
         let completion = self.change_standing(conversation, |standing| {
             standing.complete(claim, outcome.end, &known, now)
         });
+        let settled = Settled::by(&completion, unseen);
         self.write_completion(claim, completion, now);
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
+        settled
     }
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {

@@ -1,0 +1,331 @@
+//! The figures that an operator watches, in OpenMetrics. They count what was committed or has really
+//! happened; nothing is decided by them, and no chat text or name is in them.
+
+use std::time::Instant;
+
+use jiff::SignedDuration;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::chat::{Arrival, AuthorKind};
+use crate::decision::{Attempt, Ended, Gate};
+
+/// A counter of something that is not whole, such as money.
+type Sum = Counter<f64, std::sync::atomic::AtomicU64>;
+
+pub struct Metrics {
+    registry: Registry,
+    heard: Family<Heard, Counter>,
+    hear_seconds: Histogram,
+    /// How long a context takes to read, in seconds.
+    pub context_seconds: Histogram,
+    step_lateness_seconds: Family<OfVerb, Histogram, fn() -> Histogram>,
+    step_seconds: Family<OfVerb, Histogram, fn() -> Histogram>,
+    decisions: Family<Closed, Counter>,
+    model_calls: Family<Called, Counter>,
+    model_seconds: Family<OfModel, Histogram, fn() -> Histogram>,
+    model_tokens: Family<Tokens, Counter>,
+    model_cost: Family<OfModel, Sum>,
+    posts: Family<Posted, Counter>,
+    mention_answer_seconds: Histogram,
+    unsolicited_delay_seconds: Histogram,
+    /// Unsolicited posts that landed within five seconds after a line they had not seen.
+    pub unsolicited_soon_after_unseen: Counter,
+    /// What was given up and waits for a person.
+    pub dead_letters: Counter,
+    /// How often the runner had a look.
+    pub wake_ups: Counter,
+    start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    steps_pending: Family<OfVerb, Gauge>,
+    overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    resident_memory_bytes: Gauge,
+}
+
+/// A figure that is looked up when somebody asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Pending steps by verb.
+    pub pending: Vec<(String, u64)>,
+    /// How long the oldest step has been due.
+    pub overdue: SignedDuration,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Heard {
+    author: Word,
+    arrival: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfVerb {
+    verb: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Closed {
+    ended: Word,
+    gate: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Called {
+    verb: String,
+    model: String,
+    end: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfModel {
+    model: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Tokens {
+    model: String,
+    kind: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Posted {
+    addressed: Word,
+}
+
+/// A word from a closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Word(&'static str);
+
+impl EncodeLabelValue for Word {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> Result<(), std::fmt::Error> {
+        self.0.encode(encoder)
+    }
+}
+
+impl Metrics {
+    pub fn heard(&self, author: AuthorKind, arrival: Arrival) {
+        let author = Word(match author {
+            AuthorKind::Human => "human",
+            AuthorKind::Bot => "bot",
+            AuthorKind::Persona => "persona",
+        });
+        let arrival = Word(match arrival {
+            Arrival::Live => "live",
+            Arrival::CaughtUp => "caught_up",
+        });
+        self.heard.get_or_create(&Heard { author, arrival }).inc();
+    }
+
+    /// From a line's arrival until it was safe.
+    pub fn hearing_took(&self, since: Instant) {
+        self.hear_seconds.observe(since.elapsed().as_secs_f64());
+    }
+
+    /// A step was taken up so long after it fell due.
+    pub fn claimed(&self, verb: &str, lateness: SignedDuration) {
+        let label = OfVerb { verb: verb.to_owned() };
+        let lateness = lateness.max(SignedDuration::ZERO).as_secs_f64();
+        self.step_lateness_seconds.get_or_create(&label).observe(lateness);
+    }
+
+    pub fn worked(&self, verb: &str, took: SignedDuration) {
+        let label = OfVerb { verb: verb.to_owned() };
+        self.step_seconds.get_or_create(&label).observe(took.as_secs_f64());
+    }
+
+    pub fn closed(&self, ended: Ended, gate: Option<Gate>) {
+        let closed =
+            Closed { ended: Word(ended.name()), gate: Word(gate.map_or("none", Gate::name)) };
+        self.decisions.get_or_create(&closed).inc();
+    }
+
+    pub fn called(&self, attempt: &Attempt) {
+        let model = attempt.model.to_string();
+        let called = Called {
+            verb: attempt.verb.to_string(),
+            model: model.clone(),
+            end: Word(attempt.end.name()),
+        };
+        self.model_calls.get_or_create(&called).inc();
+        let of_model = OfModel { model: model.clone() };
+        self.model_seconds.get_or_create(&of_model).observe(attempt.latency.as_secs_f64());
+        if let Some(price) = attempt.price {
+            self.model_cost.get_or_create(&of_model).inc_by(price.micros as f64 / 1e6);
+        }
+        let usage = attempt.usage;
+        for (kind, count) in [
+            ("input", usage.input_tokens.saturating_sub(usage.cached_tokens)),
+            ("cached_input", usage.cached_tokens),
+            ("output", usage.output_tokens),
+        ] {
+            let label = Tokens { model: model.clone(), kind: Word(kind) };
+            self.model_tokens.get_or_create(&label).inc_by(count);
+        }
+    }
+
+    /// It spoke to somebody who had asked, so long after the question.
+    pub fn answered(&self, after: SignedDuration) {
+        self.posts.get_or_create(&Posted { addressed: Word("true") }).inc();
+        self.mention_answer_seconds.observe(after.as_secs_f64());
+    }
+
+    /// It joined in, so long after the newest line that it had seen.
+    pub fn joined_in(&self, after: SignedDuration) {
+        self.posts.get_or_create(&Posted { addressed: Word("false") }).inc();
+        self.unsolicited_delay_seconds.observe(after.as_secs_f64());
+    }
+
+    /// Everything was ready so long after the process began.
+    pub fn started(&self, after: std::time::Duration) {
+        self.start_seconds.set(after.as_secs_f64());
+    }
+
+    /// All figures as OpenMetrics text.
+    pub fn text(&self, snapshot: &Snapshot) -> String {
+        for verb in ["judge", "reply", "post"] {
+            let count = snapshot.pending.iter().find(|(name, _)| name == verb);
+            let count = count.map_or(0, |(_, count)| i64::try_from(*count).unwrap_or(i64::MAX));
+            self.steps_pending.get_or_create(&OfVerb { verb: verb.to_owned() }).set(count);
+        }
+        self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
+        self.resident_memory_bytes.set(resident_memory_bytes().unwrap_or(0));
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        /// 1 ms to 4 min.
+        fn work() -> Histogram {
+            Histogram::new(exponential_buckets(0.001, 4.0, 10))
+        }
+        /// 50 µs to 13 s.
+        fn quick() -> Histogram {
+            Histogram::new(exponential_buckets(0.000_05, 4.0, 10))
+        }
+        /// 0.5 s to 1 h.
+        fn human() -> Histogram {
+            Histogram::new(exponential_buckets(0.5, 2.0, 14))
+        }
+        let mut metrics = Self {
+            registry: Registry::with_prefix("aizuchi"),
+            heard: Family::default(),
+            hear_seconds: quick(),
+            context_seconds: quick(),
+            step_lateness_seconds: Family::new_with_constructor(work as fn() -> Histogram),
+            step_seconds: Family::new_with_constructor(work as fn() -> Histogram),
+            decisions: Family::default(),
+            model_calls: Family::default(),
+            model_seconds: Family::new_with_constructor(work as fn() -> Histogram),
+            model_tokens: Family::default(),
+            model_cost: Family::default(),
+            posts: Family::default(),
+            mention_answer_seconds: human(),
+            unsolicited_delay_seconds: human(),
+            unsolicited_soon_after_unseen: Counter::default(),
+            dead_letters: Counter::default(),
+            wake_ups: Counter::default(),
+            start_seconds: Gauge::default(),
+            steps_pending: Family::default(),
+            overdue_seconds: Gauge::default(),
+            resident_memory_bytes: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "What is running", version);
+        registry.register("messages_heard", "Lines heard for the first time", self.heard.clone());
+        let mut seconds = |name: &str, help: &str, histogram: &Histogram| {
+            registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+        };
+        seconds("hear", "From a line's arrival until it was safe", &self.hear_seconds);
+        seconds("context", "Reading a context", &self.context_seconds);
+        seconds("mention_answer", "From a mention to its answer", &self.mention_answer_seconds);
+        seconds(
+            "unsolicited_delay",
+            "From the newest line it had seen until it joined in",
+            &self.unsolicited_delay_seconds,
+        );
+        registry.register_with_unit(
+            "step_lateness",
+            "From when a step fell due until it was taken up",
+            Unit::Seconds,
+            self.step_lateness_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "step",
+            "Working at a step",
+            Unit::Seconds,
+            self.step_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "model",
+            "A model call, tries included",
+            Unit::Seconds,
+            self.model_seconds.clone(),
+        );
+        registry.register(
+            "decisions",
+            "Decisions closed, by how they ended and the gate that settled them",
+            self.decisions.clone(),
+        );
+        registry.register("model_calls", "Model calls", self.model_calls.clone());
+        registry.register("model_tokens", "Tokens used", self.model_tokens.clone());
+        registry.register(
+            "model_cost",
+            "What models cost, in the price table's currency",
+            self.model_cost.clone(),
+        );
+        registry.register("posts", "What it said", self.posts.clone());
+        registry.register(
+            "unsolicited_soon_after_unseen",
+            "Unsolicited posts that landed within 5 s after a line they had not seen",
+            self.unsolicited_soon_after_unseen.clone(),
+        );
+        registry.register(
+            "dead_letters",
+            "What was given up and waits for a person",
+            self.dead_letters.clone(),
+        );
+        registry.register("wake_ups", "How often the runner had a look", self.wake_ups.clone());
+        registry.register_with_unit(
+            "start",
+            "From the start of the process until everything was ready",
+            Unit::Seconds,
+            self.start_seconds.clone(),
+        );
+        registry.register("steps_pending", "Steps that wait", self.steps_pending.clone());
+        registry.register_with_unit(
+            "overdue",
+            "How long the oldest step has been due",
+            Unit::Seconds,
+            self.overdue_seconds.clone(),
+        );
+        registry.register_with_unit(
+            "resident_memory",
+            "Memory in use",
+            Unit::Bytes,
+            self.resident_memory_bytes.clone(),
+        );
+    }
+}
+
+/// What the kernel says of our memory; `None` where it has another way of saying it (proc(5)).
+fn resident_memory_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: i64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024)
+}

@@ -1,0 +1,52 @@
+//! What a supervisor and an operator ask: does it live, is it ready, what are the figures?
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::metrics::Snapshot;
+use crate::store::StoreError;
+use crate::web::{Problem, Web};
+
+/// Due steps may wait this long while all hands are busy. Longer, and nobody gets an answer.
+const OVERDUE: SignedDuration = SignedDuration::from_secs(60);
+
+/// The process runs and answers.
+pub async fn live() -> Json<Value> {
+    Json(json!({ "status": "live" }))
+}
+
+/// The store can be read and, as far as was tried last, written, and due steps are worked at.
+pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
+    let unready = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
+    if web.shutdown.is_cancelled() {
+        return Err(unready("it is shutting down".to_owned()));
+    }
+    web.archive.health().await?;
+    let overdue = overdue(&web).await?;
+    if overdue > OVERDUE {
+        let seconds = overdue.as_secs();
+        return Err(unready(format!("steps have been due for {seconds} s and are not worked at")));
+    }
+    Ok(Json(json!({ "status": "ready", "store": true, "runner": true })))
+}
+
+/// The figures, in OpenMetrics.
+pub async fn metrics(State(web): State<Arc<Web>>) -> Result<impl IntoResponse, Problem> {
+    let snapshot =
+        Snapshot { pending: web.archive.pending().await?, overdue: overdue(&web).await? };
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], web.metrics.text(&snapshot)))
+}
+
+/// How long the oldest step has been due.
+async fn overdue(web: &Web) -> Result<SignedDuration, StoreError> {
+    let now = web.clock.now();
+    let next = web.store.next_ready().await?;
+    Ok(next.map_or(SignedDuration::ZERO, |next| now.duration_since(next)))
+}
