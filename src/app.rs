@@ -90,6 +90,7 @@ impl App {
             metrics: metrics.clone(),
             persona,
             wait_seconds: config.room_waiting().min_wait_seconds,
+            token: None,
             shutdown: shutdown.clone(),
         });
         Ok(Self { address, began, metrics, listener, writer, runner, room, web, shutdown })

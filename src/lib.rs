@@ -26,6 +26,7 @@ pub mod llm;
 // Judge, reply, post; and what keeps them moving.
 pub mod agent;
 pub mod runner;
+pub mod retention;
 
 // Settings.
 pub mod config;

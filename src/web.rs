@@ -1,5 +1,6 @@
 //! The local room in a browser, its JSON API and health. Everything here is for this machine only.
 
+pub mod admission;
 mod api;
 mod decision;
 mod events;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch};
 use serde_json::json;
@@ -27,6 +28,7 @@ use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::LocalRoom;
 use crate::store::{Archive, Store, StoreError};
+use crate::web::admission::Token;
 
 /// What the pages need.
 pub struct Web {
@@ -40,6 +42,8 @@ pub struct Web {
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.
     pub wait_seconds: f64,
+    /// What opens the pages to other machines; without it, only this one is answered.
+    pub token: Option<Token>,
     /// Ends the event streams, so that a stop need not wait for browsers.
     pub shutdown: CancellationToken,
 }
@@ -53,8 +57,26 @@ const LARGEST_BODY: usize = 4 * 1024 * 1024;
 /// Serves the room until its `shutdown`.
 pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
     let shutdown = web.shutdown.clone();
-    let served = axum::serve(listener, router(web))
-        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    serve_until(shutdown, listener, router(web)).await
+}
+
+/// Serves `/live` and `/ready` to supervisors on other machines, and nothing else.
+pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
+    let shutdown = web.shutdown.clone();
+    let router = Router::new()
+        .route("/live", get(health::live))
+        .route("/ready", get(health::ready))
+        .with_state(web);
+    serve_until(shutdown, listener, router).await
+}
+
+async fn serve_until(
+    shutdown: CancellationToken,
+    listener: TcpListener,
+    router: Router,
+) -> anyhow::Result<()> {
+    let served =
+        axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
     let too_long = async {
         shutdown.cancelled().await;
         tokio::time::sleep(DRAIN).await;
@@ -80,6 +102,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
+        .route("/login", get(admission::login_page).post(admission::login))
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
@@ -90,7 +113,7 @@ fn router(web: Arc<Web>) -> Router {
             Problem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
         })
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(middleware::from_fn(only_from_here))
+        .layer(middleware::from_fn_with_state(web.clone(), admission::admit))
         .with_state(web)
 }
 
@@ -122,66 +145,5 @@ impl From<StoreError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         (self.status, axum::Json(json!({ "error": self.sentence }))).into_response()
-    }
-}
-
-/// A foreign page must not reach the room through somebody's browser: neither by a name of its own
-/// that resolves to this machine, nor by a request across origins.
-async fn only_from_here(request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    let host = text(headers, header::HOST);
-    let is_local = host.is_some_and(|host| is_local(host_name(host)));
-    let origin = text(headers, header::ORIGIN);
-    let is_same =
-        origin.is_none_or(|origin| origin.split_once("://").map(|(_, host)| host) == host);
-    if !is_local || !is_same {
-        let sentence = "the room answers only pages of its own on this machine";
-        return Problem::new(StatusCode::FORBIDDEN, sentence).into_response();
-    }
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    let policy =
-        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
-    headers.insert(header::CONTENT_SECURITY_POLICY, header::HeaderValue::from_static(policy));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, header::HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, header::HeaderValue::from_static("no-referrer"));
-    response
-}
-
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
-}
-
-/// A `Host` without its port.
-fn host_name(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        Some(_) | None => host,
-    }
-}
-
-fn is_local(name: &str) -> bool {
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_local() {
-        for (host, expected) in [
-            ("localhost", true),
-            ("localhost:8080", true),
-            ("127.0.0.1:8080", true),
-            ("[::1]:8080", true),
-            ("[::1]", true),
-            ("example.org:8080", false),
-            ("127.0.0.1.example.org", false),
-            ("10.0.0.1", false),
-        ] {
-            assert_eq!(is_local(host_name(host)), expected, "{host}");
-        }
     }
 }
