@@ -31,6 +31,8 @@ pub const DEFAULT_MAX_TOKENS: u32 = 2048;
 const LONGEST_ANSWER_BYTES: usize = 256 * 1024;
 /// The user turn for those that refuse a request which is a system message alone.
 const SMALLEST_TURN: &str = ".";
+/// What a model is asked only to see whether it answers.
+const SMALLEST_QUESTION: &str = "Answer with the word ok.";
 
 /// One model, and how it is to be asked.
 #[derive(Clone, Debug)]
@@ -121,6 +123,35 @@ impl ProviderMind {
         })
     }
 
+    /// Sees whether the model can be asked at all, for the price of one token.
+    pub async fn check(&self) -> Result<(), LlmError> {
+        let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
+        let checked = async {
+            match self.call_in_some_manner(SMALLEST_QUESTION, None, &shortest).await {
+                // Models that think before they speak refuse so short an answer.
+                Err(Trouble::Misfit(_)) => {
+                    self.call_in_some_manner(SMALLEST_QUESTION, None, &self.options).await
+                }
+                answered => answered,
+            }
+        };
+        match self.clock.timeout(self.timeout, checked).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(Trouble::Passing { why, retry_after })) => {
+                Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after })
+            }
+            Ok(Err(Trouble::Lasting(why) | Trouble::Misfit(why))) => {
+                Err(LlmError::Refused(format!("{}: {why}", self.model)))
+            }
+            Err(_timed_out) => Err(self.timed_out()),
+        }
+    }
+
+    fn timed_out(&self) -> LlmError {
+        let why = format!("{}: no answer within {:#}", self.model, self.timeout);
+        LlmError::Busy { why, retry_after: None }
+    }
+
     /// Tries again while that may help and there is time.
     async fn persist(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
         let deadline = self.clock.now() + self.timeout;
@@ -143,26 +174,36 @@ impl ProviderMind {
         }
     }
 
-    /// One call, in the shape that this server takes.
+    /// One call for words that can be used.
     async fn call(&self, prompt: &Prompt) -> Result<Answer, Trouble> {
+        let schema = prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema));
+        answer(self.call_in_some_manner(&prompt.text, schema, &self.options).await?)
+    }
+
+    /// One call, in the shape that this server takes.
+    async fn call_in_some_manner(
+        &self,
+        system: &str,
+        schema: Option<JsonSpec>,
+        options: &ChatOptions,
+    ) -> Result<ChatResponse, Trouble> {
         let first = self.manner.load(Ordering::Relaxed);
         let mut refusal = None;
         let mut tried = None;
         for (number, manner) in MANNERS.iter().enumerate().skip(first) {
-            let manner =
-                Manner { has_schema: manner.has_schema && prompt.schema().is_some(), ..*manner };
+            let has_schema = manner.has_schema && schema.is_some();
+            let manner = Manner { has_schema, ..*manner };
             if tried.replace(manner) == Some(manner) {
                 continue;
             }
-            match self.call_in(manner, prompt).await {
+            let schema = schema.clone().filter(|_| has_schema);
+            match self.call_in(manner, system, schema, options.clone()).await {
                 Err(Trouble::Misfit(why)) => {
                     refusal.get_or_insert(why);
                 }
-                Ok(answer) => {
-                    if number > first && prompt.schema().is_some() {
-                        self.manner.store(number, Ordering::Relaxed);
-                    }
-                    return Ok(answer);
+                Ok(response) => {
+                    self.manner.store(number, Ordering::Relaxed);
+                    return Ok(response);
                 }
                 Err(trouble) => return Err(trouble),
             }
@@ -170,18 +211,22 @@ impl ProviderMind {
         Err(Trouble::Misfit(refusal.unwrap_or_default()))
     }
 
-    async fn call_in(&self, manner: Manner, prompt: &Prompt) -> Result<Answer, Trouble> {
-        let mut request = ChatRequest::default().with_system(prompt.text.as_str());
+    async fn call_in(
+        &self,
+        manner: Manner,
+        system: &str,
+        schema: Option<JsonSpec>,
+        mut options: ChatOptions,
+    ) -> Result<ChatResponse, Trouble> {
+        let mut request = ChatRequest::default().with_system(system);
         if manner.has_user_turn {
             request = request.append_message(ChatMessage::user(SMALLEST_TURN));
         }
-        let mut options = self.options.clone();
-        if let Some(schema) = prompt.schema().filter(|_| manner.has_schema) {
-            options = options.with_response_format(JsonSpec::new(prompt.verb.name(), schema));
+        if let Some(schema) = schema {
+            options = options.with_response_format(schema);
         }
         let answered = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
-        let response = answered.map_err(|error| trouble(error, self.clock.now()))?;
-        answer(response)
+        answered.map_err(|error| trouble(error, self.clock.now()))
     }
 }
 
@@ -193,10 +238,7 @@ impl Llm for ProviderMind {
 
     async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
         let answered = self.clock.timeout(self.timeout, self.persist(prompt)).await;
-        answered.unwrap_or_else(|_timed_out| {
-            let why = format!("{}: no answer within {:#}", self.model, self.timeout);
-            Err(LlmError::Busy { why, retry_after: None })
-        })
+        answered.unwrap_or_else(|_timed_out| Err(self.timed_out()))
     }
 }
 

@@ -303,7 +303,7 @@ fn troubles() -> Vec<(Treatment, &'static str, usize)> {
         (Says(" \n ".to_owned()), "busy: its answer is empty", 3),
         (Says(format!("{leak} ").repeat(8_000)), "refuses: its answer is larger than 256 KB", 1),
         (
-            Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(30_000_000))),
+            Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(3_000_000))),
             NO_ANSWER,
             3,
         ),
@@ -447,6 +447,36 @@ async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
             assert_eq!(server.seen().len(), expected, "{limits:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_check_costs_one_token() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then([Treatment::Stops("length", String::new())]);
+        mind.check().await.unwrap();
+        // Who has to think first refuses one token, and then gets more.
+        let refusal = || Treatment::Status(400, vec![], String::new());
+        server.then((0..server_tries(provider)).map(|_| refusal()));
+        mind.check().await.unwrap();
+        let limits = server.seen().into_iter().map(|seen| match wire(provider) {
+            Wire::OpenAi | Wire::Anthropic => seen.body["max_tokens"].clone(),
+            Wire::Gemini => seen.body["generationConfig"]["maxOutputTokens"].clone(),
+        });
+        let limits: Vec<Value> = limits.collect();
+        assert_eq!((&limits[0], limits.last()), (&json!(1), Some(&json!(99))), "{provider:?}");
+        // There is no second try here: somebody waits.
+        server.then([Treatment::Status(503, vec![], String::new())]);
+        let error = mind.check().await.unwrap_err().to_string();
+        assert!(error.ends_with("it is in trouble itself (503)"), "{error}");
+    }
+}
+
+/// How many shapes of a request without a schema there are to try.
+fn server_tries(provider: Provider) -> usize {
+    if wire(provider) == Wire::OpenAi { 2 } else { 1 }
 }
 
 #[tokio::test]
