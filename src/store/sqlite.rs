@@ -2,6 +2,7 @@
 //! that commits in groups, and a few readers. One process owns the file.
 
 mod archive;
+pub mod examine;
 mod flow;
 mod hear;
 mod rows;
@@ -12,7 +13,7 @@ pub mod writer;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -242,9 +243,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| broken("cannot create the folder of", error))?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".lock");
-    let file = File::options().create(true).append(true).open(&beside);
+    let file = File::options().create(true).append(true).open(beside(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -253,6 +252,13 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         ))),
         Err(TryLockError::Error(error)) => Err(broken("cannot lock", error)),
     }
+}
+
+/// The file whose lock says who owns the database.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    beside.into()
 }
 
 async fn migrate(path: &Path, connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -56,6 +56,9 @@ macro_rules! decisions {
 }
 
 statements! {
+    // sqlx's own table.
+    HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
+    NEWEST_MIGRATION = "SELECT max(version) AS version FROM _sqlx_migrations";
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";

@@ -1,0 +1,93 @@
+//! Looks at a database without changing anything: `check` must not migrate it, nor create it.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, query};
+
+use crate::store::StoreError;
+use crate::store::sqlite::{MIGRATIONS, beside, opening, rows, sql};
+
+/// What is found where the database should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing yet; it can be created.
+    Absent,
+    Current,
+    /// It will be brought up to date at the next start.
+    Older,
+    /// An Aizuchi that runs has it open.
+    InUse,
+}
+
+pub async fn examine(path: &Path) -> Result<Found, StoreError> {
+    if !path.exists() {
+        return can_be_created(path).map(|()| Found::Absent);
+    }
+    if is_locked(path)? {
+        return Ok(Found::InUse);
+    }
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly()) {
+        return Err(StoreError::Broken(format!("{}: the database is read-only", path.display())));
+    }
+    let newest = newest_migration(path).await.map_err(|error| opening(path, error))?;
+    let ours = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
+    if newest > ours {
+        return Err(StoreError::Broken(format!(
+            "{} was written by a newer version of Aizuchi (it has schema {newest}); use that version",
+            path.display()
+        )));
+    }
+    Ok(if newest == ours { Found::Current } else { Found::Older })
+}
+
+async fn newest_migration(path: &Path) -> Result<i64, sqlx::Error> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut connection = options.connect().await?;
+    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut connection).await?.is_some();
+    let newest = match has_table {
+        true => {
+            let row = query(sql::NEWEST_MIGRATION).fetch_one(&mut connection).await?;
+            rows::column::<Option<i64>>(&row, "version").ok().flatten().unwrap_or(0)
+        }
+        false => 0,
+    };
+    connection.close().await?;
+    Ok(newest)
+}
+
+/// Whether a running Aizuchi holds the lock beside it.
+fn is_locked(path: &Path) -> Result<bool, StoreError> {
+    let Ok(file) = File::open(beside(path)) else { return Ok(false) };
+    match file.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => {
+            Err(StoreError::Broken(format!("cannot lock {}: {error}", path.display())))
+        }
+    }
+}
+
+/// Whether we may write into the nearest folder that is there.
+fn can_be_created(path: &Path) -> Result<(), StoreError> {
+    let folders = path.ancestors().skip(1).map(|folder| match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    });
+    let folder: PathBuf =
+        folders.into_iter().find(|folder| folder.exists()).unwrap_or(Path::new(".")).into();
+    let broken = |error: std::io::Error| {
+        StoreError::Broken(format!("{} cannot be created: {error}", path.display()))
+    };
+    if !folder.is_dir() {
+        return Err(StoreError::Broken(format!(
+            "{} cannot be created: {} is not a folder",
+            path.display(),
+            folder.display()
+        )));
+    }
+    let trial = folder.join(format!(".aizuchi-check-{}", std::process::id()));
+    File::create(&trial).map_err(broken)?;
+    std::fs::remove_file(&trial).map_err(broken)
+}
