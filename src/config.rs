@@ -1,5 +1,7 @@
 //! The one file of settings. It is read once, checked at once, and says which line is wrong.
 
+pub mod environment;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

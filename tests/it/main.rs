@@ -3,6 +3,7 @@
 mod api;
 mod browser;
 mod command;
+mod config;
 mod crash;
 mod fence;
 mod flow;

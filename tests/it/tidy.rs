@@ -20,6 +20,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("tracing_subscriber", &["cli"]),
     ("serde_saphyr", &["config"]),
+    ("dotenvy", &["config"]),
     ("flate2", &["replay"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["replay"]),

@@ -1,0 +1,97 @@
+//! What variables hold: those of the process, and where it has none, those of a `.env` file. The
+//! process's own environment is never changed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+/// Variables by name.
+#[derive(Clone, Default, PartialEq)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The process's variables, and those of `.env` in a folder.
+    pub fn of_process(folder: &Path) -> anyhow::Result<Self> {
+        let file = folder.join(".env");
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
+                String::new()
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                anyhow::bail!("{} is not text in UTF-8", file.display())
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display()))?,
+        };
+        let process = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Self::new(process, &text, &file.display().to_string())
+    }
+
+    /// Variables of the process outrank those of the file.
+    pub fn new(
+        process: impl IntoIterator<Item = (String, String)>,
+        text: &str,
+        file: &str,
+    ) -> anyhow::Result<Self> {
+        let mut variables = BTreeMap::new();
+        let text = with_plain_dollars(text);
+        for pair in dotenvy::from_read_iter(text.as_bytes()) {
+            let (name, value) = pair.map_err(|error| broken_line(&error, &text, file))?;
+            variables.insert(name, value);
+        }
+        variables.extend(process);
+        Ok(Self { variables })
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// A variable that is set to something.
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        self.get(name).map(str::trim).filter(|value| !value.is_empty())
+    }
+}
+
+/// Names only: the values may be secrets.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.variables.keys()).finish()
+    }
+}
+
+/// A `$` without a brace is a `$`, as in the config: a password may hold one. Values in single
+/// quotes are plain anyway.
+fn with_plain_dollars(text: &str) -> String {
+    let line = |line: &str| {
+        let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
+        if value.starts_with('\'') || !line.contains('$') {
+            return line.to_owned();
+        }
+        let plain = line.replace("\\$", "$").replace('$', "\\$");
+        plain.replace("\\${", "${")
+    };
+    let lines = text.trim_start_matches('\u{feff}').split('\n').map(line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The line is found again by its text, which is not shown.
+fn broken_line(error: &dotenvy::Error, text: &str, file: &str) -> anyhow::Error {
+    let line = match error {
+        dotenvy::Error::LineParse(line, _) => text.find(line.trim_end()),
+        _ => None,
+    };
+    let place =
+        line.map_or(String::new(), |at| format!(":{}", text[..at].matches('\n').count() + 1));
+    anyhow::anyhow!(
+        "{file}{place}: this line cannot be read; it must be NAME=value, with a value of several \
+         words in quotes"
+    )
+}
