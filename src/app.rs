@@ -49,9 +49,15 @@ impl App {
     /// Opens the database and the port. Fails with a sentence if either is not to be had.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
         let began = Instant::now();
+        // The pages do not ask for http.token yet.
+        anyhow::ensure!(
+            config.http.listen.0.ip().is_loopback(),
+            "http.listen can be reached from other machines, but this version does not ask \
+             visitors for http.token yet; listen on 127.0.0.1"
+        );
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
-        let (store, writer) = SqliteStore::open(&config.storage.url.0).await?;
+        let (store, writer) = SqliteStore::open(&config.database()).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();

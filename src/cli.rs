@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, Loaded};
 use crate::persona::Language;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
@@ -58,7 +59,10 @@ impl Cli {
 
 fn run(file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     log_from("aizuchi=info,warn");
-    let config = Config::load(file.as_deref())?;
+    let Loaded { config, warnings } = Config::load(file.as_deref())?;
+    for warning in warnings {
+        warn!("{warning}");
+    }
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     runtime.block_on(async {
         let mut stops = Stops::listen()?;
@@ -123,7 +127,7 @@ impl Stops {
 fn welcome(config: &Config, app: &App) -> String {
     let name = &config.persona.name.0;
     let address = app.address;
-    let file = config.storage.url.0.display();
+    let file = config.database().display().to_string();
     let wait = config.room_waiting().min_wait_seconds;
     match config.language {
         Language::En => format!(

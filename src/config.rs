@@ -1,125 +1,188 @@
 //! The one file of settings. It is read once, checked at once, and says which line is wrong.
 
+pub mod secret;
+mod nearest;
+pub mod problem;
 pub mod environment;
+mod tree;
+mod variables;
+mod read;
+pub mod values;
+pub mod agents;
+pub mod models;
+pub mod response;
+pub mod kept;
+pub mod http;
+pub mod logging;
+pub mod platforms;
+pub mod tools;
+pub mod channels;
+pub mod schema;
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent;
-use crate::decision::Gate;
+use crate::config::agents::AgentsConfig;
+use crate::config::channels::{ChannelConfig, ChannelKey};
+use crate::config::environment::Environment;
+use crate::config::http::{HealthCheckConfig, HttpConfig};
+use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
+use crate::config::logging::LoggingConfig;
+use crate::config::models::ModelsConfig;
+use crate::config::platforms::{DiscordConfig, SlackConfig};
+use crate::config::problem::Problem;
+use crate::config::response::{ResponseConfig, Wait};
+use crate::config::tools::ToolsConfig;
+use crate::config::tree::Node;
+use crate::config::values::{FilePath, Name};
 use crate::hear::Waiting;
 use crate::persona::{Language, Persona};
 
 /// The local room's wait where none is set: short, so that a newcomer sees a decision soon.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// The settings of Aizuchi. What is left out has its default.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// Who it is.
     pub persona: PersonaConfig,
+    /// The language of everything that people see: `en` or `ja`.
+    #[schemars(with = "schema::Languages")]
     pub language: Language,
-    pub storage: StorageConfig,
-    pub http: HttpConfig,
+    /// A folder of prompts; a file there takes the place of the prompt of the same name.
+    pub prompts_dir: Option<FilePath>,
+    pub agents: AgentsConfig,
+    pub models: ModelsConfig,
     pub response: ResponseConfig,
+    pub storage: StorageConfig,
+    pub memory: MemoryConfig,
+    pub retention: RetentionConfig,
+    pub http: HttpConfig,
+    pub health_check: HealthCheckConfig,
+    pub logging: LoggingConfig,
+    /// Left out: it is in no Slack workspace.
+    pub slack: Option<SlackConfig>,
+    /// Left out: it is on no Discord server.
+    pub discord: Option<DiscordConfig>,
+    pub tools: ToolsConfig,
+    /// What holds for single channels, by `"#name"` or by id.
+    #[schemars(with = "BTreeMap<String, ChannelConfig>")]
+    pub channels: BTreeMap<ChannelKey, ChannelConfig>,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// Who it is.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaConfig {
+    /// What it is called in the chat.
     pub name: Name,
+    /// Who it is, in its own words; goes first into every prompt.
     pub system_prompt: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StorageConfig {
-    /// `sqlite://FILE`.
-    pub url: StorageUrl,
+/// A config, and what should be said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub config: Config,
+    /// Sentences about keys that have no effect, each with its line.
+    pub warnings: Vec<String>,
 }
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HttpConfig {
-    pub listen: Listen,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ResponseConfig {
-    pub wait: Wait,
-    /// Where it is not set: 300, and 12 in the local room.
-    pub min_wait_seconds: Option<Seconds>,
-    pub jitter_ratio: Ratio,
-    pub max_delay_seconds: Seconds,
-    pub max_message_age_seconds: Seconds,
-    /// The gates before the judge, in their order; an empty list has every rest judged.
-    pub gates: Vec<JudgeGate>,
-}
-
-/// How the wait before a judgment is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wait {
-    /// `min_wait_seconds` ± `jitter_ratio` after the newest line (seed 002).
-    #[default]
-    Fixed,
-}
-
-/// A gate that a setting may name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JudgeGate {
-    SpokeLast,
-    Unchanged,
-}
-
-/// A number of seconds, from none to a year.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Seconds(pub f64);
-
-/// A number from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Ratio(pub f64);
-
-/// A name on one line.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Name(pub String);
-
-/// Where the database is.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct StorageUrl(pub PathBuf);
-
-/// An address of this machine alone: the room has no login.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Listen(pub SocketAddr);
 
 impl Config {
-    /// The settings of a file, or the defaults.
-    pub fn load(file: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(file) = file else { return Ok(Self::default()) };
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("the config file {} cannot be read", file.display()))?;
+    /// The settings of a file, or the defaults. Variables come from the process, then from `.env`
+    /// beside the file, or in the current folder where there is none.
+    pub fn load(file: Option<&Path>) -> anyhow::Result<Loaded> {
+        let Some(file) = file else {
+            Environment::of_process(Path::new(""))?;
+            return Ok(Loaded { config: Self::default(), warnings: Vec::new() });
+        };
         let shown = file.display().to_string();
-        Self::parse(&text)
-            .map_err(|error| anyhow::anyhow!("{}", error.to_string().replace("<input>", &shown)))
-            .with_context(|| format!("the config file {shown} is not usable"))
+        let text = std::fs::read(file)
+            .with_context(|| format!("the config file {shown} cannot be read"))?;
+        let text = String::from_utf8(text)
+            .map_err(|_| anyhow::anyhow!("the config file {shown} is not text in UTF-8"))?;
+        let environment = Environment::of_process(file.parent().unwrap_or(Path::new("")))?;
+        Self::read(&text, &shown, &environment)
     }
 
-    /// Reads settings; what is not set has its default. Errors name line and column.
+    /// Reads settings that need no variables; what is not set has its default.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-            return Ok(Self::default());
+        let (config, _) = Self::understand(text, &Environment::default())?;
+        Ok(config)
+    }
+
+    /// Reads settings. Sentences about them name the file.
+    pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<Loaded> {
+        let (config, notices) = Self::understand(text, environment)
+            .map_err(|problem| anyhow::anyhow!("{}", problem.in_file(file)))?;
+        let warnings = notices.iter().map(|notice| notice.in_file(file)).collect();
+        Ok(Loaded { config, warnings })
+    }
+
+    fn understand(text: &str, environment: &Environment) -> Result<(Self, Vec<Problem>), Problem> {
+        let mut tree = Node::parse(text)?;
+        variables::expand(&mut tree, environment)?;
+        let mut notices = Vec::new();
+        let mut config: Self = read::read(&tree)?;
+        config.check(&tree)?;
+        notices.extend(config.make_way(&tree));
+        Ok((config, notices))
+    }
+
+    /// What no setting can know by itself.
+    fn check(&self, tree: &Node) -> Result<(), Problem> {
+        let place = |path: &[&str]| tree.find(path).map(|entry| entry.node.place);
+        let listen = self.http.listen.0;
+        if !listen.ip().is_loopback() && self.http.token.is_none() {
+            let sentence = "http.listen can be reached from other machines, so http.token must be \
+                            set; without one, listen on 127.0.0.1";
+            return Err(Problem::of_file(place(&["http", "listen"]), sentence));
         }
-        serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("{}", error.render()))
+        let health = self.health_check.port.map(|port| port.0);
+        if place(&["http", "listen"]).is_some() && health == Some(u64::from(listen.port())) {
+            let sentence =
+                "health_check.port and http.listen name the same port; change one of them";
+            return Err(Problem::of_file(place(&["health_check", "port"]), sentence));
+        }
+        if let (Some(url), Some(path)) = (&self.storage.url, &self.memory.database_path)
+            && url.0 != path.0
+        {
+            let sentence = "memory.database_path and storage.url name different files; keep \
+                            storage.url";
+            return Err(Problem::of_file(place(&["memory", "database_path"]), sentence));
+        }
+        Ok(())
+    }
+
+    /// Lets the health check have the port that the pages have by default: it was there first.
+    fn make_way(&mut self, tree: &Node) -> Option<Problem> {
+        let health = self.health_check.port?;
+        let listen = &mut self.http.listen.0;
+        if u64::from(listen.port()) != health.0 {
+            return None;
+        }
+        listen.set_port(listen.port() + 1);
+        let sentence = format!(
+            "health_check.port takes the port {} from the pages, which are at {listen} instead; \
+             http.listen can name another address",
+            health.0
+        );
+        let entry = tree.find(&["health_check", "port"]);
+        Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
+    }
+
+    /// The database's file.
+    pub fn database(&self) -> PathBuf {
+        let url = self.storage.url.as_ref().map(|url| &url.0);
+        let path = self.memory.database_path.as_ref().map(|path| &path.0);
+        url.or(path).cloned().unwrap_or_else(|| PathBuf::from("data/aizuchi.db"))
     }
 
     pub fn persona(&self) -> Arc<Persona> {
@@ -132,7 +195,8 @@ impl Config {
 
     /// How long talk rests in a real workspace.
     pub fn waiting(&self) -> Waiting {
-        let Wait::Fixed = self.response.wait;
+        // Until there is an adaptive wait, the fixed one stands in for it.
+        let (Wait::Fixed | Wait::Adaptive) = self.response.wait;
         let usual = Waiting::default();
         Waiting {
             min_wait_seconds: self
@@ -163,108 +227,5 @@ impl Config {
 impl Default for PersonaConfig {
     fn default() -> Self {
         Self { name: Name("Aizuchi".to_owned()), system_prompt: String::new() }
-    }
-}
-
-impl Default for StorageConfig {
-    fn default() -> Self {
-        Self { url: StorageUrl(PathBuf::from("data/aizuchi.db")) }
-    }
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        Self { listen: Listen(SocketAddr::from(([127, 0, 0, 1], 8080))) }
-    }
-}
-
-impl Default for ResponseConfig {
-    fn default() -> Self {
-        let waiting = Waiting::default();
-        Self {
-            wait: Wait::Fixed,
-            min_wait_seconds: None,
-            jitter_ratio: Ratio(waiting.jitter_ratio),
-            max_delay_seconds: Seconds(agent::Settings::default().max_delay_seconds),
-            max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
-            gates: vec![JudgeGate::SpokeLast, JudgeGate::Unchanged],
-        }
-    }
-}
-
-impl JudgeGate {
-    fn gate(self) -> Gate {
-        match self {
-            JudgeGate::SpokeLast => Gate::SpokeLast,
-            JudgeGate::Unchanged => Gate::Unchanged,
-        }
-    }
-}
-
-impl TryFrom<f64> for Seconds {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        const YEAR: f64 = 366.0 * 86_400.0;
-        let is_fine = (0.0..=YEAR).contains(&value);
-        if is_fine {
-            Ok(Self(value))
-        } else {
-            Err(format!("{value} is not a number of seconds from 0 to a year"))
-        }
-    }
-}
-
-impl TryFrom<f64> for Ratio {
-    type Error = String;
-
-    fn try_from(value: f64) -> Result<Self, String> {
-        let is_fine = (0.0..=1.0).contains(&value);
-        if is_fine { Ok(Self(value)) } else { Err(format!("{value} is not between 0 and 1")) }
-    }
-}
-
-impl TryFrom<String> for Name {
-    type Error = String;
-
-    fn try_from(value: String) -> Result<Self, String> {
-        let name = value.trim();
-        let is_fine =
-            !name.is_empty() && name.chars().count() <= 40 && !name.contains(char::is_control);
-        if is_fine {
-            Ok(Self(name.to_owned()))
-        } else {
-            Err("a name has 1 to 40 characters on one line".to_owned())
-        }
-    }
-}
-
-impl TryFrom<String> for StorageUrl {
-    type Error = String;
-
-    fn try_from(value: String) -> Result<Self, String> {
-        let file = value.strip_prefix("sqlite://");
-        let is_file =
-            |file: &&str| !file.is_empty() && !file.starts_with(':') && !file.contains('?');
-        let file = file
-            .filter(is_file)
-            .ok_or("a storage url names a file, like sqlite://data/aizuchi.db")?;
-        Ok(Self(PathBuf::from(file)))
-    }
-}
-
-impl TryFrom<String> for Listen {
-    type Error = String;
-
-    fn try_from(value: String) -> Result<Self, String> {
-        let address: SocketAddr = value
-            .parse()
-            .map_err(|_| format!("{value:?} is not an address like 127.0.0.1:8080"))?;
-        if !address.ip().is_loopback() {
-            return Err(format!(
-                "{address} can be reached from other machines, and the room has no login; listen on 127.0.0.1"
-            ));
-        }
-        Ok(Self(address))
     }
 }

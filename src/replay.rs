@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use tracing::warn;
 
-use crate::config::Config;
+use crate::config::{Config, Loaded};
 use crate::llm::Llm;
 use crate::llm::builtin::BuiltinMind;
 use crate::llm::scripted::{ScriptedMind, Speak};
@@ -35,7 +36,10 @@ pub struct Policy {
 
 impl Policy {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let config = Config::load(Some(path))?;
+        let Loaded { config, warnings } = Config::load(Some(path))?;
+        for warning in warnings {
+            warn!("{warning}");
+        }
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
         Ok(Self { name: name.context("a policy's file needs a name")?, config })
     }

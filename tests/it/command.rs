@@ -28,23 +28,14 @@ fn refusal(config: &str) -> String {
 #[test]
 fn a_broken_config_is_named_with_its_line() {
     for (config, expected) in [
-        ("persona:\n  nam: Aki\n", ["line 2", "unknown field `nam`"]),
-        ("response:\n  min_wait_seconds: soon\n", ["line 2", "soon"]),
-        ("response:\n  jitter_ratio: 2\n", ["line 2", "2 is not between 0 and 1"]),
-        ("response:\n  min_wait_seconds: -1\n", ["line 2", "-1 is not a number of seconds"]),
-        ("response:\n  wait: adaptively\n", ["line 2", "adaptively"]),
-        ("http:\n  listen: 0.0.0.0:80\n", ["line 2", "the room has no login"]),
-        ("http:\n  listen: everywhere\n", ["line 2", "127.0.0.1:8080"]),
-        ("storage:\n  url: mysql://x\n", ["line 2", "sqlite://data/aizuchi.db"]),
-        ("storage:\n  url: sqlite://:memory:\n", ["line 2", "names a file"]),
-        ("persona:\n  nam: Aki\n", ["config.yaml:2:3", "nam: Aki"]),
-        ("language: fr\n", ["line 1", "fr"]),
-        ("persona: [\n", ["line 1", "config.yaml"]),
-        ("persona:\n  name: ''\n", ["line 2", "1 to 40 characters"]),
+        ("persona:\n  nam: Aki\n", "config.yaml:2:3: unknown key \"nam\" in persona"),
+        ("response:\n  min_wait_seconds: soon\n", "config.yaml:2:21: response.min_wait_seconds is"),
+        ("http:\n  listen: 0.0.0.0:80\n", "config.yaml:2:11: http.listen can be reached from"),
+        ("persona: [\n", "config.yaml:1:10: the bracket that opens here is never closed"),
     ] {
         let said = refusal(config);
-        assert!(expected.iter().all(|part| said.contains(part)), "{config:?} →\n{said}");
-        assert!(!said.contains("panicked"), "{said}");
+        assert!(said.starts_with(&format!("aizuchi: {expected}")), "{config:?} →\n{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     }
     aizuchi().args(["--config", "nowhere.yaml"]).assert().code(1);
 }

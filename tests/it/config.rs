@@ -1,6 +1,44 @@
 //! The one file of settings: what variables do to it, and what it means.
 
+mod bad;
+
+use std::path::Path;
+use std::time::Duration;
+
 use aizuchi::config::environment::Environment;
+use aizuchi::config::{Config, Loaded};
+use assert_cmd::Command;
+
+#[test]
+fn variables_stand_for_values_of_every_kind() {
+    let text = r#"
+persona: {name: "${NAME}", system_prompt: '$NAME $${NAME} ${NAME:-nobody}'}
+response: {min_wait_seconds: "${SECONDS}", jitter_ratio: "${RATIO:-0.1}"}
+retention:
+  prompts_days: ${DAYS}
+health_check:
+  port: ${PORT:-}
+channels:
+  C1:
+    mode: ${MODE:-off}
+tools:
+  web_fetch:
+    enabled: ${FETCH}
+agents:
+  response:
+    model_id: ollama/${MODEL:-qwen3}
+    params: {stop: ["${NAME}", 'x']}
+"#;
+    let pairs = [("NAME", "Aki"), ("SECONDS", "2.5"), ("DAYS", "7"), ("FETCH", "no")];
+    let config = Config::read(text, "config.yaml", &environment(&pairs, "")).unwrap().config;
+    assert_eq!(config.persona.name.0, "Aki");
+    assert_eq!(config.persona.system_prompt, "$NAME ${NAME} Aki");
+    assert_eq!(config.waiting().min_wait_seconds, 2.5);
+    assert_eq!(config.waiting().jitter_ratio, 0.1);
+    assert_eq!(config.retention.prompts_days.0, 7);
+    assert_eq!(config.health_check.port, None);
+    assert!(!config.tools.web_fetch.unwrap().enabled);
+}
 
 #[test]
 fn the_process_outranks_the_file_of_variables() {
@@ -25,6 +63,69 @@ fn a_broken_line_of_variables_is_named_and_not_shown() {
         assert!(error.starts_with(&format!("{place}: this line cannot be read")), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
     }
+}
+
+#[test]
+fn variables_come_from_beside_the_config() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, "http:\n  listen: ${AIZUCHI_TEST_LISTEN}\n").unwrap();
+    let run = |listen: Option<&str>| {
+        let mut program = aizuchi();
+        if let Some(listen) = listen {
+            program.env("AIZUCHI_TEST_LISTEN", listen);
+        }
+        stderr(program.arg("--config").arg(&file).assert().code(1))
+    };
+    assert!(run(None).contains("http.listen needs the variable AIZUCHI_TEST_LISTEN"));
+    std::fs::write(folder.path().join(".env"), "AIZUCHI_TEST_LISTEN=everywhere\n").unwrap();
+    assert!(run(None).contains("config.yaml:2:11: http.listen cannot be used"));
+    assert!(run(Some("0.0.0.0:80")).contains("can be reached from other machines"));
+    std::fs::write(folder.path().join(".env"), "AIZUCHI_TEST_LISTEN everywhere\n").unwrap();
+    assert!(run(None).contains(".env:1: this line cannot be read"));
+}
+
+#[test]
+fn a_key_with_nothing_behind_it_is_not_set() {
+    let text = "persona:\n  name:\nresponse:\nslack:\nagents:\n  response:\n  memory:\nchannels:\n";
+    let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(loaded, Loaded { config: Config::default(), warnings: Vec::new() });
+}
+
+#[test]
+fn a_listener_for_others_needs_a_token() {
+    let text = "http:\n  listen: 0.0.0.0:80\n  token: 0123456789abcdef\n";
+    let config = Config::parse(text).unwrap();
+    assert_eq!(config.http.token.as_ref().unwrap().0.expose(), "0123456789abcdef");
+    assert!(!format!("{config:?}").contains("0123456789abcdef"));
+}
+
+#[test]
+fn the_database_has_two_names() {
+    let database = |text: &str| Config::parse(text).unwrap().database();
+    assert_eq!(database(""), Path::new("data/aizuchi.db"));
+    assert_eq!(database("storage: {url: 'sqlite://a.db'}"), Path::new("a.db"));
+    assert_eq!(database("memory: {database_path: ./data/b.db}"), Path::new("./data/b.db"));
+    let both = "storage: {url: 'sqlite://a.db'}\nmemory: {database_path: a.db}";
+    assert_eq!(database(both), Path::new("a.db"));
+}
+
+#[test]
+fn the_policies_are_configs() {
+    for file in std::fs::read_dir("policies").unwrap() {
+        let loaded = Config::load(Some(&file.unwrap().path())).unwrap();
+        assert_eq!(loaded.warnings, [""; 0]);
+    }
+}
+
+fn aizuchi() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+    program.timeout(Duration::from_secs(60));
+    program
+}
+
+fn stderr(run: assert_cmd::assert::Assert) -> String {
+    String::from_utf8(run.get_output().stderr.clone()).unwrap()
 }
 
 fn environment(pairs: &[(&str, &str)], file: &str) -> Environment {

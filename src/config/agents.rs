@@ -1,0 +1,188 @@
+//! Who thinks about what: the agents, their models, and how those are reached.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess};
+
+use crate::config::secret::Secret;
+use crate::config::values::{Count, Ratio, Seconds, Temperature, WebUrl};
+use crate::llm::model::ModelId;
+
+/// What a persona thinks about. An agent that is left out takes over what `response` has.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsConfig {
+    /// Thinks of what to say.
+    pub response: Option<AgentConfig>,
+    /// Decides whether to join in.
+    pub judgment: Option<AgentConfig>,
+    /// Folds talk into memory.
+    pub memory: Option<AgentConfig>,
+    /// Names the state of a conversation, where that is a call of its own. Left out, its model is
+    /// what `EAVESDROP_JUDGE_MODEL` says, else `anthropic/claude-haiku-4-5` if there is a key for
+    /// it, else the judgment's.
+    pub state: Option<AgentConfig>,
+}
+
+/// One agent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama or openrouter; or
+    /// `builtin`, which is a few rules and no model. Any server that is compatible with OpenAI is
+    /// `openai/NAME` with `client_args.api_base`. Left out: what `response` has.
+    #[schemars(with = "Option<String>")]
+    pub model_id: Option<ModelId>,
+    /// Goes into this agent's prompts, behind the persona's own.
+    pub system_prompt: Option<String>,
+    /// Passed to the model.
+    pub params: Option<Params>,
+    /// How the model is reached.
+    pub client_args: ClientArgs,
+    /// Another model that is asked when this one cannot be.
+    pub fallback: Option<FallbackConfig>,
+}
+
+/// A model that is asked when the first one cannot be.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FallbackConfig {
+    /// `PROVIDER/MODEL`, or `builtin`.
+    #[schemars(with = "String")]
+    pub model_id: ModelId,
+    /// Passed to the model. Left out: what the agent has.
+    pub params: Option<Params>,
+    /// How the model is reached.
+    #[serde(default)]
+    pub client_args: ClientArgs,
+}
+
+/// What is passed to a model. Keys that are not listed here are passed on as they are.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
+pub struct Params {
+    /// How freely it chooses its words, from 0 to 2.
+    pub temperature: Option<Temperature>,
+    /// The longest answer, in tokens.
+    pub max_tokens: Option<Count<1, 1_000_000>>,
+    /// It chooses among the likeliest words that make up this share.
+    pub top_p: Option<Ratio>,
+    /// It ends its answer before any of these texts: one, or a list.
+    pub stop: Option<Stop>,
+    /// Makes its answers more repeatable, where the provider can.
+    pub seed: Option<i64>,
+    /// How long it thinks before it answers, where the model can.
+    pub reasoning_effort: Option<Effort>,
+    /// Whatever else is set.
+    #[schemars(flatten)]
+    pub others: BTreeMap<String, serde_json::Value>,
+}
+
+/// Where an answer ends.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
+pub enum Stop {
+    One(String),
+    Any(Vec<String>),
+}
+
+/// How long a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+}
+
+/// How a model is reached.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientArgs {
+    /// The provider's key. Left out: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
+    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`.
+    pub api_key: Option<Secret>,
+    /// Where the API is, if not at the provider's own address.
+    pub api_base: Option<WebUrl>,
+    /// The longest that one call may take. Left out: `models.timeout_seconds`.
+    pub timeout: Option<Seconds>,
+    /// How often a call that failed is tried again. Left out: one less than `models.attempts`.
+    #[serde(alias = "num_retries")]
+    pub max_retries: Option<Count<0, 10>>,
+    /// Sent with every call.
+    pub extra_headers: BTreeMap<String, Secret>,
+}
+
+/// The keys of [`ClientArgs`].
+pub const CLIENT_ARGS: [&str; 6] =
+    ["api_key", "api_base", "timeout", "max_retries", "num_retries", "extra_headers"];
+
+impl Stop {
+    pub fn texts(&self) -> &[String] {
+        match self {
+            Stop::One(text) => std::slice::from_ref(text),
+            Stop::Any(texts) => texts,
+        }
+    }
+}
+
+/// By hand, since serde's `flatten` forgets where a value stands.
+impl<'de> Deserialize<'de> for Params {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Params;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a section with keys of its own")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut section: A) -> Result<Params, A::Error> {
+                let mut params = Params::default();
+                while let Some(key) = section.next_key::<String>()? {
+                    match key.as_str() {
+                        "temperature" => params.temperature = section.next_value()?,
+                        "max_tokens" => params.max_tokens = section.next_value()?,
+                        "top_p" => params.top_p = section.next_value()?,
+                        "stop" => params.stop = section.next_value()?,
+                        "seed" => params.seed = section.next_value()?,
+                        "reasoning_effort" => params.reasoning_effort = section.next_value()?,
+                        key if CLIENT_ARGS.contains(&key) => {
+                            let must =
+                                format!("the key \"{key}\" belongs in client_args, not here");
+                            return Err(de::Error::custom(must));
+                        }
+                        _ => {
+                            params.others.insert(key, section.next_value()?);
+                        }
+                    }
+                }
+                Ok(params)
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// By hand, since serde's `untagged` has no sentence for what is neither.
+impl<'de> Deserialize<'de> for Stop {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let text = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => Some(text.clone()),
+            serde_json::Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let texts: Option<Option<Vec<String>>> =
+            value.as_array().map(|texts| texts.iter().map(text).collect());
+        let stop = text(&value).map(Stop::One).or_else(|| texts?.map(Stop::Any));
+        stop.ok_or_else(|| de::Error::custom("it must be a text, or a list of texts"))
+    }
+}

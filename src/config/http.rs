@@ -1,0 +1,62 @@
+//! Where it can be reached.
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::secret::Secret;
+use crate::config::values::Port;
+
+/// The pages and their API.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpConfig {
+    /// Where the pages are. An address that other machines can reach needs `http.token`.
+    pub listen: Listen,
+    /// What a visitor must know, of at least 16 characters.
+    pub token: Option<Token>,
+}
+
+/// A second listener, on all interfaces, that says only whether it lives and is ready.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HealthCheckConfig {
+    /// Its port. Left out: there is none.
+    pub port: Option<Port>,
+}
+
+/// An address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct Listen(pub SocketAddr);
+
+/// A secret that is hard to guess.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "password", "minLength" = 16))]
+pub struct Token(pub Secret);
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self { listen: Listen(SocketAddr::from(([127, 0, 0, 1], 8080))), token: None }
+    }
+}
+
+impl TryFrom<String> for Listen {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        value.parse().map(Self).map_err(|_| "it must be an address like 127.0.0.1:8080")
+    }
+}
+
+impl TryFrom<String> for Token {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_fine = value.trim().chars().count() >= 16;
+        is_fine.then(|| Self(Secret::new(&value))).ok_or("it must have at least 16 characters")
+    }
+}

@@ -1,0 +1,98 @@
+//! What is kept, where, and for how long.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::values::{Count, Seconds};
+
+/// Where everything is kept.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StorageConfig {
+    /// `sqlite://FILE`. Left out: `sqlite://data/aizuchi.db`.
+    pub url: Option<StorageUrl>,
+}
+
+/// What is remembered.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryConfig {
+    /// The database's file, where `storage.url` is not set.
+    pub database_path: Option<DatabasePath>,
+    /// How often memories are written anew, where something new was said.
+    pub long_term_update_interval_seconds: Seconds,
+    /// How far back the short-term memory looks.
+    pub short_term_window_hours: Count<1, 8760>,
+    /// The longest long-term memory, in tokens.
+    pub long_term_summary_max_tokens: Count<1, 100_000>,
+    /// The longest short-term memory, in tokens.
+    pub short_term_summary_max_tokens: Count<1, 100_000>,
+}
+
+/// How long things are kept.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// Prompts and answers are kept for so many days, so that a decision can be opened and read. 0
+    /// keeps none.
+    pub prompts_days: Count<0, 3650>,
+}
+
+/// A database.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct StorageUrl(pub PathBuf);
+
+/// A database's file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct DatabasePath(pub PathBuf);
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            database_path: None,
+            long_term_update_interval_seconds: Seconds(3600.0),
+            short_term_window_hours: Count(24),
+            long_term_summary_max_tokens: Count(500),
+            short_term_summary_max_tokens: Count(300),
+        }
+    }
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        Self { prompts_days: Count(30) }
+    }
+}
+
+impl TryFrom<String> for StorageUrl {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        if value.starts_with("postgres://") || value.starts_with("postgresql://") {
+            return Err("this version keeps everything in SQLite: sqlite://data/aizuchi.db");
+        }
+        let file = value.strip_prefix("sqlite://").filter(|file| is_file(file));
+        let file = file.ok_or("it must name a file, like sqlite://data/aizuchi.db")?;
+        Ok(Self(PathBuf::from(file)))
+    }
+}
+
+impl TryFrom<String> for DatabasePath {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_fine = is_file(&value) && !value.contains("://");
+        is_fine.then(|| Self(PathBuf::from(value))).ok_or("it must be a file, like data/aizuchi.db")
+    }
+}
+
+/// A database in memory would forget what it owes to people.
+fn is_file(file: &str) -> bool {
+    !file.is_empty() && !file.starts_with(':') && !file.contains(['?', '\0'])
+}

@@ -1,0 +1,93 @@
+//! What is written to the log, and how.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The log, which goes to stderr. The variable `RUST_LOG` outranks it.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoggingConfig {
+    /// What is at least this urgent is written.
+    pub level: Level,
+    /// How a line looks.
+    pub format: LogFormat,
+    /// Levels of parts of the program, by the part's name.
+    #[schemars(with = "BTreeMap<String, Level>")]
+    pub loggers: BTreeMap<Logger, Level>,
+}
+
+/// A part of the program, by the name it logs under.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Logger(pub String);
+
+/// How urgent a line is. Large and small letters are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, rename_all = "UPPERCASE")]
+pub enum Level {
+    Debug,
+    Info,
+    Warning,
+    Error,
+    Critical,
+}
+
+/// How a line of the log looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum LogFormat {
+    /// Text, with colors on a terminal.
+    #[default]
+    Auto,
+    /// Text without colors.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Default for LoggingConfig {
+    fn default() -> Self {
+        Self { level: Level::Info, format: LogFormat::Auto, loggers: BTreeMap::new() }
+    }
+}
+
+impl Level {
+    /// As the log's filter calls it.
+    pub fn filter(self) -> &'static str {
+        match self {
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Warning => "warn",
+            Level::Error | Level::Critical => "error",
+        }
+    }
+}
+
+impl TryFrom<String> for Logger {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
+        let is_fine = !value.is_empty() && value.chars().all(is_of_name);
+        is_fine.then_some(Self(value)).ok_or("it must be the name of a part, like sqlx")
+    }
+}
+
+impl TryFrom<String> for Level {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        match value.to_uppercase().as_str() {
+            "DEBUG" => Ok(Level::Debug),
+            "INFO" => Ok(Level::Info),
+            "WARNING" | "WARN" => Ok(Level::Warning),
+            "ERROR" => Ok(Level::Error),
+            "CRITICAL" | "FATAL" => Ok(Level::Critical),
+            _ => Err("it must be DEBUG, INFO, WARNING, ERROR or CRITICAL"),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What holds for all models: patience and prices.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::values::{Count, Money};
+use crate::llm::model::ModelId;
+
+/// What holds for all models.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelsConfig {
+    /// The longest that a connection to a model may take.
+    pub connect_timeout_seconds: Count<1, 600>,
+    /// The longest that one call to a model may take.
+    pub timeout_seconds: Count<1, 600>,
+    /// How often a call is tried at all.
+    pub attempts: Count<1, 11>,
+    /// What prices are in: three letters.
+    pub currency: Currency,
+    /// Prices by model, for a million tokens; they fill the ledger's column of costs.
+    #[schemars(with = "BTreeMap<String, Price>")]
+    pub prices: BTreeMap<ModelId, Price>,
+}
+
+/// What a million tokens cost.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// What is sent.
+    pub input: Money,
+    /// What is sent and was remembered by the provider. Left out: like `input`.
+    pub cached_input: Option<Money>,
+    /// What is answered.
+    pub output: Money,
+}
+
+/// A currency's code, such as USD.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("pattern" = "^[A-Z]{3}$"))]
+pub struct Currency(pub String);
+
+impl Default for ModelsConfig {
+    fn default() -> Self {
+        Self {
+            connect_timeout_seconds: Count(10),
+            timeout_seconds: Count(60),
+            attempts: Count(3),
+            currency: Currency("USD".to_owned()),
+            prices: BTreeMap::new(),
+        }
+    }
+}
+
+impl TryFrom<String> for Currency {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_fine = value.len() == 3 && value.bytes().all(|letter| letter.is_ascii_uppercase());
+        is_fine.then_some(Self(value)).ok_or("it must be three capital letters, like USD")
+    }
+}

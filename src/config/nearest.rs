@@ -1,0 +1,136 @@
+//! The key or the word that was probably meant.
+
+use crate::config::schema::keys;
+use crate::config::secret::shown;
+
+/// What to say about a key that nothing knows, in the section that `path` leads to.
+pub fn unknown_key(path: &[String], key: &str, known: &[String]) -> String {
+    let where_it_stands = match path {
+        [] => "at the top level".to_owned(),
+        path => format!("in {}", path.join(".")),
+    };
+    let shown = match shown(key) {
+        Some(key) => format!("unknown key \"{key}\" {where_it_stands}"),
+        None => format!("a key that is unknown stands {where_it_stands}"),
+    };
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    if let Some(meant) = nearest(key, &known) {
+        return format!("{shown}; did you mean \"{meant}\"?");
+    }
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let homes = homes(&path, key, &keys());
+    if !homes.is_empty() {
+        let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
+        return format!("{shown}; it belongs in {}", listed(&homes, "or"));
+    }
+    match alike(key, &known) {
+        Some(meant) => format!("{shown}; did you mean \"{meant}\"?"),
+        None => format!("{shown}; known keys are {}", listed(&known, "and")),
+    }
+}
+
+/// The sections that know a key: those that are closest to where it stands, at most two.
+fn homes(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<String> {
+    let sections = keys.iter().filter_map(|path| path.split_last());
+    let sections = sections.filter(|(last, section)| *last == key && !section.is_empty());
+    let distance = |section: &[String]| {
+        let shared = path.iter().zip(section).take_while(|(one, other)| *one == *other).count();
+        section.len() + path.len() - 2 * shared
+    };
+    // Agents are alike, unless it stands in one of them.
+    let is_in_agents = path.first() == Some(&"agents");
+    let name = |section: &[String]| match section {
+        [agents, _, rest @ ..] if agents == "agents" && !is_in_agents => {
+            rest.iter().fold("agents.NAME".to_owned(), |path, key| format!("{path}.{key}"))
+        }
+        section => section.join(".").replace('*', "NAME"),
+    };
+    let mut homes: Vec<_> =
+        sections.map(|(_, section)| (distance(section), name(section))).collect();
+    homes.sort();
+    homes.dedup();
+    let nearest = homes.first().map(|(distance, _)| *distance);
+    homes.retain(|(distance, _)| Some(*distance) == nearest);
+    homes.truncate(2);
+    homes.into_iter().map(|(_, section)| section).collect()
+}
+
+/// The word that begins or sounds like this one, if there is one.
+fn alike<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let likeness = |other: &str| strsim::jaro_winkler(word, other);
+    let best = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    (likeness(best) >= 0.88).then_some(best)
+}
+
+/// The word that is a slip of the fingers away, if there is one.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = word.to_lowercase().replace('-', "_");
+    let slips = (word.chars().count() / 3).max(1);
+    let distance = |other: &str| strsim::osa_distance(&word, other);
+    let nearest = known.iter().map(|&other| (distance(other), other)).min()?;
+    (nearest.0 <= slips).then_some(nearest.1)
+}
+
+/// `a, b and c`.
+pub fn listed(words: &[&str], and: &str) -> String {
+    match words {
+        [] => "none".to_owned(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} {and} {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_understood_and_another_word_is_not() {
+        let known = ["bot_token", "app_token", "api_base"];
+        for (word, meant) in [
+            ("bot_tokn", Some("bot_token")),
+            ("bot-token", Some("bot_token")),
+            ("BOT_TOKEN", Some("bot_token")),
+            ("apitoken", Some("app_token")),
+            ("token", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(word, &known), meant, "{word}");
+        }
+        assert_eq!(nearest("a", &[]), None);
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_place_is_sent_home() {
+        let keys = keys();
+        for (path, key, expected) in [
+            (&[][..], "bot_token", &["slack"][..]),
+            (&[], "token", &["discord", "http"]),
+            (&[], "budget", &["channels.NAME"]),
+            (&[], "model_id", &["agents.NAME"]),
+            (&["slack"], "token", &["discord", "http"]),
+            (&["agents", "memory"], "temperature", &["agents.memory.params"]),
+            (&["agents", "memory"], "api_key", &["agents.memory.client_args"]),
+            (&["models"], "input", &["models.prices.NAME"]),
+            (&["slack"], "temperature", &["agents.NAME.params"]),
+            (&["slack"], "xyzzy", &[]),
+            (&["slack"], "agents", &[]),
+        ] {
+            assert_eq!(homes(path, key, &keys), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn another_form_of_a_word_is_understood() {
+        assert_eq!(alike("judge", &["response", "judgment", "memory"]), Some("judgment"));
+        assert_eq!(alike("min_wait", &["wait", "min_wait_seconds"]), Some("min_wait_seconds"));
+        assert_eq!(alike("summarizer", &["response", "judgment", "memory"]), None);
+    }
+
+    #[test]
+    fn words_are_listed_as_people_write_them() {
+        assert_eq!(listed(&[], "or"), "none");
+        assert_eq!(listed(&["a"], "or"), "a");
+        assert_eq!(listed(&["a", "b", "c"], "or"), "a, b or c");
+    }
+}

@@ -1,0 +1,108 @@
+//! The JSON Schema of the config, for editors, and the list of its keys.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use crate::config::Config;
+
+/// How a language is written.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
+pub enum Languages {
+    En,
+    Ja,
+}
+
+/// The schema that an editor completes and checks a config with.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Config).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("title".to_owned(), "The settings of Aizuchi".into());
+    }
+    schema
+}
+
+/// The path of every key there is; `*` stands for a name that the user chooses.
+pub fn keys() -> Vec<Vec<String>> {
+    let schema = schema();
+    let mut keys = Vec::new();
+    collect(&schema, &schema, &mut Vec::new(), &mut keys);
+    keys
+}
+
+fn collect(part: &Value, schema: &Value, path: &mut Vec<String>, keys: &mut Vec<Vec<String>>) {
+    if let Some(reference) = part["$ref"].as_str() {
+        let target = schema.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null);
+        collect(target, schema, path, keys);
+    }
+    for choice in part["anyOf"].as_array().into_iter().flatten() {
+        collect(choice, schema, path, keys);
+    }
+    let named = part["properties"].as_object().into_iter().flatten();
+    let named = named.map(|(key, part)| (key.clone(), part));
+    let chosen = Some(&part["additionalProperties"]).filter(|part| part.is_object());
+    let chosen = chosen.map(|part| ("*".to_owned(), part));
+    for (key, part) in named.chain(chosen) {
+        path.push(key);
+        keys.push(path.clone());
+        collect(part, schema, path, keys);
+        path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::secret::is_secret_key;
+
+    /// Collects the paths that the schema calls secret.
+    fn secrets(part: &Value, schema: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+        if part["format"] == "password" {
+            found.push(path.clone());
+        }
+        if let Some(reference) = part["$ref"].as_str() {
+            secrets(schema.pointer(&reference[1..]).unwrap(), schema, path, found);
+        }
+        for choice in part["anyOf"].as_array().into_iter().flatten() {
+            secrets(choice, schema, path, found);
+        }
+        for (key, part) in part["properties"].as_object().into_iter().flatten() {
+            path.push(key.clone());
+            secrets(part, schema, path, found);
+            path.pop();
+        }
+        if part["additionalProperties"].is_object() {
+            secrets(&part["additionalProperties"], schema, path, found);
+        }
+    }
+
+    #[test]
+    fn every_secret_is_known_by_its_key() {
+        let schema = schema();
+        let mut found = Vec::new();
+        secrets(&schema, &schema, &mut Vec::new(), &mut found);
+        assert!(found.len() > 8, "{found:?}");
+        for path in found {
+            assert!(path.iter().any(|key| is_secret_key(key)), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn every_key_is_described() {
+        let schema = schema();
+        let mut parts = vec![("the config", &schema)];
+        parts.extend(
+            schema["$defs"].as_object().unwrap().iter().map(|(name, part)| (name.as_str(), part)),
+        );
+        for (name, part) in parts {
+            for (key, part) in part["properties"].as_object().into_iter().flatten() {
+                let target = part["$ref"].as_str().map(|to| schema.pointer(&to[1..]).unwrap());
+                let is_described = [Some(part), target]
+                    .iter()
+                    .flatten()
+                    .any(|part| part["description"].is_string());
+                assert!(is_described, "{key} of {name}");
+            }
+        }
+    }
+}

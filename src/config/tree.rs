@@ -1,0 +1,259 @@
+//! A config file as it stands: keys, texts and where they are, before anybody asks what they mean.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess};
+use serde_saphyr::{Error, Location, NonFiniteFloatPolicy, Spanned};
+
+use crate::config::problem::{Place, Problem};
+use crate::config::secret::shown;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing stands behind the key.
+    Empty,
+    Text(Text),
+    List(Vec<Node>),
+    Section(Vec<Entry>),
+}
+
+/// A single value. What it is (a number, a name) is decided by the setting that reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    pub text: String,
+    /// It is written in quotes, so it is never a number where a setting may be either.
+    pub is_quoted: bool,
+    /// It holds what a variable holds, so it is never shown.
+    pub is_expanded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+impl Node {
+    /// Reads YAML. An empty file is an empty node.
+    pub fn parse(source: &str) -> Result<Self, Problem> {
+        let options = serde_saphyr::options! {
+            strict_booleans: true,
+            with_snippet: false,
+            non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        };
+        let raw = serde_saphyr::from_str_with_options(source, options);
+        let raw: Spanned<Raw> = raw.map_err(|error| broken(&error, source))?;
+        Ok(raw.node(source))
+    }
+
+    /// The entry behind a path of keys.
+    pub fn find(&self, path: &[&str]) -> Option<&Entry> {
+        let (first, rest) = path.split_first()?;
+        let entry = self.entries().iter().find(|entry| entry.key == *first)?;
+        if rest.is_empty() { Some(entry) } else { entry.node.find(rest) }
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Section(entries) => entries,
+            Value::Empty | Value::Text(_) | Value::List(_) => &[],
+        }
+    }
+}
+
+/// What the YAML parser gives: a plain number or truth is read again from the source, since its
+/// own spelling is what a name or a token needs.
+enum Raw {
+    Empty,
+    Plain,
+    Text(String),
+    List(Vec<Spanned<Raw>>),
+    Section(Vec<(Spanned<String>, Spanned<Raw>)>),
+}
+
+trait ToNode {
+    fn node(self, source: &str) -> Node;
+}
+
+impl ToNode for Spanned<Raw> {
+    fn node(self, source: &str) -> Node {
+        let written = written(&self.defined, source);
+        let is_quoted = written.starts_with(['"', '\'']);
+        let text = |text: String| Value::Text(Text { text, is_quoted, is_expanded: false });
+        let value = match self.value {
+            Raw::Empty => Value::Empty,
+            Raw::Plain => text(written.trim().to_owned()),
+            Raw::Text(value) => text(value),
+            Raw::List(list) => {
+                Value::List(list.into_iter().map(|item| item.node(source)).collect())
+            }
+            Raw::Section(entries) => {
+                let entry = |(key, value): (Spanned<String>, Spanned<Raw>)| Entry {
+                    key_place: place(&key.referenced),
+                    key: key.value,
+                    node: value.node(source),
+                };
+                Value::Section(entries.into_iter().map(entry).collect())
+            }
+        };
+        Node { place: place(&self.referenced), value }
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> de::Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a setting")
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Empty)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_i128<E>(self, _: i128) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_u128<E>(self, _: u128) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
+        Ok(Raw::Plain)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
+        Ok(Raw::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Raw, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Raw::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut section: A) -> Result<Raw, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = section.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Raw::Section(entries))
+    }
+}
+
+fn place(location: &Location) -> Place {
+    Place { line: location.line(), column: location.column() }
+}
+
+/// The piece of the source that a value was written as.
+fn written<'a>(location: &Location, source: &'a str) -> &'a str {
+    let span = location.span();
+    let range = span.byte_offset().zip(span.byte_len()).and_then(|(from, length)| {
+        let from = usize::try_from(from).ok()?;
+        Some(from..from.checked_add(usize::try_from(length).ok()?)?)
+    });
+    range.and_then(|range| source.get(range)).unwrap_or_default()
+}
+
+/// Says in plain words what the parser cannot read. Its own words are for programmers, and may
+/// hold a value.
+fn broken(error: &Error, source: &str) -> Problem {
+    let place = error.location().map(|location| place(&location));
+    let error = match error {
+        Error::AliasError { error, .. } => error,
+        other => other,
+    };
+    let line = place
+        .and_then(|place| source.lines().nth(usize::try_from(place.line.checked_sub(1)?).ok()?));
+    let indentation = line.map(|line| &line[..line.len() - line.trim_start().len()]);
+    let sentence = match error {
+        _ if indentation.is_some_and(|indentation| indentation.contains('\t')) => {
+            "a tab stands where only spaces may indent a line"
+        }
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().and_then(shown);
+            let key = key.map_or("a key".to_owned(), |key| format!("the key \"{key}\""));
+            return Problem::of_file(
+                place,
+                format!("{key} stands twice in one section; keep one of them"),
+            );
+        }
+        Error::MultipleDocuments { .. } => {
+            "a second document begins here, but a config file is one; take out the line of --- or ..."
+        }
+        Error::UnknownAnchor { .. } => {
+            "what follows this * is not defined anywhere above; put a text that begins with * in quotes"
+        }
+        Error::MergeValueNotMapOrSeqOfMaps { .. } => "what follows << must be a section",
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::RecursiveReferencesRequireWeakTypes { .. } => TOO_MUCH,
+        other => syntax(&other.to_string()),
+    };
+    Problem::of_file(place, sentence)
+}
+
+const TOO_MUCH: &str = "the file is too large or too deeply nested to be a config";
+
+/// The parser tells its errors of syntax apart by words only.
+fn syntax(words: &str) -> &'static str {
+    let says = |part: &str| words.contains(part);
+    if says("tabs disallowed") {
+        "a tab stands where only spaces may indent a line"
+    } else if says("unclosed bracket") {
+        "the bracket that opens here is never closed"
+    } else if says("misplaced bracket") {
+        "a bracket closes here that was never opened"
+    } else if says("escape character") || says("hexadecimal") {
+        "a backslash in double quotes begins nothing that is known; write two, or use single quotes"
+    } else if says("quoted scalar") {
+        "a text in quotes is never closed, or goes on without indentation"
+    } else if says("mapping values are not allowed") {
+        "a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes"
+    } else if says("did not find expected key") {
+        "this line is indented differently from the lines around it"
+    } else if says("expected ':'") {
+        "a key needs a colon and a space behind it"
+    } else if says("flow mapping") || says("flow sequence") {
+        "something between these brackets cannot be read; put variables and texts with signs in quotes there"
+    } else if says("unexpected character") {
+        "a text cannot begin with this character; put it in quotes"
+    } else if says("expected string scalar") {
+        "a key must be a name on one line"
+    } else if says("recursion") || says("depth") || says("limit") {
+        TOO_MUCH
+    } else {
+        "this cannot be read as YAML; check the indentation, the colons and the quotes around it"
+    }
+}

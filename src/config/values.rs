@@ -1,0 +1,167 @@
+//! What a single setting may be. A value that is read is right; the sentence of one that is not
+//! goes on after “but”.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A number of seconds, from none to a year.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 0, "maximum" = 31_622_400))]
+pub struct Seconds(pub f64);
+
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 0, "maximum" = 1))]
+pub struct Ratio(pub f64);
+
+/// How freely a model chooses its words.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 0, "maximum" = 2))]
+pub struct Temperature(pub f64);
+
+/// An amount of money.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 0))]
+pub struct Money(pub f64);
+
+/// A whole number between two others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "u64")]
+#[schemars(inline, extend("minimum" = LEAST, "maximum" = MOST))]
+pub struct Count<const LEAST: u64, const MOST: u64>(pub u64);
+
+/// A port that can be listened on.
+pub type Port = Count<1, 65_535>;
+
+/// A name on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct Name(pub String);
+
+/// A folder or a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct FilePath(pub PathBuf);
+
+/// An address that begins with `http://` or `https://`. It ends as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "uri"))]
+pub struct WebUrl(pub String);
+
+/// An address that begins with `ws://` or `wss://`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "uri"))]
+pub struct SocketUrl(pub String);
+
+impl WebUrl {
+    /// With a slash at its end, so that a path can follow.
+    pub fn as_base(&self) -> String {
+        format!("{}/", self.0.trim_end_matches('/'))
+    }
+}
+
+impl TryFrom<f64> for Seconds {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        const YEAR: f64 = 366.0 * 86_400.0;
+        let is_fine = (0.0..=YEAR).contains(&value);
+        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
+    }
+}
+
+impl TryFrom<f64> for Ratio {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        let is_fine = (0.0..=1.0).contains(&value);
+        is_fine.then_some(Self(value)).ok_or("it must be from 0 to 1")
+    }
+}
+
+impl TryFrom<f64> for Temperature {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        let is_fine = (0.0..=2.0).contains(&value);
+        is_fine.then_some(Self(value)).ok_or("it must be from 0 to 2")
+    }
+}
+
+impl TryFrom<f64> for Money {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        (value >= 0.0).then_some(Self(value)).ok_or("it must not be negative")
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for Count<LEAST, MOST> {
+    type Error = String;
+
+    fn try_from(value: u64) -> Result<Self, String> {
+        let is_fine = (LEAST..=MOST).contains(&value);
+        is_fine
+            .then_some(Self(value))
+            .ok_or_else(|| format!("it must be a whole number from {LEAST} to {MOST}"))
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let name = value.trim();
+        let is_fine =
+            !name.is_empty() && name.chars().count() <= 40 && !name.contains(char::is_control);
+        is_fine
+            .then(|| Self(name.to_owned()))
+            .ok_or("it must be a name of 1 to 40 characters on one line")
+    }
+}
+
+impl TryFrom<String> for FilePath {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_fine = !value.trim().is_empty() && !value.contains(char::is_control);
+        is_fine.then(|| Self(PathBuf::from(value))).ok_or("it must be the path of a file or folder")
+    }
+}
+
+impl TryFrom<String> for WebUrl {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        has_host(&value, &["http://", "https://"])
+            .then_some(Self(value))
+            .ok_or("it must be an address like https://example.com/v1")
+    }
+}
+
+impl TryFrom<String> for SocketUrl {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        has_host(&value, &["ws://", "wss://"])
+            .then_some(Self(value))
+            .ok_or("it must be an address like wss://example.com/")
+    }
+}
+
+fn has_host(url: &str, schemes: &[&str]) -> bool {
+    let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let is_host = !host.is_empty() && !host.starts_with(':');
+    is_host && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+}

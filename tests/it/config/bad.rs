@@ -1,0 +1,580 @@
+//! What is said about a bad config: one sentence, with its place, and never a secret.
+
+use aizuchi::config::Config;
+use aizuchi::config::schema::keys;
+use aizuchi::config::secret::is_secret_key;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::config::environment;
+
+/// Looks like a key of a provider.
+const KEY: &str = "sk-live-51H0pelessLySecret";
+
+/// Looks like nothing at all.
+const WORD: &str = "hunter2";
+
+/// A bad config, and what is said about it.
+const BAD: &[(&str, &str)] = &[
+    (
+        "persona:\n  name: Aki\n  name: Bo\n",
+        "3:3: the key \"name\" stands twice in one section; keep one of them",
+    ),
+    (
+        "language: en\nlanguage: ja\n",
+        "2:1: the key \"language\" stands twice in one section; keep one of them",
+    ),
+    ("persona:\n\tname: Aki\n", "2:2: a tab stands where only spaces may indent a line"),
+    ("persona: [\n", "1:10: the bracket that opens here is never closed"),
+    ("persona: {name: Aki\n", "1:10: the bracket that opens here is never closed"),
+    ("persona: ]\n", "1:10: a bracket closes here that was never opened"),
+    (
+        "persona:\n  name: 'Aki\nlanguage: en\n",
+        "3:1: a text in quotes is never closed, or goes on without indentation",
+    ),
+    (
+        "persona:\n  name: a: b\n",
+        "2:10: a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes",
+    ),
+    (
+        "persona:\n  name: Aki\n system_prompt: x\n",
+        "3:2: this line is indented differently from the lines around it",
+    ),
+    (
+        "persona:\n  name Aki\n  system_prompt: x\n",
+        "3:16: a colon is not expected here; check the indentation, look for a line above that lacks its colon, and put a text that holds a colon in quotes",
+    ),
+    ("persona:\n  name: @aki\n", "2:9: a text cannot begin with this character; put it in quotes"),
+    (
+        "persona:\n  name: *aki\n",
+        "2:9: what follows this * is not defined anywhere above; put a text that begins with * in quotes",
+    ),
+    (
+        "persona:\n  name: \"\\q\"\n",
+        "2:9: a backslash in double quotes begins nothing that is known; write two, or use single quotes",
+    ),
+    (
+        "language: en\n---\nlanguage: ja\n",
+        "3:1: a second document begins here, but a config file is one; take out the line of --- or ...",
+    ),
+    (
+        "- language\n- en\n",
+        "1:1: the file holds a list, but a config is made of keys, like \"language: en\"",
+    ),
+    (
+        "language\n",
+        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space behind it, like \"language: en\"",
+    ),
+    (
+        "language:en\n",
+        "1:1: the file holds only a text, but a config is made of keys; a key needs a colon and a space behind it, like \"language: en\"",
+    ),
+    (
+        "slack:\n  bot_token: [${A}]\n",
+        "2:16: something between these brackets cannot be read; put variables and texts with signs in quotes there",
+    ),
+    ("<<: 5\n", "1:5: what follows << must be a section"),
+    ("? [a, b]\n: 1\n", "1:3: a key must be a name on one line"),
+    (
+        "http: {listen: ${LISTEN}}\n",
+        "1:17: something between these brackets cannot be read; put variables and texts with signs in quotes there",
+    ),
+    (
+        "slack:\n  bot_tokn: x\n",
+        "2:3: unknown key \"bot_tokn\" in slack; did you mean \"bot_token\"?",
+    ),
+    ("persona:\n  nam: Aki\n", "2:3: unknown key \"nam\" in persona; did you mean \"name\"?"),
+    (
+        "personna:\n  name: Aki\n",
+        "1:1: unknown key \"personna\" at the top level; did you mean \"persona\"?",
+    ),
+    ("bot_token: x\n", "1:1: unknown key \"bot_token\" at the top level; it belongs in slack"),
+    (
+        "slack:\n  temperature: 1\n",
+        "2:3: unknown key \"temperature\" in slack; it belongs in agents.NAME.params",
+    ),
+    (
+        "agents:\n  response:\n    temperature: 1\n",
+        "3:5: unknown key \"temperature\" in agents.response; it belongs in agents.response.params",
+    ),
+    (
+        "agents:\n  response:\n    api_key: x\n",
+        "3:5: unknown key \"api_key\" in agents.response; it belongs in agents.response.client_args",
+    ),
+    (
+        "agents:\n  judge:\n    model_id: builtin\n",
+        "2:3: unknown key \"judge\" in agents; did you mean \"judgment\"?",
+    ),
+    (
+        "agents:\n  judgement:\n    model_id: builtin\n",
+        "2:3: unknown key \"judgement\" in agents; did you mean \"judgment\"?",
+    ),
+    (
+        "agents:\n  summarizer:\n    model_id: builtin\n",
+        "2:3: unknown key \"summarizer\" in agents; known keys are response, judgment, memory and state",
+    ),
+    (
+        "response:\n  min_wait: 3\n",
+        "2:3: unknown key \"min_wait\" in response; did you mean \"min_wait_seconds\"?",
+    ),
+    (
+        "xyzzy: 1\n",
+        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, prompts_dir, agents, models, response, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+    ),
+    (
+        "xoxb-123-secret: 1\n",
+        "1:1: a key that is unknown stands at the top level; known keys are persona, language, prompts_dir, agents, models, response, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+    ),
+    (
+        "channels:\n  \"#a\":\n    mod: off\n",
+        "3:5: unknown key \"mod\" in channels.#a; did you mean \"mode\"?",
+    ),
+    (
+        "tools:\n  web_serch: {}\n",
+        "2:3: unknown key \"web_serch\" in tools; did you mean \"web_search\"?",
+    ),
+    (
+        "persona: Aki\n",
+        "1:10: persona is a text, but it must be a section with keys of its own: name and system_prompt",
+    ),
+    (
+        "slack:\n  - xoxb-1\n",
+        "2:3: slack is a list, but it must be a section with keys of its own: bot_token, app_token and api_base",
+    ),
+    (
+        "slack: xoxb-123456\n",
+        "1:8: slack is a text, but it must be a section with keys of its own: bot_token, app_token and api_base",
+    ),
+    ("persona:\n  name: [Aki]\n", "2:9: persona.name is a list, but it must be a text"),
+    (
+        "persona:\n  name: {first: Aki}\n",
+        "2:9: persona.name is a section with keys of its own, but it must be a text",
+    ),
+    (
+        "response:\n  gates: spoke_last\n",
+        "2:10: response.gates is a text, but it must be a list, like [one, two]",
+    ),
+    (
+        "response:\n  gates: [spoke_last, unchangd]\n",
+        "2:23: response.gates is \"unchangd\", but it must be spoke_last or unchanged",
+    ),
+    (
+        "response:\n  gates: {a: 1}\n",
+        "2:10: response.gates is a section with keys of its own, but it must be a list, like [one, two]",
+    ),
+    (
+        "response:\n  min_wait_seconds: soon\n",
+        "2:21: response.min_wait_seconds is \"soon\", but it must be a number",
+    ),
+    (
+        "response:\n  min_wait_seconds: [1]\n",
+        "2:21: response.min_wait_seconds is a list, but it must be a number",
+    ),
+    (
+        "response:\n  channel_messages_limit: 1.5\n",
+        "2:27: response.channel_messages_limit is 1.5, but it must be a whole number",
+    ),
+    (
+        "tools:\n  web_fetch:\n    enabled: maybe\n",
+        "3:14: tools.web_fetch.enabled is \"maybe\", but it must be true or false",
+    ),
+    (
+        "channels: [general]\n",
+        "1:11: channels is a list, but it must be a section with keys of its own",
+    ),
+    ("language: fr\n", "1:11: language is \"fr\", but it must be en or ja"),
+    (
+        "persona:\n  name: ''\n",
+        "2:9: persona.name is \"\", but it must be a name of 1 to 40 characters on one line",
+    ),
+    (
+        "response:\n  jitter_ratio: 2\n",
+        "2:17: response.jitter_ratio is 2, but it must be from 0 to 1",
+    ),
+    (
+        "response:\n  jitter_ratio: -0.1\n",
+        "2:17: response.jitter_ratio is -0.1, but it must be from 0 to 1",
+    ),
+    (
+        "response:\n  min_wait_seconds: -1\n",
+        "2:21: response.min_wait_seconds is -1, but it must be a number of seconds from 0 to a year",
+    ),
+    (
+        "response:\n  min_wait_seconds: .inf\n",
+        "2:21: response.min_wait_seconds is \".inf\", but it must be a number",
+    ),
+    (
+        "response:\n  wait: adaptively\n",
+        "2:9: response.wait is \"adaptively\", but it must be fixed or adaptive",
+    ),
+    (
+        "response:\n  channel_messages_limit: 0\n",
+        "2:27: response.channel_messages_limit is 0, but it must be a whole number from 1 to 1000",
+    ),
+    (
+        "http:\n  listen: everywhere\n",
+        "2:11: http.listen is \"everywhere\", but it must be an address like 127.0.0.1:8080",
+    ),
+    (
+        "http:\n  listen: 0.0.0.0:80\n",
+        "2:11: http.listen can be reached from other machines, so http.token must be set; without one, listen on 127.0.0.1",
+    ),
+    (
+        "http:\n  listen: 0.0.0.0:80\n  token: hunter2\n",
+        "3:10: http.token cannot be used: it must have at least 16 characters",
+    ),
+    (
+        "health_check:\n  port: 70000\n",
+        "2:9: health_check.port is 70000, but it must be a whole number from 1 to 65535",
+    ),
+    (
+        "http:\n  listen: 127.0.0.1:9000\nhealth_check:\n  port: 9000\n",
+        "4:9: health_check.port and http.listen name the same port; change one of them",
+    ),
+    (
+        "storage:\n  url: mysql://x\n",
+        "2:8: storage.url is \"mysql://x\", but it must name a file, like sqlite://data/aizuchi.db",
+    ),
+    (
+        "storage:\n  url: 'sqlite://:memory:'\n",
+        "2:8: storage.url is \"sqlite://:memory:\", but it must name a file, like sqlite://data/aizuchi.db",
+    ),
+    (
+        "storage:\n  url: postgres://aki:hunter2@host/db\n",
+        "2:8: storage.url cannot be used: this version keeps everything in SQLite: sqlite://data/aizuchi.db",
+    ),
+    (
+        "storage:\n  url: sqlite://a.db\nmemory:\n  database_path: b.db\n",
+        "4:18: memory.database_path and storage.url name different files; keep storage.url",
+    ),
+    (
+        "memory:\n  database_path: ':memory:'\n",
+        "2:18: memory.database_path is \":memory:\", but it must be a file, like data/aizuchi.db",
+    ),
+    (
+        "logging:\n  level: LOUD\n",
+        "2:10: logging.level is \"LOUD\", but it must be DEBUG, INFO, WARNING, ERROR or CRITICAL",
+    ),
+    (
+        "logging:\n  format: xml\n",
+        "2:11: logging.format is \"xml\", but it must be auto, text or json",
+    ),
+    (
+        "logging:\n  loggers:\n    sqlx: LOUD\n",
+        "3:11: logging.loggers.sqlx is \"LOUD\", but it must be DEBUG, INFO, WARNING, ERROR or CRITICAL",
+    ),
+    (
+        "logging:\n  loggers:\n    'a=b': INFO\n",
+        "3:5: logging.loggers.a=b cannot be used: it must be the name of a part, like sqlx",
+    ),
+    (
+        "slack:\n  api_base: slack.com\n",
+        "2:13: slack.api_base is \"slack.com\", but it must be an address like https://example.com/v1",
+    ),
+    (
+        "discord:\n  gateway_url: https://gateway\n",
+        "2:16: discord.gateway_url is \"https://gateway\", but it must be an address like wss://example.com/",
+    ),
+    (
+        "tools:\n  web_search:\n    search_depth: deep\n",
+        "3:19: tools.web_search.search_depth is \"deep\", but it must be basic or advanced",
+    ),
+    (
+        "channels:\n  '#a':\n    mode: loud\n",
+        "3:11: channels.#a.mode is \"loud\", but it must be companion, facilitator, mention_only, observe or off",
+    ),
+    (
+        "channels:\n  '#a':\n    quiet_hours: at night\n",
+        "3:18: channels.#a.quiet_hours is \"at night\", but it must be two times of the day, like 22:00-07:00",
+    ),
+    (
+        "channels:\n  '#a b':\n    mode: off\n",
+        "2:3: channels.#a b cannot be used: it must be \"#\" and a channel's name, or its id",
+    ),
+    (
+        "models:\n  currency: dollars\n",
+        "2:13: models.currency is \"dollars\", but it must be three capital letters, like USD",
+    ),
+    (
+        "models:\n  prices:\n    gpt-4o: {input: 1, output: 2}\n",
+        "3:5: models.prices.gpt-4o cannot be used: it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin",
+    ),
+    (
+        "models:\n  prices:\n    openai/gpt-4o: {input: 1}\n",
+        "3:20: models.prices.openai/gpt-4o has no key \"output\", which it needs",
+    ),
+    (
+        "models:\n  prices:\n    openai/gpt-4o: {input: -1, output: 2}\n",
+        "3:28: models.prices.openai/gpt-4o.input is -1, but it must not be negative",
+    ),
+    (
+        "models:\n  attempts: 0\n",
+        "2:13: models.attempts is 0, but it must be a whole number from 1 to 11",
+    ),
+    (
+        "agents:\n  response:\n    model_id: gpt-4o\n",
+        "3:15: agents.response.model_id is \"gpt-4o\", but it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin",
+    ),
+    (
+        "agents:\n  response:\n    model_id: azure/gpt-4o\n",
+        "3:15: agents.response.model_id is \"azure/gpt-4o\", but its provider must be openai, anthropic, gemini, ollama or openrouter; any other server that is compatible with OpenAI is openai/NAME with client_args.api_base",
+    ),
+    (
+        "agents:\n  response:\n    fallback:\n      params: {}\n",
+        "4:7: agents.response.fallback has no key \"model_id\", which it needs",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      temperature: hot\n",
+        "4:20: agents.response.params.temperature is \"hot\", but it must be a number",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      temperature: 3\n",
+        "4:20: agents.response.params.temperature is 3, but it must be from 0 to 2",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      max_tokens: 0\n",
+        "4:19: agents.response.params.max_tokens is 0, but it must be a whole number from 1 to 1000000",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      stop: {a: 1}\n",
+        "4:13: agents.response.params.stop is a section with keys of its own, but it must be a text, or a list of texts",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      reasoning_effort: huge\n",
+        "4:25: agents.response.params.reasoning_effort is \"huge\", but it must be none, minimal, low, medium or high",
+    ),
+    (
+        "agents:\n  response:\n    params: [1]\n",
+        "3:13: agents.response.params is a list, but it must be a section with keys of its own",
+    ),
+    (
+        "agents:\n  response:\n    params:\n      api_key: hunter2\n",
+        "4:7: agents.response.params cannot be used: the key \"api_key\" belongs in client_args, not here",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      api_key: [hunter2]\n",
+        "4:16: agents.response.client_args.api_key is a list, but it must be a text",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      api_key: {hunter2: hunter2}\n",
+        "4:16: agents.response.client_args.api_key is a section with keys of its own, but it must be a text",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      api_base: localhost\n",
+        "4:17: agents.response.client_args.api_base is \"localhost\", but it must be an address like https://example.com/v1",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      max_retries: 1\n      num_retries: 2\n",
+        "4:7: agents.response.client_args cannot be used: its key \"max_retries\" is set twice, under two names",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      extra_headers: hunter2\n",
+        "4:22: agents.response.client_args.extra_headers is a text, but it must be a section with keys of its own",
+    ),
+    (
+        "agents:\n  response:\n    client_args:\n      extra_headers:\n        X-Key: [hunter2]\n",
+        "5:16: agents.response.client_args.extra_headers.X-Key is a list, but it must be a text",
+    ),
+    (
+        "persona:\n  name: ${NOBODY}\n",
+        "2:9: persona.name needs the variable NOBODY, which is set neither in the environment nor in a .env file",
+    ),
+    (
+        "persona:\n  name: \"${NOBODY}\"\n",
+        "2:9: persona.name needs the variable NOBODY, which is set neither in the environment nor in a .env file",
+    ),
+    (
+        "persona:\n  name: ${NOBODY:?who is it}\n",
+        "2:9: persona.name needs the variable NOBODY: who is it",
+    ),
+    (
+        "persona:\n  name: ${}\n",
+        "2:9: persona.name has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or ${NAME:?message}; for a plain ${ write $${",
+    ),
+    (
+        "persona:\n  name: ${NOBODY\n",
+        "2:9: persona.name has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces or signs in quotes",
+    ),
+    (
+        "response:\n  gates: ['${NOBODY}']\n",
+        "2:11: response.gates needs the variable NOBODY, which is set neither in the environment nor in a .env file",
+    ),
+    (
+        "response:\n  min_wait_seconds: ${HIDDEN}\n",
+        "2:21: response.min_wait_seconds cannot be used: it must be a number",
+    ),
+    (
+        "response:\n  wait: ${HIDDEN}\n",
+        "2:9: response.wait cannot be used: it must be fixed or adaptive",
+    ),
+    (
+        "persona:\n  name: ''\n  system_prompt: ${HIDDEN}\n",
+        "2:9: persona.name is \"\", but it must be a name of 1 to 40 characters on one line",
+    ),
+];
+
+#[test]
+fn a_bad_config_is_told_in_one_sentence() {
+    assert!(BAD.len() >= 100);
+    let wrong: Vec<_> = BAD
+        .iter()
+        .map(|(text, expected)| (text, expected, refusal(text)))
+        .filter(|(_, expected, said)| said != &format!("config.yaml:{expected}"))
+        .map(|(text, _, said)| format!("{text:?}\n{said}\n"))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_file_that_would_take_everything_is_refused() {
+    let deep = format!("a: {}", "[".repeat(100_000));
+    let tens = |level: usize| {
+        format!("a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(10))
+    };
+    let wide = format!("a0: &a0 x\n{}", (1..12).map(tens).collect::<String>());
+    for text in [deep, wide] {
+        let said = refusal(&text);
+        assert!(said.ends_with("too large or too deeply nested to be a config"), "{said}");
+    }
+}
+
+#[test]
+fn no_error_shows_a_secret_that_stands_beside_it() {
+    for (text, _) in BAD {
+        let [first, second] = if text.contains("discord") {
+            ["slack:\n  bot_token", "tools:\n  web_search:\n    api_key"]
+        } else {
+            ["discord:\n  token", "tools:\n  web_search:\n    api_key"]
+        };
+        for secret in [KEY, WORD] {
+            for near in [
+                format!("# {secret}\n{text}# {secret}\n"),
+                format!("{first}: {secret}\n{text}"),
+                format!("{text}{first}: {secret}\n"),
+                format!("{first}: {secret}\n{text}{second}: '{secret}'\n"),
+                text.replacen(": ", &format!(": ${{HIDDEN}}{secret} "), 1),
+            ] {
+                let said = said_about(&near);
+                let is_in_the_row = text.contains(secret);
+                assert!(is_in_the_row || !said.contains(secret), "{near}\n{said}");
+                assert!(!said.contains("between-you-and-me"), "{near}\n{said}");
+            }
+        }
+    }
+}
+
+/// Wherever a key is put by mistake, and whatever is put in the place of a key.
+#[test]
+fn no_error_shows_a_secret_that_stands_in_its_place() {
+    for path in keys() {
+        for value in [
+            KEY.to_owned(),
+            format!("[{KEY}]"),
+            format!("{{{KEY}: {KEY}}}"),
+            format!("'{KEY} {KEY}'"),
+            format!("{KEY}\n{}- {KEY}", "  ".repeat(path.len())),
+            "${HIDDEN}".to_owned(),
+            "'${HIDDEN}'".to_owned(),
+            "{'${HIDDEN}': '${HIDDEN}'}".to_owned(),
+            "['${HIDDEN}', '${HIDDEN}']".to_owned(),
+        ] {
+            let text = at(&path, &value);
+            let said = said_about(&text);
+            let hidden = [KEY, "between-you-and-me", "PelessLy"];
+            assert!(!hidden.iter().any(|secret| said.contains(secret)), "{text}\n{said}");
+        }
+    }
+    // A word that looks like nothing is hidden by its key.
+    for path in keys().iter().filter(|path| path.iter().any(|key| is_secret_key(key))) {
+        for value in [WORD.to_owned(), format!("[{WORD}]"), format!("{{{WORD}: 1}}")] {
+            let said = said_about(&at(path, &value)).replace(&format!(".{WORD}"), "");
+            assert!(!said.contains(WORD), "{path:?} {said}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Pieces of configs in any order: something is said, and nothing panics.
+    #[test]
+    fn nothing_that_is_read_ends_the_program(pieces in vec(select(PIECES), 0..24)) {
+        let said = said_about(&pieces.concat());
+        prop_assert!(!said.contains("between-you-and-me"), "{said}");
+    }
+}
+
+const PIECES: &[&str] = &[
+    "persona:",
+    "response:",
+    "agents:",
+    "name",
+    "model_id: ",
+    "gates: ",
+    "params: ",
+    "\n",
+    "\n  ",
+    "\n    ",
+    ": ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "${HIDDEN}",
+    "${",
+    "$${",
+    "}",
+    "|",
+    ">",
+    "&a ",
+    "*a",
+    "<<: ",
+    "#",
+    "!x ",
+    "!!int ",
+    "\t",
+    "---\n",
+    "...\n",
+    "? ",
+    "0x1F",
+    "1e999",
+    "~",
+    "é",
+    "\u{0}",
+    "\u{feff}",
+    "%",
+    "openai/x",
+    ",",
+    "builtin",
+    "\r\n",
+    "\\",
+];
+
+fn refusal(text: &str) -> String {
+    let environment = environment(&[("HIDDEN", "between-you-and-me")], "");
+    Config::read(text, "config.yaml", &environment)
+        .map_or_else(|error| error.to_string(), |_| "fine".into())
+}
+
+/// Everything that is printed about a config, good or bad.
+fn said_about(text: &str) -> String {
+    let environment = environment(&[("HIDDEN", "between-you-and-me")], "");
+    match Config::read(text, "config.yaml", &environment) {
+        Ok(loaded) => loaded.warnings.join("\n"),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+/// A config that sets one key.
+fn at(path: &[String], value: &str) -> String {
+    let mut text = String::new();
+    for (depth, key) in path.iter().enumerate() {
+        let key = if key == "*" { "openai/x" } else { key };
+        text.push_str(&format!("{}{key}:\n", "  ".repeat(depth)));
+    }
+    format!("{} {value}\n", text.trim_end())
+}
