@@ -9,6 +9,7 @@ mod variables;
 mod read;
 pub mod values;
 pub mod agents;
+pub mod minds;
 pub mod models;
 pub mod response;
 pub mod kept;
@@ -34,6 +35,7 @@ use crate::config::environment::Environment;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
 use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
 use crate::config::logging::LoggingConfig;
+use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
 use crate::config::platforms::{DiscordConfig, SlackConfig};
 use crate::config::problem::Problem;
@@ -75,6 +77,9 @@ pub struct Config {
     /// What holds for single channels, by `"#name"` or by id.
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
+    /// Who thinks, as `agents` and the environment say.
+    #[serde(skip)]
+    pub minds: Minds,
 }
 
 /// Who it is.
@@ -133,6 +138,7 @@ impl Config {
         let mut config: Self = read::read(&tree)?;
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));
+        config.minds = Minds::of(&config, &tree, environment)?;
         Ok((config, notices))
     }
 

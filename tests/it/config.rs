@@ -1,6 +1,7 @@
 //! The one file of settings: what variables do to it, and what it means.
 
 mod bad;
+mod minds;
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,6 +39,7 @@ agents:
     assert_eq!(config.retention.prompts_days.0, 7);
     assert_eq!(config.health_check.port, None);
     assert!(!config.tools.web_fetch.unwrap().enabled);
+    assert_eq!(config.minds.response.model.id.to_string(), "ollama/qwen3");
 }
 
 #[test]

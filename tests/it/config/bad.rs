@@ -321,6 +321,18 @@ const BAD: &[(&str, &str)] = &[
         "3:15: agents.response.model_id is \"azure/gpt-4o\", but its provider must be openai, anthropic, gemini, ollama or openrouter; any other server that is compatible with OpenAI is openai/NAME with client_args.api_base",
     ),
     (
+        "agents:\n  response:\n    model_id: openai/gpt-4o\n",
+        "3:15: agents.response.model_id is a model of openai, which needs a key: set agents.response.client_args.api_key, or the variable OPENAI_API_KEY in the environment or in a .env file",
+    ),
+    (
+        "agents:\n  response:\n    model_id: ollama/x\n  judgment:\n    model_id: anthropic/claude\n",
+        "5:15: agents.judgment.model_id is a model of anthropic, which needs a key: set agents.judgment.client_args.api_key, or the variable ANTHROPIC_API_KEY in the environment or in a .env file",
+    ),
+    (
+        "agents:\n  response:\n    model_id: ollama/x\n    fallback:\n      model_id: gemini/x\n",
+        "5:17: agents.response.fallback.model_id is a model of gemini, which needs a key: set agents.response.fallback.client_args.api_key, or the variable GEMINI_API_KEY in the environment or in a .env file",
+    ),
+    (
         "agents:\n  response:\n    fallback:\n      params: {}\n",
         "4:7: agents.response.fallback has no key \"model_id\", which it needs",
     ),
