@@ -7,6 +7,7 @@ pub mod environment;
 mod tree;
 mod variables;
 mod read;
+mod notices;
 pub mod values;
 pub mod agents;
 pub mod minds;
@@ -134,7 +135,7 @@ impl Config {
     fn understand(text: &str, environment: &Environment) -> Result<(Self, Vec<Problem>), Problem> {
         let mut tree = Node::parse(text)?;
         variables::expand(&mut tree, environment)?;
-        let mut notices = Vec::new();
+        let mut notices = notices::take(&mut tree);
         let mut config: Self = read::read(&tree)?;
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));

@@ -122,6 +122,10 @@ pub struct ClientArgs {
 pub const CLIENT_ARGS: [&str; 6] =
     ["api_key", "api_base", "timeout", "max_retries", "num_retries", "extra_headers"];
 
+/// The keys of [`Params`] that are known here.
+pub const PARAMS: [&str; 6] =
+    ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
+
 impl Stop {
     pub fn texts(&self) -> &[String] {
         match self {

@@ -2,6 +2,7 @@
 
 mod bad;
 mod minds;
+mod notices;
 
 use std::path::Path;
 use std::time::Duration;
@@ -92,6 +93,12 @@ fn a_key_with_nothing_behind_it_is_not_set() {
     let text = "persona:\n  name:\nresponse:\nslack:\nagents:\n  response:\n  memory:\nchannels:\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded, Loaded { config: Config::default(), warnings: Vec::new() });
+    let empty = Config::read("# nothing\n", "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(empty.config, Config::default());
+    assert_eq!(
+        empty.warnings,
+        ["config.yaml: the file sets nothing, so everything has its default"]
+    );
 }
 
 #[test]

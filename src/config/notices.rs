@@ -1,0 +1,199 @@
+//! Keys that are accepted and do nothing, and why: those of myao2 that nothing needs any more, and
+//! those whose feature this version does not have yet. Each new feature takes its line away.
+
+use crate::config::agents::{CLIENT_ARGS, PARAMS};
+use crate::config::nearest::nearest;
+use crate::config::problem::Problem;
+use crate::config::secret::shown;
+use crate::config::tree::{Entry, Node, Value};
+
+struct Notice {
+    path: &'static [&'static str],
+    /// Values that the notice is about; all, if it names none.
+    values: &'static [&'static str],
+    why: Why,
+}
+
+enum Why {
+    /// Taken away before anything else reads it. The sentence goes on after “is no longer used:”.
+    Obsolete(&'static str),
+    /// Read and checked. The sentence goes on after “has no effect in this version yet”.
+    NotYet(&'static str),
+}
+
+const NOTICES: &[Notice] = &[
+    // Of myao2.
+    obsolete(
+        &["response", "check_interval_seconds"],
+        "channels are not looked through in intervals any more, each message sets the time of its \
+         own judgment; response.min_wait_seconds says how long the talk rests before it, and \
+         response.channel_sync_interval_seconds how often the list of channels is read",
+    ),
+    obsolete(
+        &["response", "message_limit"],
+        "judging, answering and remembering see the same messages; \
+         response.channel_messages_limit says how many",
+    ),
+    obsolete(
+        &["response", "response_interval"],
+        "channels do not wait for each other any more, so there is no pause between them; \
+         response.jitter_ratio spreads their judgments",
+    ),
+    obsolete(
+        &["response", "judgment_skip"],
+        "a judge is asked once for each state of a conversation and says itself when to speak; \
+         response.max_delay_seconds is the longest delay it may ask for",
+    ),
+    obsolete(
+        &["response", "dynamic_wait"],
+        "response.wait: adaptive is the wait that follows the tempo of the room",
+    ),
+    obsolete(
+        &["memory", "short_term_history"],
+        "a short-term memory is one text about a span of time; memory.short_term_window_hours \
+         says how long that is",
+    ),
+    obsolete(
+        &["logging", "debug_llm_messages"],
+        "prompts and answers do not belong in a log; retention.prompts_days says how long they \
+         are kept beside their decision",
+    ),
+    Notice {
+        path: &["logging", "format"],
+        values: &["%(", "{asctime}", "{message}"],
+        why: Why::Obsolete(
+            "a format of Python says nothing here; it is auto, text or json, and auto is used",
+        ),
+    },
+    // Not here yet.
+    not_yet(&["prompts_dir"]),
+    Notice {
+        path: &["response", "wait"],
+        values: &["adaptive"],
+        why: Why::NotYet("; fixed is used instead of adaptive"),
+    },
+    not_yet(&["response", "channel_messages_limit"]),
+    not_yet(&["response", "active_channel_days"]),
+    not_yet(&["response", "thread_memory_days"]),
+    not_yet(&["response", "channel_sync_interval_seconds"]),
+    not_yet(&["memory", "long_term_update_interval_seconds"]),
+    not_yet(&["memory", "short_term_window_hours"]),
+    not_yet(&["memory", "long_term_summary_max_tokens"]),
+    not_yet(&["memory", "short_term_summary_max_tokens"]),
+    Notice {
+        path: &["http", "token"],
+        values: &[],
+        why: Why::NotYet("; the pages can only be on this machine"),
+    },
+    not_yet(&["slack"]),
+    not_yet(&["discord"]),
+    not_yet(&["tools"]),
+    not_yet(&["channels"]),
+];
+
+const fn obsolete(path: &'static [&'static str], why: &'static str) -> Notice {
+    Notice { path, values: &[], why: Why::Obsolete(why) }
+}
+
+const fn not_yet(path: &'static [&'static str]) -> Notice {
+    Notice { path, values: &[], why: Why::NotYet("") }
+}
+
+/// Says what has no effect, in the order of the file, and takes away what nothing reads.
+pub fn take(tree: &mut Node) -> Vec<Problem> {
+    let mut said = Vec::new();
+    if tree.value == Value::Empty {
+        said.push(Problem::of_file(None, "the file sets nothing, so everything has its default"));
+    }
+    for notice in NOTICES {
+        let Some(entry) = tree.find(notice.path).filter(|entry| notice.is_about(&entry.node))
+        else {
+            continue;
+        };
+        let path = notice.path.join(".");
+        let sentence = match notice.why {
+            Why::Obsolete(why) => format!("{path} is no longer used: {why}"),
+            Why::NotYet(why) => format!("{path} has no effect in this version yet{why}"),
+        };
+        said.push(Problem::of_file(Some(entry.key_place), sentence));
+        if let Why::Obsolete(_) = notice.why {
+            remove(tree, notice.path);
+        }
+    }
+    for agent in agents(tree) {
+        let path = format!("agents.{}", agent.key);
+        take_client_args(&mut agent.node, &path, &mut said);
+        look_at_params(&agent.node, &path, &mut said);
+        if let Some(fallback) = entry(&mut agent.node, "fallback") {
+            let path = format!("{path}.fallback");
+            take_client_args(&mut fallback.node, &path, &mut said);
+            look_at_params(&fallback.node, &path, &mut said);
+        }
+    }
+    said.sort_by_key(|problem| problem.place.map(|place| (place.line, place.column)));
+    said
+}
+
+/// What LiteLLM knows and nothing here reads.
+fn take_client_args(agent: &mut Node, path: &str, said: &mut Vec<Problem>) {
+    let Some(client_args) = entry(agent, "client_args") else { return };
+    let Value::Section(entries) = &mut client_args.node.value else { return };
+    for unread in entries.extract_if(.., |entry| !CLIENT_ARGS.contains(&entry.key.as_str())) {
+        let meant = nearest(&unread.key, &CLIENT_ARGS)
+            .map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
+        let key = shown(&unread.key).unwrap_or("a key".to_owned());
+        let sentence = format!("{path}.client_args.{key} has no effect{meant}");
+        said.push(Problem::of_file(Some(unread.key_place), sentence));
+    }
+}
+
+/// Params that are not known here are passed on, so a slip would go unnoticed.
+fn look_at_params(agent: &Node, path: &str, said: &mut Vec<Problem>) {
+    let params = agent.find(&["params"]).map_or(&[][..], |params| params.node.entries());
+    for param in params.iter().filter(|param| !PARAMS.contains(&param.key.as_str())) {
+        if let Some(meant) = nearest(&param.key, &PARAMS) {
+            let key = shown(&param.key).unwrap_or("a key".to_owned());
+            let sentence = format!(
+                "{path}.params.{key} is passed to the model as it stands; did you mean \"{meant}\"?"
+            );
+            said.push(Problem::of_file(Some(param.key_place), sentence));
+        }
+    }
+}
+
+impl Notice {
+    fn is_about(&self, node: &Node) -> bool {
+        match (&node.value, &self.why) {
+            (Value::Empty, Why::NotYet(_)) => false,
+            (Value::Text(text), _) => {
+                self.values.is_empty() || self.values.iter().any(|value| text.text.contains(value))
+            }
+            (Value::Empty | Value::List(_) | Value::Section(_), _) => self.values.is_empty(),
+        }
+    }
+}
+
+fn agents(tree: &mut Node) -> &mut [Entry] {
+    match entry(tree, "agents") {
+        Some(Entry { node: Node { value: Value::Section(agents), .. }, .. }) => agents,
+        _ => &mut [],
+    }
+}
+
+fn entry<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Entry> {
+    match &mut node.value {
+        Value::Section(entries) => entries.iter_mut().find(|entry| entry.key == key),
+        Value::Empty | Value::Text(_) | Value::List(_) => None,
+    }
+}
+
+fn remove(node: &mut Node, path: &[&str]) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        if let Value::Section(entries) = &mut node.value {
+            entries.retain(|entry| entry.key != *first);
+        }
+    } else if let Some(entry) = entry(node, first) {
+        remove(&mut entry.node, rest);
+    }
+}

@@ -1,0 +1,163 @@
+//! What is said about keys that have no effect.
+
+use std::path::Path;
+
+use aizuchi::config::environment::Environment;
+use aizuchi::config::{Config, Loaded};
+
+use crate::config::environment;
+
+/// Every key of myao2, with its own defaults.
+const MYAO2: &str = r#"
+slack:
+  bot_token: "${SLACK_BOT_TOKEN}"
+  app_token: "${SLACK_APP_TOKEN}"
+agents:
+  response:
+    model_id: "openai/gpt-4o"
+    system_prompt: null
+    params:
+      temperature: 0.7
+      max_tokens: 1000
+    client_args:
+      api_key: "${OPENAI_API_KEY}"
+      api_version: "2024-02-01"
+  judgment:
+    model_id: "openai/gpt-4o-mini"
+    params: {}
+    client_args: {}
+  memory:
+    model_id: "openai/gpt-4o-mini"
+    client_args: {api_key: "${OPENAI_API_KEY}", drop_params: true}
+persona:
+  name: "myao"
+  system_prompt: |
+    あなたは友達のように振る舞うチャットボットです。
+memory:
+  database_path: "./data/memory.db"
+  long_term_update_interval_seconds: 3600
+  short_term_window_hours: 24
+  long_term_summary_max_tokens: 500
+  short_term_summary_max_tokens: 300
+  short_term_history:
+    enabled: true
+    max_history_count: 5
+response:
+  check_interval_seconds: 60
+  min_wait_seconds: 300
+  jitter_ratio: 0.3
+  message_limit: 20
+  max_message_age_seconds: 43200
+  channel_messages_limit: 50
+  active_channel_days: 7
+  thread_memory_days: 7
+  response_interval:
+    min: 3.0
+    max: 10.0
+  judgment_skip:
+    enabled: true
+    thresholds:
+      - {min_confidence: 0.9, skip_seconds: 43200}
+    default_skip_seconds: 600
+  channel_sync_interval_seconds: 3600
+  dynamic_wait:
+    enabled: true
+logging:
+  level: "INFO"
+  format: "%(asctime)s - %(name)s - %(levelname)s - %(message)s"
+  loggers:
+    myao2.application: DEBUG
+    LiteLLM: WARNING
+  debug_llm_messages: false
+tools:
+  web_fetch:
+    enabled: true
+    api_endpoint: "${WEB_FETCH_API_ENDPOINT:-}"
+    timeout_seconds: 60
+    max_content_length: 20000
+  web_search:
+    enabled: true
+    api_key: "${TAVILY_API_KEY:-}"
+    search_depth: "basic"
+    max_results: 5
+    max_content_length: 500
+health_check:
+  port: 8080
+"#;
+
+/// What is said about it.
+const WARNINGS: &str = "
+config.yaml:2:1: slack has no effect in this version yet
+config.yaml:14:7: agents.response.client_args.api_version has no effect
+config.yaml:21:49: agents.memory.client_args.drop_params has no effect
+config.yaml:28:3: memory.long_term_update_interval_seconds has no effect in this version yet
+config.yaml:29:3: memory.short_term_window_hours has no effect in this version yet
+config.yaml:30:3: memory.long_term_summary_max_tokens has no effect in this version yet
+config.yaml:31:3: memory.short_term_summary_max_tokens has no effect in this version yet
+config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
+config.yaml:36:3: response.check_interval_seconds is no longer used: channels are not looked through in intervals any more, each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
+config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
+config.yaml:41:3: response.channel_messages_limit has no effect in this version yet
+config.yaml:42:3: response.active_channel_days has no effect in this version yet
+config.yaml:43:3: response.thread_memory_days has no effect in this version yet
+config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them; response.jitter_ratio spreads their judgments
+config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
+config.yaml:52:3: response.channel_sync_interval_seconds has no effect in this version yet
+config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
+config.yaml:57:3: logging.format is no longer used: a format of Python says nothing here; it is auto, text or json, and auto is used
+config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept beside their decision
+config.yaml:62:1: tools has no effect in this version yet
+config.yaml:75:3: health_check.port takes the port 8080 from the pages, which are at 127.0.0.1:8081 instead; http.listen can name another address
+";
+
+#[test]
+fn a_config_of_myao2_is_understood() {
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let Loaded { config, warnings } =
+        Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap();
+    assert_eq!(config.persona.name.0, "myao");
+    assert_eq!(config.database(), Path::new("./data/memory.db"));
+    assert_eq!(config.minds.memory.model.id.to_string(), "openai/gpt-4o-mini");
+    assert_eq!(config.minds.judgment.model.server, config.minds.memory.model.server);
+    assert_eq!(warnings.join("\n"), WARNINGS.trim());
+    let shown = format!("{config:?} {warnings:?}");
+    assert!(!shown.contains("secret-") && !shown.contains("-secret"), "{shown}");
+    let missing = Config::read(MYAO2, "config.yaml", &environment(&pairs[..2], "")).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "config.yaml:13:16: agents.response.client_args.api_key needs the variable OPENAI_API_KEY, \
+         which is set neither in the environment nor in a .env file"
+    );
+}
+
+#[test]
+fn what_has_no_effect_is_told() {
+    for (text, expected) in [
+        (
+            "response:\n  wait: adaptive\n",
+            "2:3: response.wait has no effect in this version yet; fixed is used instead of adaptive",
+        ),
+        ("discord:\n  token: x\n", "1:1: discord has no effect in this version yet"),
+        ("channels:\n  C1: {mode: off}\n", "1:1: channels has no effect in this version yet"),
+        ("prompts_dir: p\n", "1:1: prompts_dir has no effect in this version yet"),
+        (
+            "agents:\n  response:\n    client_args: {api_kye: hunter2}\n",
+            "3:19: agents.response.client_args.api_kye has no effect; did you mean \"api_key\"?",
+        ),
+        (
+            "agents:\n  response:\n    params: {temprature: 1}\n",
+            "3:14: agents.response.params.temprature is passed to the model as it stands; did you mean \"temperature\"?",
+        ),
+    ] {
+        let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+        assert_eq!(loaded.warnings, [format!("config.yaml:{expected}")]);
+        Config::parse(text).unwrap();
+    }
+    let silent = "response:\n  wait: fixed\n  gates: []\nlogging:\n  format: json\n";
+    let loaded = Config::read(silent, "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(loaded.warnings, [""; 0]);
+}
