@@ -14,6 +14,7 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
+use crate::config::logging::{Level, LogFormat, LoggingConfig};
 use crate::config::{Config, Loaded};
 use crate::persona::Language;
 
@@ -58,8 +59,8 @@ impl Cli {
 }
 
 fn run(file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    log_from("aizuchi=info,warn");
     let Loaded { config, warnings } = Config::load(file.as_deref())?;
+    log(&config.logging);
     for warning in warnings {
         warn!("{warning}");
     }
@@ -92,15 +93,37 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Logs go to stderr; `RUST_LOG` outranks the level given here.
+/// Logs go to stderr, as the config says; `RUST_LOG` outranks its levels.
+fn log(logging: &LoggingConfig) {
+    let level = logging.level.filter();
+    // Other people's code may tell more than it should when it tells much.
+    let others = match logging.level {
+        Level::Debug => "info",
+        Level::Info | Level::Warning => "warn",
+        Level::Error | Level::Critical => "error",
+    };
+    let parts =
+        logging.loggers.iter().map(|(part, level)| format!(",{}={}", part.0, level.filter()));
+    let filter = filter(&format!("{others},aizuchi={level}{}", parts.collect::<String>()));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match logging.format {
+        LogFormat::Auto => lines.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Text => lines.with_ansi(false).init(),
+        LogFormat::Json => lines.json().init(),
+    }
+}
+
+/// For verbs that end by themselves.
 fn log_from(level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let is_terminal = std::io::stderr().is_terminal();
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(level))
         .with_writer(std::io::stderr)
-        .with_ansi(is_terminal)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
+}
+
+fn filter(levels: &str) -> EnvFilter {
+    EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels))
 }
 
 /// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, Loaded};
+use serde_json::Value;
 
-use crate::config::environment;
+use crate::config::{aizuchi, environment, stderr};
 
 /// Every key of myao2, with its own defaults.
 const MYAO2: &str = r#"
@@ -160,4 +161,23 @@ fn what_has_no_effect_is_told() {
     let silent = "response:\n  wait: fixed\n  gates: []\nlogging:\n  format: json\n";
     let loaded = Config::read(silent, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
+}
+
+#[test]
+fn the_program_says_what_has_no_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    let config =
+        "http:\n  listen: 0.0.0.0:1\n  token: hunter2hunter2hunter2\nlogging:\n  format: json\n";
+    std::fs::write(folder.path().join("config.yaml"), config).unwrap();
+    let run =
+        aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
+    let said = stderr(run);
+    let (warning, refusal) = said.trim_end().split_once('\n').unwrap();
+    let warning: Value = serde_json::from_str(warning).unwrap();
+    assert_eq!(warning["level"], "WARN");
+    assert_eq!(
+        warning["fields"]["message"],
+        "config.yaml:3:3: http.token has no effect in this version yet; the pages can only be on this machine"
+    );
+    assert!(refusal.contains("this version does not ask visitors for http.token yet"), "{refusal}");
 }
