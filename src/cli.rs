@@ -1,5 +1,6 @@
 //! What the program is told on the command line.
 
+mod config;
 mod replay;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -35,6 +36,8 @@ enum Verb {
     Run,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
+    /// Show what can be set.
+    Config(config::Config),
 }
 
 /// Does what the command line says, and says what went wrong in one sentence.
@@ -54,6 +57,7 @@ impl Cli {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config),
             Verb::Replay(replay) => replay.obey(self.config),
+            Verb::Config(config) => config.obey(),
         }
     }
 }

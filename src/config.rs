@@ -47,6 +47,9 @@ use crate::config::values::{FilePath, Name};
 use crate::hear::Waiting;
 use crate::persona::{Language, Persona};
 
+/// An example of every setting, which is a config itself.
+pub const EXAMPLE: &str = include_str!("config/example.yaml");
+
 /// The local room's wait where none is set: short, so that a newcomer sees a decision soon.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
 
