@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,19 +14,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use uuid::Uuid;
 
-use crate::agent::{Agent, Minds};
+use crate::agent::{self, Agent, Minds};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::config::minds;
+use crate::config::values::Port;
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
+use crate::llm::Llm;
 use crate::llm::builtin::BuiltinMind;
+use crate::llm::fallback::FallbackMind;
+use crate::llm::provider::ProviderMind;
 use crate::metrics::Metrics;
+use crate::persona::Persona;
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::{Platform, Platforms};
-use crate::runner::{self, Runner};
+use crate::retention::Retention;
+use crate::runner::Runner;
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::writer::SqliteWriter;
+use crate::web::admission::Token;
 use crate::web::{self, Web};
 
 /// The channels that the local room begins with.
@@ -38,8 +46,10 @@ pub struct App {
     began: Instant,
     metrics: Arc<Metrics>,
     listener: TcpListener,
+    health: Option<TcpListener>,
     writer: SqliteWriter,
     runner: Runner,
+    retention: Retention,
     room: Arc<LocalRoom>,
     web: Arc<Web>,
     shutdown: CancellationToken,
@@ -49,14 +59,12 @@ impl App {
     /// Opens the database and the port. Fails with a sentence if either is not to be had.
     pub async fn open(config: &Config) -> anyhow::Result<Self> {
         let began = Instant::now();
-        // The pages do not ask for http.token yet.
-        anyhow::ensure!(
-            config.http.listen.0.ip().is_loopback(),
-            "http.listen can be reached from other machines, but this version does not ask \
-             visitors for http.token yet; listen on 127.0.0.1"
-        );
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
+        let health = match &config.health_check.port {
+            Some(port) => Some(listen(everywhere(port)).await?),
+            None => None,
+        };
         let (store, writer) = SqliteStore::open(&config.database()).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
@@ -78,14 +86,22 @@ impl App {
         let agent = Agent {
             store: store.clone(),
             platforms: Platforms(HashMap::from([(local::workspace(), platform)])),
-            minds: Minds::alike(Arc::new(BuiltinMind), &persona),
+            minds: Minds {
+                judgment: mind(&config.minds.judgment, &persona, &clock)?,
+                response: mind(&config.minds.response, &persona, &clock)?,
+            },
             clock: clock.clone(),
             metrics: metrics.clone(),
             persona: persona.clone(),
             settings: config.agent(),
             seed,
         };
-        let runner = Runner::new(agent, under_way, runner::Settings::default())?;
+        let runner = Runner::new(agent, under_way, config.runner())?;
+        let retention = Retention {
+            store: store.clone(),
+            clock: clock.clone(),
+            prompts: config.kept_prompts(),
+        };
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {
             room: room.clone(),
@@ -96,15 +112,28 @@ impl App {
             metrics: metrics.clone(),
             persona,
             wait_seconds: config.room_waiting().min_wait_seconds,
-            token: None,
+            mind: config.minds.response.model.id.to_string(),
+            token: config.http.token.as_ref().map(|token| Token::new(&token.0)),
             shutdown: shutdown.clone(),
         });
-        Ok(Self { address, began, metrics, listener, writer, runner, room, web, shutdown })
+        Ok(Self {
+            address,
+            began,
+            metrics,
+            listener,
+            health,
+            writer,
+            runner,
+            retention,
+            room,
+            web,
+            shutdown,
+        })
     }
 
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self { began, metrics, listener, writer, runner, room, web, shutdown, .. } = self;
+        let Self { began, metrics, writer, runner, retention, room, web, shutdown, .. } = self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open(&CHANNELS).await.context("opening the local room")?;
@@ -112,6 +141,13 @@ impl App {
         let mut tasks: JoinSet<(&str, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();
         tasks.spawn(async move { ("runner", runner.run(runner_stop).await) });
+        let retention_stop = shutdown.clone();
+        tasks.spawn(async move { ("retention", retention.run(retention_stop).await) });
+        if let Some(health) = self.health {
+            let web = web.clone();
+            tasks.spawn(async move { ("health", web::serve_health(health, web).await) });
+        }
+        let listener = self.listener;
         tasks.spawn(async move { ("web", web::serve(listener, web).await) });
         metrics.started(began.elapsed());
 
@@ -149,10 +185,49 @@ fn unasked(ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>) ->
     }
 }
 
+/// A port on all interfaces.
+pub fn everywhere(port: &Port) -> SocketAddr {
+    let port = u16::try_from(port.0).unwrap_or(0);
+    // A machine without IPv6 has no other way.
+    let has_v6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    if has_v6 { (Ipv6Addr::UNSPECIFIED, port).into() } else { (Ipv4Addr::UNSPECIFIED, port).into() }
+}
+
+/// Who thinks, as the settings say.
+fn mind(
+    config: &minds::Mind,
+    persona: &Arc<Persona>,
+    clock: &Clock,
+) -> anyhow::Result<agent::Mind> {
+    let first = model(&config.model, clock)?;
+    let llm = match &config.fallback {
+        None => first,
+        Some(second) => Arc::new(FallbackMind::new(first, model(second, clock)?, clock.clone())),
+    };
+    let persona = match &config.system_prompt {
+        None => persona.clone(),
+        Some(more) => {
+            let system_prompt = format!("{}\n\n{}", persona.system_prompt.trim(), more.trim());
+            Arc::new(Persona { system_prompt, ..(**persona).clone() })
+        }
+    };
+    Ok(agent::Mind { llm, persona })
+}
+
+fn model(model: &minds::Model, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
+    Ok(match model.settings() {
+        None => Arc::new(BuiltinMind),
+        Some(settings) => {
+            let mind = ProviderMind::new(&settings, clock.clone());
+            Arc::new(mind.with_context(|| format!("preparing {}", model.id))?)
+        }
+    })
+}
+
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => anyhow::anyhow!(
-            "another program listens on {address}; stop it, or set http.listen to another port"
+            "another program listens on {address}; stop it, or choose another port in the config"
         ),
         _ => anyhow::anyhow!("cannot listen on {address}: {error}"),
     })

@@ -1,10 +1,12 @@
 //! What the program is told on the command line.
 
+mod check;
 mod config;
+mod log;
 mod replay;
 
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -12,11 +14,10 @@ use clap::{Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
-use tracing_subscriber::EnvFilter;
 
 use crate::app::App;
-use crate::config::logging::{Level, LogFormat, LoggingConfig};
 use crate::config::{Config, Loaded};
+use crate::llm::model::ModelId;
 use crate::persona::Language;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
@@ -26,6 +27,9 @@ pub struct Cli {
     /// The file of settings; without it, the local room and the built-in mind.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    /// Think with this model, whatever the config says; its key comes from the environment.
+    #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
+    model: Option<ModelId>,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -34,6 +38,8 @@ pub struct Cli {
 enum Verb {
     /// Run everything the config names (the default).
     Run,
+    /// See whether it would run: config, database, ports, and a one-token call to each model.
+    Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
     /// Show what can be set.
@@ -54,17 +60,22 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn obey(self) -> anyhow::Result<ExitCode> {
+        let model = self.model.as_ref();
         match self.verb.unwrap_or(Verb::Run) {
-            Verb::Run => run(self.config),
+            Verb::Run => run(self.config.as_deref(), model),
+            Verb::Check => check::obey(self.config.as_deref(), model),
+            Verb::Replay(_) | Verb::Config(_) if model.is_some() => {
+                anyhow::bail!("--model goes with run and check only")
+            }
             Verb::Replay(replay) => replay.obey(self.config),
             Verb::Config(config) => config.obey(),
         }
     }
 }
 
-fn run(file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    let Loaded { config, warnings } = Config::load(file.as_deref())?;
-    log(&config.logging);
+fn run(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<ExitCode> {
+    let Loaded { config, warnings } = Config::load(file, model)?;
+    log::begin(&config.logging);
     for warning in warnings {
         warn!("{warning}");
     }
@@ -97,39 +108,6 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Logs go to stderr, as the config says; `RUST_LOG` outranks its levels.
-fn log(logging: &LoggingConfig) {
-    let level = logging.level.filter();
-    // Other people's code may tell more than it should when it tells much.
-    let others = match logging.level {
-        Level::Debug => "info",
-        Level::Info | Level::Warning => "warn",
-        Level::Error | Level::Critical => "error",
-    };
-    let parts =
-        logging.loggers.iter().map(|(part, level)| format!(",{}={}", part.0, level.filter()));
-    let filter = filter(&format!("{others},aizuchi={level}{}", parts.collect::<String>()));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match logging.format {
-        LogFormat::Auto => lines.with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Text => lines.with_ansi(false).init(),
-        LogFormat::Json => lines.json().init(),
-    }
-}
-
-/// For verbs that end by themselves.
-fn log_from(level: &str) {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter(level))
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
-}
-
-fn filter(levels: &str) -> EnvFilter {
-    EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels))
-}
-
 /// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.
 struct Stops {
     terminate: Signal,
@@ -156,18 +134,41 @@ fn welcome(config: &Config, app: &App) -> String {
     let address = app.address;
     let file = config.database().display().to_string();
     let wait = config.room_waiting().min_wait_seconds;
+    let mind = mind(config);
     match config.language {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
              \n  Open the page in two tabs, give each a name, and talk. Ask the room a question and wait\n  \
              about {wait} s: {name} decides whether to join in. Write @{name} for an answer at once.\n\
-             \n  mind      built in: a few rules, not a language model\n  storage   {file}\n\nCtrl-C stops."
+             \n  mind      {mind}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。みんなに質問して\n  \
              {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。@{name} と書けばすぐに答えます。\n\
-             \n  頭脳      内蔵（いくつかの規則で動き、言語モデルではありません）\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  頭脳      {mind}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
+    }
+}
+
+/// Who thinks, for the operator.
+fn mind(config: &Config) -> String {
+    let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
+    let shown = |model: &ModelId| match model {
+        ModelId::Builtin => config
+            .language
+            .pick(
+                "built in: a few rules, not a language model",
+                "内蔵（いくつかの規則で動き、言語モデルではありません）",
+            )
+            .to_owned(),
+        ModelId::Of { .. } => model.to_string(),
+    };
+    if response == judgment {
+        return shown(response);
+    }
+    match config.language {
+        Language::En => format!("{} answers, {} judges", shown(response), shown(judgment)),
+        Language::Ja => format!("返答 {}、判断 {}", shown(response), shown(judgment)),
     }
 }

@@ -11,6 +11,7 @@ mod notices;
 pub mod values;
 pub mod agents;
 pub mod minds;
+mod to_provider;
 pub mod models;
 pub mod response;
 pub mod kept;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,13 +47,17 @@ use crate::config::tools::ToolsConfig;
 use crate::config::tree::Node;
 use crate::config::values::{FilePath, Name};
 use crate::hear::Waiting;
+use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
+use crate::runner;
 
 /// An example of every setting, which is a config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");
 
 /// The local room's wait where none is set: short, so that a newcomer sees a decision soon.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
+/// How much longer a lease is than the longest step.
+const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 
 /// The settings of Aizuchi. What is left out has its default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -106,11 +112,16 @@ pub struct Loaded {
 
 impl Config {
     /// The settings of a file, or the defaults. Variables come from the process, then from `.env`
-    /// beside the file, or in the current folder where there is none.
-    pub fn load(file: Option<&Path>) -> anyhow::Result<Loaded> {
+    /// beside the file, or in the current folder where there is none. If a model is given, all
+    /// agents think with it, whatever the file says.
+    pub fn load(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<Loaded> {
         let Some(file) = file else {
-            Environment::of_process(Path::new(""))?;
-            return Ok(Loaded { config: Self::default(), warnings: Vec::new() });
+            let environment = Environment::of_process(Path::new(""))?;
+            let mut config = Self::default();
+            config
+                .think(model, &Node::parse("")?, &environment)
+                .map_err(|problem| anyhow::anyhow!("{}", problem.in_file("--model")))?;
+            return Ok(Loaded { config, warnings: Vec::new() });
         };
         let shown = file.display().to_string();
         let text = std::fs::read(file)
@@ -118,32 +129,59 @@ impl Config {
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {shown} is not text in UTF-8"))?;
         let environment = Environment::of_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::read(&text, &shown, &environment)
+        Self::read_for(&text, &shown, &environment, model)
     }
 
     /// Reads settings that need no variables; what is not set has its default.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let (config, _) = Self::understand(text, &Environment::default())?;
+        let (config, _) = Self::understand(text, &Environment::default(), None)?;
         Ok(config)
     }
 
     /// Reads settings. Sentences about them name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<Loaded> {
-        let (config, notices) = Self::understand(text, environment)
+        Self::read_for(text, file, environment, None)
+    }
+
+    fn read_for(
+        text: &str,
+        file: &str,
+        environment: &Environment,
+        model: Option<&ModelId>,
+    ) -> anyhow::Result<Loaded> {
+        let (config, notices) = Self::understand(text, environment, model)
             .map_err(|problem| anyhow::anyhow!("{}", problem.in_file(file)))?;
         let warnings = notices.iter().map(|notice| notice.in_file(file)).collect();
         Ok(Loaded { config, warnings })
     }
 
-    fn understand(text: &str, environment: &Environment) -> Result<(Self, Vec<Problem>), Problem> {
+    fn understand(
+        text: &str,
+        environment: &Environment,
+        model: Option<&ModelId>,
+    ) -> Result<(Self, Vec<Problem>), Problem> {
         let mut tree = Node::parse(text)?;
         variables::expand(&mut tree, environment)?;
         let mut notices = notices::take(&mut tree);
         let mut config: Self = read::read(&tree)?;
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));
-        config.minds = Minds::of(&config, &tree, environment)?;
+        config.think(model, &tree, environment)?;
         Ok((config, notices))
+    }
+
+    /// Finds out who thinks.
+    fn think(
+        &mut self,
+        model: Option<&ModelId>,
+        tree: &Node,
+        environment: &Environment,
+    ) -> Result<(), Problem> {
+        if let Some(model) = model {
+            self.agents = self.agents.all_with(model);
+        }
+        self.minds = Minds::of(self, tree, environment)?;
+        Ok(())
     }
 
     /// What no setting can know by itself.
@@ -229,8 +267,25 @@ impl Config {
         agent::Settings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
             max_delay_seconds: self.response.max_delay_seconds.0,
+            prices: self.models.prices(),
+            keeps_exchanges: self.retention.prompts_days.0 > 0,
+            model_timeout: self.minds.patience(),
             ..agent::Settings::default()
         }
+    }
+
+    /// The lease outlasts whatever a step may take: a judge may ask twice.
+    pub fn runner(&self) -> runner::Settings {
+        let agent = self.agent();
+        let longest = agent.model_timeout * 2 + agent.post_timeout;
+        let usual = runner::Settings::default();
+        runner::Settings { lease: usual.lease.max(longest + LEASE_SLACK), ..usual }
+    }
+
+    /// How long prompts and answers are kept.
+    pub fn kept_prompts(&self) -> SignedDuration {
+        SignedDuration::from_hours(24)
+            * i32::try_from(self.retention.prompts_days.0).unwrap_or(i32::MAX)
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Policy {
 
 impl Policy {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let Loaded { config, warnings } = Config::load(Some(path))?;
+        let Loaded { config, warnings } = Config::load(Some(path), None)?;
         for warning in warnings {
             warn!("{warning}");
         }

@@ -42,6 +42,8 @@ pub struct Web {
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.
     pub wait_seconds: f64,
+    /// The model that answers, or `builtin`.
+    pub mind: String,
     /// What opens the pages to other machines; without it, only this one is answered.
     pub token: Option<Token>,
     /// Ends the event streams, so that a stop need not wait for browsers.

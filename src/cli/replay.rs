@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::cli::{log_from, print};
+use crate::cli::{log, print};
 use crate::replay::history::History;
 use crate::replay::score::Score;
 use crate::replay::table::table;
@@ -55,7 +55,7 @@ const TOLD: usize = 10;
 
 impl Replay {
     pub fn obey(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-        log_from("warn");
+        log::begin_plain("warn");
         let policies = match (&self.policy[..], config) {
             ([], None) => vec![Policy::default_settings()],
             ([], Some(config)) => vec![Policy::open(&config)?],

@@ -126,6 +126,41 @@ pub const CLIENT_ARGS: [&str; 6] =
 pub const PARAMS: [&str; 6] =
     ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
 
+impl AgentsConfig {
+    /// The same agents with another model, and none to fall back on. How a provider is reached is
+    /// kept where it stays the same.
+    pub fn all_with(&self, model: &ModelId) -> Self {
+        let response = self.response.clone().unwrap_or_default();
+        let with = |own: &Option<AgentConfig>| {
+            let own = own.clone().unwrap_or_default();
+            let id = own.model_id.as_ref().or(response.model_id.as_ref());
+            let is_same = id.and_then(ModelId::provider) == model.provider();
+            let args =
+                if own.model_id.is_some() { own.client_args } else { response.client_args.clone() };
+            let client_args = if is_same { args } else { ClientArgs::default() };
+            Some(AgentConfig { model_id: Some(model.clone()), client_args, fallback: None, ..own })
+        };
+        Self {
+            response: with(&self.response),
+            judgment: with(&self.judgment),
+            memory: with(&self.memory),
+            state: with(&self.state),
+        }
+    }
+}
+
+impl Effort {
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::None => "none",
+            Effort::Minimal => "minimal",
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+}
+
 impl Stop {
     pub fn texts(&self) -> &[String] {
         match self {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::config::values::{Count, Money};
 use crate::llm::model::ModelId;
+use crate::llm::price::{ModelPrice, Prices};
 
 /// What holds for all models.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -42,6 +43,18 @@ pub struct Price {
 #[serde(try_from = "String")]
 #[schemars(inline, extend("pattern" = "^[A-Z]{3}$"))]
 pub struct Currency(pub String);
+
+impl ModelsConfig {
+    /// The table as the agent reads it.
+    pub fn prices(&self) -> Prices {
+        let price = |(id, price): (&ModelId, &Price)| {
+            let cached_input = price.cached_input.unwrap_or(price.input).0;
+            let price = ModelPrice { input: price.input.0, cached_input, output: price.output.0 };
+            (id.to_string(), price)
+        };
+        Prices(self.prices.iter().map(price).collect())
+    }
+}
 
 impl Default for ModelsConfig {
     fn default() -> Self {

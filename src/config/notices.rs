@@ -80,11 +80,6 @@ const NOTICES: &[Notice] = &[
     not_yet(&["memory", "short_term_window_hours"]),
     not_yet(&["memory", "long_term_summary_max_tokens"]),
     not_yet(&["memory", "short_term_summary_max_tokens"]),
-    Notice {
-        path: &["http", "token"],
-        values: &[],
-        why: Why::NotYet("; the pages can only be on this machine"),
-    },
     not_yet(&["slack"]),
     not_yet(&["discord"]),
     not_yet(&["tools"]),

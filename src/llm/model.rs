@@ -85,6 +85,16 @@ impl Provider {
     }
 }
 
+impl ModelId {
+    /// `None` for the built-in mind.
+    pub fn provider(&self) -> Option<Provider> {
+        match self {
+            ModelId::Builtin => None,
+            ModelId::Of { provider, .. } => Some(*provider),
+        }
+    }
+}
+
 impl FromStr for ModelId {
     type Err = ModelIdError;
 

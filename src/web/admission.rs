@@ -9,10 +9,10 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::config::secret::Secret;
 use crate::web::{Problem, Web};
 
 const COOKIE: &str = "aizuchi_token";
@@ -28,8 +28,8 @@ pub struct Token {
 }
 
 impl Token {
-    pub fn new(token: &SecretString) -> Self {
-        let token = token.expose_secret();
+    pub fn new(token: &Secret) -> Self {
+        let token = token.expose();
         let cookie = Sha256::digest(format!("a browser that knows {token}"));
         let cookie = cookie.iter().map(|byte| format!("{byte:02x}")).collect();
         Self { digest: Sha256::digest(token).into(), cookie }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_token_is_shown_as_a_bearer_or_by_a_browser_that_was_let_in() {
-        let token = Token::new(&"0123456789abcdef".to_owned().into());
+        let token = Token::new(&Secret::new("0123456789abcdef"));
         let cookie = format!("theme=dark; {COOKIE}={}", token.cookie);
         for (name, value, expected) in [
             ("authorization", "Bearer 0123456789abcdef", true),

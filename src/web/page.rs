@@ -32,7 +32,7 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
         "persona": web.persona.name,
         "wait_seconds": web.wait_seconds,
         "usual_wait_seconds": Waiting::default().min_wait_seconds,
-        "mind": "builtin",
+        "mind": web.mind,
     });
     let page = RoomPage {
         language: web.persona.language.tag(),

@@ -10,14 +10,14 @@ use crate::program::Home;
 /// A program that should end by itself and does not is ended after this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn aizuchi() -> Command {
+pub fn aizuchi() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aizuchi"));
     program.timeout(PATIENCE);
     program
 }
 
 /// What the program says on stderr when it refuses to run with a config.
-fn refusal(config: &str) -> String {
+pub fn refusal(config: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =

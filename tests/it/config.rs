@@ -123,7 +123,7 @@ fn the_database_has_two_names() {
 #[test]
 fn the_policies_are_configs() {
     for file in std::fs::read_dir("policies").unwrap() {
-        let loaded = Config::load(Some(&file.unwrap().path())).unwrap();
+        let loaded = Config::load(Some(&file.unwrap().path()), None).unwrap();
         assert_eq!(loaded.warnings, [""; 0]);
     }
 }

@@ -1,12 +1,15 @@
 //! All tests from outside the library, in one binary.
 
+mod admission;
 mod api;
 mod browser;
+mod check;
 mod command;
 mod config;
 mod crash;
 mod fence;
 mod flow;
+mod minds;
 mod models;
 mod program;
 mod promises;

@@ -40,6 +40,16 @@ impl Home {
         Self { folder }
     }
 
+    /// Adds sections to the config.
+    pub fn add(&self, sections: &str) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        std::fs::write(self.config(), config + sections).unwrap();
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.path().join("log")).unwrap()
+    }
+
     pub fn config(&self) -> PathBuf {
         self.folder.path().join("config.yaml")
     }
@@ -53,9 +63,15 @@ impl Home {
     }
 
     pub fn start(&self) -> Program {
+        self.start_with(&[], &[])
+    }
+
+    pub fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Program {
         let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
             .arg("--config")
             .arg(self.config())
+            .args(arguments)
+            .envs(variables.iter().copied())
             .current_dir(self.path())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(self.path().join("log")).unwrap())

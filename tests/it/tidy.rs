@@ -21,7 +21,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["cli"]),
     ("serde_saphyr", &["config"]),
     ("schemars", &["config", "llm"]),
-    ("secrecy", &["config"]),
+    ("secrecy", &["config", "llm"]),
     ("strsim", &["config"]),
     ("dotenvy", &["config"]),
     ("flate2", &["replay"]),

@@ -166,8 +166,12 @@ fn what_has_no_effect_is_told() {
 #[test]
 fn the_program_says_what_has_no_effect() {
     let folder = tempfile::tempdir().unwrap();
-    let config =
-        "http:\n  listen: 0.0.0.0:1\n  token: hunter2hunter2hunter2\nlogging:\n  format: json\n";
+    // It is stopped by a port that is taken.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap();
+    let config = format!(
+        "http:\n  listen: {taken}\nslack:\n  bot_token: hunter2\nlogging:\n  format: json\n"
+    );
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =
         aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
@@ -177,7 +181,7 @@ fn the_program_says_what_has_no_effect() {
     assert_eq!(warning["level"], "WARN");
     assert_eq!(
         warning["fields"]["message"],
-        "config.yaml:3:3: http.token has no effect in this version yet; the pages can only be on this machine"
+        "config.yaml:3:1: slack has no effect in this version yet"
     );
-    assert!(refusal.contains("this version does not ask visitors for http.token yet"), "{refusal}");
+    assert!(refusal.contains(&format!("another program listens on {taken}")), "{refusal}");
 }

@@ -1,0 +1,103 @@
+//! Pages for other machines, and health for their supervisors.
+
+use std::path::Path;
+
+use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
+use reqwest::{Client, StatusCode};
+use serde_json::json;
+
+use crate::command::refusal;
+use crate::program::{Home, free_port, http};
+
+const TOKEN: &str = "open-sesame-0123456789";
+
+/// A home whose pages can be reached from everywhere.
+fn open_home() -> Home {
+    let home = Home::new(1000.0);
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let config = config.replace("127.0.0.1:0", &format!("0.0.0.0:0\n  token: {TOKEN}"));
+    std::fs::write(home.config(), config).unwrap();
+    home
+}
+
+#[tokio::test]
+async fn who_has_the_token_is_let_in() {
+    let home = open_home();
+    let room = home.start();
+    let port = room.address.rsplit_once(':').unwrap().1;
+    let address = format!("http://127.0.0.1:{port}");
+    http();
+    let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let get = |path: &str| client.get(format!("{address}{path}")).header(HOST, "aizuchi.example");
+
+    // Newcomers are shown the door, programs are told.
+    for page in ["/", "/decisions/1"] {
+        let answer = get(page).send().await.unwrap();
+        assert_eq!(
+            (answer.status(), &answer.headers()[LOCATION]),
+            (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
+        );
+    }
+    for path in ["/api/channels", "/metrics", "/events"] {
+        let answer = get(path).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+    for path in ["/live", "/ready", "/login", "/static/paper.css"] {
+        assert_eq!(get(path).send().await.unwrap().status(), StatusCode::OK, "{path}");
+    }
+
+    // A program brings it along.
+    let answer = get("/api/channels").bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    let answer = get("/api/channels").bearer_auth("open-sesame-9876543210").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+
+    // A browser shows it once.
+    let login = |token: &str| {
+        let form = format!("token={token}");
+        client
+            .post(format!("{address}/login"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form)
+    };
+    assert_eq!(login("wrong").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    let answer = login(TOKEN).send().await.unwrap();
+    let cookie = answer.headers()[SET_COOKIE].to_str().unwrap().to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    assert!(!cookie.contains(TOKEN), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    let page = get("/").header(COOKIE, cookie).send().await.unwrap();
+    assert_eq!(page.status(), StatusCode::OK);
+
+    // Another page cannot use the browser that was let in.
+    let foreign = client
+        .post(format!("{address}/api/channels"))
+        .header(COOKIE, cookie)
+        .header(ORIGIN, "https://evil.example")
+        .json(&json!({ "name": "evil" }));
+    assert_eq!(foreign.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn supervisors_elsewhere_are_told_of_health_and_nothing_else() {
+    let home = Home::new(1000.0);
+    let port = free_port();
+    home.add(&format!("health_check:\n  port: {port}\n"));
+    let room = home.start();
+    let client = http();
+    for (path, status) in
+        [("/live", 200), ("/ready", 200), ("/", 404), ("/api/channels", 404), ("/metrics", 404)]
+    {
+        let request = client.get(format!("http://127.0.0.1:{port}{path}"));
+        let answer = request.header(HOST, "10.1.2.3").send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+    }
+    assert_eq!(room.stop(), Some(0));
+}
+
+#[test]
+fn an_open_room_without_a_token_does_not_start() {
+    let said = refusal("http:\n  listen: 0.0.0.0:0\n");
+    assert!(said.contains("http.token"), "{said}");
+    assert!(!Path::new("data").exists());
+}

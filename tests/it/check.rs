@@ -1,0 +1,111 @@
+//! `aizuchi check`: one line for each thing, and 1 if any of them stands in the way.
+
+use std::process::Output;
+
+use crate::command::aizuchi;
+use crate::program::Home;
+use crate::providers::{Limits, Server, Treatment};
+
+async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
+    let (config, key) = (home.config(), key.to_owned());
+    let run = tokio::task::spawn_blocking(move || {
+        let mut program = aizuchi();
+        program.arg("--config").arg(config).arg("check").env("TEST_KEY", key);
+        program.output().unwrap()
+    });
+    let Output { status, stdout, stderr } = run.await.unwrap();
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert!(stderr.is_empty(), "{stderr}");
+    let lines = String::from_utf8(stdout).unwrap();
+    (status.code(), lines.lines().map(str::to_owned).collect())
+}
+
+/// Lines without the folder of this test.
+fn shown(lines: &[String], home: &Home) -> String {
+    let folder = format!("{}/", home.path().display());
+    lines.join("\n").replace(&folder, "")
+}
+
+#[tokio::test]
+async fn all_is_well() {
+    let server = Server::start(Limits::default()).await;
+    let home = Home::new(1.0);
+    home.add(&format!(
+        "agents:
+  response: {{model_id: openai/large-1, client_args: {{api_key: \"${{TEST_KEY}}\", api_base: {}/v1}}}}
+  memory: {{model_id: builtin}}
+  state: {{model_id: builtin}}
+",
+        server.base
+    ));
+    let (code, lines) = check(&home, "sk-test").await;
+    let shown = shown(&lines, &home);
+    assert_eq!(code, Some(0), "{shown}");
+    let expected = [
+        "ok    config    config.yaml",
+        "ok    database  room.db will be created",
+        "ok    pages     127.0.0.1:0 is free",
+        "ok    model     openai/large-1 (response, judgment) answered in ",
+        "ok    model     builtin (memory, state)",
+    ];
+    for (line, expected) in shown.lines().zip(expected) {
+        assert!(line.starts_with(expected), "{line:?} is not {expected:?}");
+    }
+    assert_eq!(lines.len(), expected.len());
+    // For the price of one token, and nothing was left behind.
+    assert_eq!(server.seen()[0].body["max_tokens"], 1);
+    assert!(!home.database().exists());
+    let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[tokio::test]
+async fn whatever_stands_in_the_way_is_told() {
+    let server = Server::start(Limits::default()).await;
+    server.then([Treatment::Status(401, vec![], String::new())]);
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let home = Home::on(port, 1.0);
+    home.add(&format!(
+        "agents:
+  response: {{model_id: openai/large-1, client_args: {{api_key: \"${{TEST_KEY}}\", api_base: {}/v1}}}}
+  state: {{model_id: builtin}}
+",
+        server.base
+    ));
+    std::fs::write(home.database(), "Dear diary, this is no database at all. ".repeat(40)).unwrap();
+    let (code, lines) = check(&home, "sk-secret-key").await;
+    let shown = shown(&lines, &home);
+    assert_eq!(code, Some(1), "{shown}");
+    for expected in [
+        "ok    config    config.yaml".to_owned(),
+        "FAIL  database  the store cannot be used: room.db: the file is not a database".to_owned(),
+        format!("FAIL  pages     another program listens on 127.0.0.1:{port}"),
+        "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"
+            .to_owned(),
+    ] {
+        assert!(shown.lines().any(|line| line == expected), "{expected}\nis missing in\n{shown}");
+    }
+    assert!(!shown.contains("sk-secret-key"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_broken_config_is_told_in_one_line() {
+    let home = Home::new(1.0);
+    home.add("persona:\n  nam: Aki\n");
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(1));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("FAIL  config    ") && lines[0].contains("nam"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn an_aizuchi_that_runs_is_no_obstacle() {
+    let home = Home::on(crate::program::free_port(), 1000.0);
+    let _room = home.start();
+    let (code, lines) = check(&home, "").await;
+    let shown = shown(&lines, &home);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("room.db is in use by an Aizuchi that runs"), "{shown}");
+    assert!(shown.contains("is served by an Aizuchi that runs"), "{shown}");
+}

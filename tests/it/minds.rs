@@ -1,0 +1,146 @@
+//! The real program with a real model's API behind it: settings, ledger, fallback, and a log that
+//! tells nothing it should not.
+
+use serde_json::{Value, json};
+
+use crate::program::Home;
+use crate::providers::{Limits, Server, Treatment};
+
+const KEY: &str = "sk-test-0123456789abcdef";
+const CHAT: &str = "the treasure is under the old oak";
+
+/// A home whose agents think with a model of this server.
+fn home(server: &Server, model: &str, more: &str) -> Home {
+    let home = Home::new(1000.0);
+    home.add(&format!(
+        "agents:
+  response:
+    model_id: {model}
+    system_prompt: Answer like a pirate.
+    client_args:
+      api_key: ${{TEST_KEY}}
+      api_base: {}/v1
+{more}",
+        server.base
+    ));
+    home
+}
+
+fn is_answer(kind: &str, data: &Value) -> bool {
+    kind == "message" && data["persona"] == true
+}
+
+#[tokio::test]
+async fn a_model_answers_and_the_ledger_knows_what_it_cost() {
+    let server = Server::start(Limits::default()).await;
+    server.then([Treatment::Says("**Ahoy**, alice!".to_owned())]);
+    let prices =
+        "models:\n  prices:\n    openai/large-1: {input: 2, cached_input: 1, output: 10}\n";
+    let home = home(&server, "openai/large-1", prices);
+    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let line = room.says("alice", "@Aizuchi hello").await;
+    let answer = room.wait_for(0, is_answer).await;
+    assert_eq!(answer["text"], "**Ahoy**, alice!");
+    assert_eq!(answer["html"], "<p><strong>Ahoy</strong>, alice!</p>\n");
+    let seen = server.seen().remove(0);
+    assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
+    let prompt = seen.body["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(prompt.contains("Answer like a pirate.") && prompt.contains("@Aizuchi hello"));
+    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    let attempt = &rows["decisions"][0]["attempts"][0];
+    assert_eq!(attempt["model"], "openai/large-1");
+    assert_eq!(
+        attempt["usage"],
+        json!({ "input_tokens": 120, "cached_tokens": 64, "output_tokens": 7 })
+    );
+    assert_eq!(attempt["price"], json!(0.000_246));
+    let figures = room.request("/metrics").await.text().await.unwrap();
+    let cost = r#"aizuchi_model_cost_total{model="openai/large-1"} 0.000246"#;
+    assert!(figures.contains(cost), "{figures}");
+    // The page says who thinks here.
+    let page = room.request("/").await.text().await.unwrap();
+    assert!(page.contains("openai/large-1"), "{page}");
+    assert_eq!(room.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn one_flag_names_the_model() {
+    let server = Server::start(Limits::default()).await;
+    let home = home(&server, "openai/small-1", "");
+    let room = home.start_with(&["--model", "openai/large-2"], &[("TEST_KEY", KEY)]);
+    room.says("alice", "@Aizuchi hello").await;
+    room.wait_for(0, is_answer).await;
+    assert_eq!(server.seen()[0].body["model"], "large-2");
+}
+
+#[tokio::test]
+async fn another_model_answers_when_the_first_is_down() {
+    let server = Server::start(Limits::default()).await;
+    let down = Treatment::Status(401, vec![], String::new());
+    server.then([down, Treatment::Says("I am the other".to_owned())]);
+    let fallback = format!(
+        "    fallback:\n      model_id: ollama/small-1\n      client_args: {{api_base: {}}}\n",
+        server.base
+    );
+    let home = home(&server, "openai/large-1", &fallback);
+    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let line = room.says("alice", "@Aizuchi hello").await;
+    assert_eq!(room.wait_for(0, is_answer).await["text"], "I am the other");
+    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    assert_eq!(rows["decisions"][0]["attempts"][0]["model"], "ollama/small-1");
+    let log = home.log();
+    assert!(log.contains("openai/large-1: it does not accept the API key (401)"), "{log}");
+}
+
+#[tokio::test]
+async fn neither_keys_nor_words_get_into_the_log() {
+    let server = Server::start(Limits::default()).await;
+    let leak = format!("{CHAT} {KEY}");
+    let error = json!({ "error": { "code": "bad", "message": leak } }).to_string();
+    server.then([
+        Treatment::Status(401, vec![], error.clone()),
+        Treatment::Raw("text/html", leak.clone()),
+        Treatment::Raw("application/json", format!("{{\"x\": \"{leak}")),
+        Treatment::Status(503, vec![("retry-after", "0".to_owned())], error),
+        Treatment::Says(leak),
+    ]);
+    let home = home(&server, "openai/large-1", "");
+    let room = home.start_with(&[], &[("TEST_KEY", KEY), ("RUST_LOG", "trace")]);
+    for _ in 0..2 {
+        let before = room.messages().await.len();
+        room.says("alice", &format!("@Aizuchi {CHAT}")).await;
+        let more = |kind: &str, data: &Value| {
+            is_answer(kind, data) && data["revision"].as_u64() > Some(before as u64)
+        };
+        room.wait_for(0, more).await;
+    }
+    assert_eq!(room.stop(), Some(0));
+    let log = home.log();
+    assert!(log.contains("a model call failed"), "{log}");
+    for secret in [KEY, "treasure", "old oak"] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert!(line.is_none(), "{secret} is in the log: {line:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_is_json_where_nobody_reads_along() {
+    let home = Home::new(0.2);
+    let room = home.start();
+    room.says("alice", "lunch was good").await;
+    room.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
+    assert_eq!(room.stop(), Some(0));
+    let log = home.log();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("one JSON object a line"))
+        .collect();
+    let silent = lines.iter().find(|line| {
+        line["fields"]["message"]
+            .as_str()
+            .is_some_and(|message| message.starts_with("stays silent"))
+    });
+    let span = &silent.expect("a decision is told")["span"];
+    assert_eq!((&span["name"], &span["verb"]), (&json!("step"), &json!("judge")));
+    assert_eq!(span["conversation"], "local/general");
+}
