@@ -14,6 +14,11 @@ export class Refusal extends Error {
     super(sentence);
     this.status = status;
   }
+
+  /** For somebody who was writing. */
+  get kept() {
+    return this.status === 0 ? `${this.message} ${say("text_kept")}` : this.message;
+  }
 }
 
 /** @returns {Promise<{persona: {name: string}, channels: {id: string, name: string}[]}>} */
@@ -22,35 +27,71 @@ export function fetchChannels() {
 }
 
 /**
- * The newest messages of a channel, threads included; with `before`, those older than that one.
+ * The newest messages of a channel, threads included, or of one thread, with its parent; with `before`, those
+ * older than that one. The decisions about them come along.
  * @param {string} channel
- * @param {string} [before]
- * @returns {Promise<{messages: Object[], revision: number}>}
+ * @param {{thread?: ?string, before?: string}} [span]
+ * @returns {Promise<{messages: Object[], decisions: Object[], parent?: ?Object, revision: number}>}
  */
-export function fetchMessages(channel, before) {
-  const query = new URLSearchParams({ channel });
+export function fetchMessages(channel, { thread = null, before } = {}) {
+  const query = new URLSearchParams({ channel, decisions: "true" });
+  if (thread !== null) query.set("thread", thread);
   if (before !== undefined) query.set("before", before);
   return ask(`/api/messages?${query}`);
 }
 
 /**
+ * How far the server's history goes.
  * @param {string} channel
- * @returns {Promise<{decisions: Object[], revision: number}>}
  */
-export function fetchDecisions(channel) {
-  return ask(`/api/decisions?${new URLSearchParams({ channel })}`);
+export async function fetchRevision(channel) {
+  return (await ask(`/api/decisions?${new URLSearchParams({ channel })}`)).revision;
 }
 
 /**
- * @param {{channel: string, thread?: string, user: string, text: string}} line
+ * @param {{id: string, channel: string, thread?: string, user: string, text: string}} line
  * @returns {Promise<{id: string, ts: number}>}
  */
 export function postMessage(line) {
-  return ask("/api/messages", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(line),
-  });
+  return send("POST", "/api/messages", line);
+}
+
+/**
+ * @param {string} id
+ * @param {{channel: string, user: string, text: string}} line
+ * @returns {Promise<{id: string, ts: number}>}
+ */
+export function editMessage(id, line) {
+  return send("PATCH", `/api/messages/${encodeURIComponent(id)}`, line);
+}
+
+/**
+ * @param {string} id
+ * @param {{channel: string, user: string}} whose
+ * @returns {Promise<{id: string}>}
+ */
+export function deleteMessage(id, whose) {
+  return ask(`/api/messages/${encodeURIComponent(id)}?${new URLSearchParams(whose)}`, { method: "DELETE" });
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<{id: string, name: string}>}
+ */
+export function addChannel(name) {
+  return send("POST", "/api/channels", { name });
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<{name: string}>} somebody who is known already is welcome
+ */
+export function addPerson(name) {
+  return send("POST", "/api/people", { name });
+}
+
+function send(method, address, body) {
+  return ask(address, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
 async function ask(address, options = {}) {
@@ -58,8 +99,12 @@ async function ask(address, options = {}) {
   try {
     response = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS), ...options });
   } catch (error) {
-    // After a time-out the line may or may not have been stored, so the person is told to look.
     throw new Refusal(say(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
+  }
+  if (response.status === 401) {
+    location.assign("/login");
+    // Nothing of this page goes on meanwhile.
+    return new Promise(() => {});
   }
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;

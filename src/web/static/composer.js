@@ -1,36 +1,35 @@
 /** Where one writes: sending, mentioning, and a draft for every conversation. */
 
 import { Refusal, postMessage } from "./api.js";
-import { settings } from "./i18n.js";
+import { Completion } from "./completion.js";
+import { isImeKey } from "./ime.js";
 
 /** The form below a conversation. */
 export class Composer {
-  #form;
   #field;
   #error;
   #where = null;
-  #user;
-  #onSent;
+  #completion;
+  #doings;
   #sending = new Set();
   /** The id under which each draft is being sent. */
   #ids = new Map();
 
   /**
    * @param {HTMLFormElement} form
-   * @param {() => string} user who writes
-   * @param {(message: Object) => void} onSent
+   * @param {{cast: () => {persona: string, people: string[], me: string}, onSent: (message: Object) => void,
+   *   editLast: () => boolean}} doings `editLast` says whether there is a line of one's own
    */
-  constructor(form, user, onSent) {
-    this.#form = form;
+  constructor(form, doings) {
     this.#field = form.querySelector("textarea");
     this.#error = form.querySelector(".error");
-    this.#user = user;
-    this.#onSent = onSent;
+    this.#doings = doings;
+    this.#completion = new Completion(this.#field, doings.cast);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#send();
     });
-    form.querySelector(".mention-button").addEventListener("click", () => this.#mention());
+    form.querySelector(".mention-button").addEventListener("click", () => this.#completion.begin());
     this.#field.addEventListener("keydown", (event) => this.#onKey(event));
     this.#field.addEventListener("input", () => {
       this.#keepDraft();
@@ -44,6 +43,7 @@ export class Composer {
    * @param {?string} thread
    */
   show(channel, thread) {
+    this.#completion.close();
     this.#where = { channel, thread, draft: `draft ${channel} ${thread ?? ""}` };
     this.#field.value = sessionStorage.getItem(this.#where.draft) ?? "";
     this.#field.readOnly = this.#sending.has(this.#where.draft);
@@ -55,52 +55,31 @@ export class Composer {
     this.#field.focus();
   }
 
-  /** Makes the field as high as its text, once it can be measured. */
+  /** Once the field can be measured. */
   fit() {
-    this.#field.style.height = "auto";
-    const height = this.#field.scrollHeight;
-    if (height > 0) this.#field.style.height = `${height}px`;
+    fitHeight(this.#field);
   }
 
   #onKey(event) {
-    // The Enter that confirms an IME's suggestion belongs to the IME; Safari marks it only by the code 229.
-    if (event.isComposing || event.keyCode === 229) return;
+    if (isImeKey(event) || this.#completion.takes(event)) return;
+    const hasModifier = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       this.#send();
     }
-    if (event.key === "Tab" && !event.shiftKey && this.#mentionStart() !== null) {
+    if (event.key === "ArrowUp" && !hasModifier && this.#field.value === "" && this.#doings.editLast()) {
       event.preventDefault();
-      this.#mention();
     }
-  }
-
-  /** Where an "@" or "@ai" that could become a mention begins, just before the cursor. */
-  #mentionStart() {
-    const { value, selectionStart, selectionEnd } = this.#field;
-    if (selectionStart !== selectionEnd) return null;
-    const match = /(?<!\w)[@＠]([^@＠\n]*)$/.exec(value.slice(0, selectionStart));
-    const fits = match !== null && settings.persona.toLowerCase().startsWith(match[1].toLowerCase());
-    return fits ? match.index : null;
-  }
-
-  #mention() {
-    const field = this.#field;
-    const start = this.#mentionStart() ?? field.selectionStart;
-    const needsSpace = start > 0 && /\w/.test(field.value[start - 1]);
-    field.setRangeText(`${needsSpace ? " " : ""}@${settings.persona} `, start, field.selectionEnd, "end");
-    field.focus();
-    this.#keepDraft();
-    this.fit();
   }
 
   async #send() {
     const { channel, thread, draft } = this.#where;
     const text = this.#field.value;
     if (text.trim() === "" || this.#sending.has(draft)) return;
-    const line = { id: this.#idFor(draft, text), channel, user: this.#user(), text };
+    const line = { id: this.#idFor(draft, text), channel, user: this.#doings.cast().me, text };
     if (thread !== null) line.thread = thread;
 
+    this.#completion.close();
     this.#sending.add(draft);
     this.#field.readOnly = true;
     this.#showError("");
@@ -110,10 +89,10 @@ export class Composer {
       sessionStorage.removeItem(draft);
       this.#ids.delete(draft);
       if (isStillHere()) this.#field.value = "";
-      this.#onSent({ ...line, thread, id, ts });
+      this.#doings.onSent({ ...line, thread, id, ts });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (isStillHere()) this.#showError(error.message);
+      if (isStillHere()) this.#showError(error.kept);
     } finally {
       this.#sending.delete(draft);
       if (isStillHere()) {
@@ -142,4 +121,14 @@ export class Composer {
     this.#error.textContent = sentence;
     this.#error.hidden = sentence === "";
   }
+}
+
+/**
+ * Makes a field as high as its text, as far as its style allows.
+ * @param {HTMLTextAreaElement} field
+ */
+export function fitHeight(field) {
+  field.style.height = "auto";
+  const height = field.scrollHeight;
+  if (height > 0) field.style.height = `${height}px`;
 }

@@ -1,8 +1,15 @@
 /** A pane that shows one conversation: the channel's top level, or a thread beside it. */
 
-import { Composer } from "./composer.js";
-import { drawMessages } from "./messages.js";
+import { deleteMessage, editMessage } from "./api.js";
+import { announce } from "./announcer.js";
+import { Composer, fitHeight } from "./composer.js";
+import { askDelete } from "./deleting.js";
+import { say } from "./i18n.js";
+import { drawMessages, drawNotes } from "./messages.js";
+import { EMPTY, decisionNote, pendingNote } from "./note.js";
+import { Older } from "./older.js";
 import { presence } from "./presence.js";
+import { Roving } from "./roving.js";
 
 const NEAR_END_PIXELS = 60;
 
@@ -11,42 +18,68 @@ export class Conversation {
   #pane;
   #state;
   #reading;
-  #openThread;
+  #doings;
   #scroll;
   #list;
   #status;
   #newer;
+  #older;
+  #roving;
   #where = null;
   #isAtEnd = true;
   #lastId = null;
+  /** The line that is being edited, and whether that began in the composer. */
+  #editing = null;
+  #isFromComposer = false;
   /** @type {Composer} */
   composer;
 
   /**
    * @param {HTMLElement} pane
-   * @param {import("./state.js").State} state
-   * @param {import("./reading.js").Reading} reading
-   * @param {{user: () => string, onSent: (message: Object) => void, openThread: ?(id: string) => void}} doings
+   * @param {{state: import("./state.js").State, reading: import("./reading.js").Reading,
+   *   history: import("./history.js").History}} room
+   * @param {{cast: () => {persona: string, people: string[], me: string}, onSent: (message: Object) => void,
+   *   openThread: ?(id: string) => void, onLoaded: () => void}} doings
    */
-  constructor(pane, state, reading, { user, onSent, openThread }) {
+  constructor(pane, { state, reading, history }, { cast, onSent, openThread, onLoaded }) {
     this.#pane = pane;
     this.#state = state;
     this.#reading = reading;
-    this.#openThread = openThread;
     this.#scroll = pane.querySelector(".scroll");
     this.#list = pane.querySelector(".messages");
     this.#status = pane.querySelector(".status");
     this.#newer = pane.querySelector(".newer");
-    this.composer = new Composer(pane.querySelector(".composer"), user, (message) => {
-      this.#isAtEnd = true;
-      onSent(message);
+    this.#doings = {
+      cast,
+      openThread,
+      edit: (id) => this.#edit(id, false),
+      saveEdit: (id, text) => this.#saveEdit(id, text),
+      cancelEdit: (id) => this.#endEdit(id),
+      remove: (id) => this.#remove(id),
+    };
+    this.#roving = new Roving(this.#list, (id, key) => this.#onKey(id, key));
+    this.#older = new Older(pane.querySelector(".older"), history, (isLeft) => {
+      this.#drawEarlier();
+      if (isLeft) this.#roving.focus(0);
+      onLoaded();
+    });
+    this.composer = new Composer(pane.querySelector(".composer"), {
+      cast,
+      onSent: (message) => {
+        this.#isAtEnd = true;
+        onSent(message);
+      },
+      editLast: () => this.#editLast(),
     });
     this.#scroll.addEventListener("scroll", () => {
       const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
       this.#isAtEnd = scrollHeight - clientHeight - scrollTop < NEAR_END_PIXELS;
       if (this.#isAtEnd) this.#newer.hidden = true;
     });
-    this.#newer.addEventListener("click", () => this.#goToEnd());
+    this.#newer.addEventListener("click", () => {
+      this.#goToEnd();
+      this.#roving.focus(Infinity);
+    });
     // The pane shrinks when the composer grows or a phone's keyboard opens; the last line stays in sight.
     new ResizeObserver(() => this.#isAtEnd && this.#goToEnd()).observe(this.#scroll);
   }
@@ -62,7 +95,9 @@ export class Conversation {
     if (!isSame) {
       this.#isAtEnd = true;
       this.#lastId = null;
+      this.#editing = null;
       this.composer.show(channel, thread);
+      this.#older.show(channel, thread);
     }
     this.composer.fit();
     this.draw();
@@ -73,28 +108,44 @@ export class Conversation {
     this.#pane.hidden = true;
   }
 
-  /** Brings the lines up to date, keeping the place where the person reads. */
+  /** Brings the lines up to date, keeping the place where the person reads and where the focus is. */
   draw() {
     if (this.#where === null) return;
+    const place = this.#roving.place;
     const lines = this.#lines();
-    drawMessages(this.#list, lines, this.#openThread);
+    drawMessages(this.#list, lines, this.#doings);
+    this.#roving.refresh();
+    const isFocusLost = place >= 0 && !this.#list.contains(document.activeElement);
+    if (isFocusLost && !this.#roving.focus(place)) this.composer.focus();
     const last = lines.at(-1)?.message.id ?? null;
     if (this.#isAtEnd) this.#goToEnd();
     else if (last !== this.#lastId) this.#newer.hidden = false;
     this.#lastId = last;
+    this.#older.draw();
     this.drawStatus();
   }
 
-  /** Once a second, for the countdown. */
+  /** Every half second, for the countdown. */
   drawStatus() {
     if (this.#where === null) return;
-    const { doing, sentence } = presence(this.#state, this.#where.channel, this.#where.thread);
+    const step = this.#state.step(this.#where.channel, this.#where.thread);
+    const { doing, sentence } = presence(step);
     this.#status.dataset.doing = doing;
     if (this.#status.textContent !== sentence) this.#status.textContent = sentence;
+    if (step !== undefined) drawNotes(this.#list, this.#lines());
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} selector a control of the line
+   */
+  focusLine(id, selector) {
+    return this.#roving.focusLine(id, selector);
   }
 
   /** Draws lines that were put above, so that the ones in sight do not move. */
-  drawEarlier() {
+  #drawEarlier() {
+    if (this.#lastId === null) return this.draw();
     const fromEnd = this.#scroll.scrollHeight - this.#scroll.scrollTop;
     this.#isAtEnd = false;
     this.draw();
@@ -103,20 +154,101 @@ export class Conversation {
 
   #lines() {
     const { channel, thread } = this.#where;
-    const decisions = this.#state.decisionsByMessage(channel);
     const replies = this.#state.replies(channel);
-    return this.#state
+    const isNew = (id) => this.#reading.hasNewReplies(channel, id, replies.get(id) ?? []);
+    const messages = this.#state
       .conversation(channel, thread)
-      .filter((message) => !message.deleted || replies.has(message.id))
-      .map((message) => {
-        const under = replies.get(message.id) ?? [];
-        return {
-          message,
-          decision: decisions.get(message.id) ?? null,
-          replies: under.length,
-          hasNewReplies: this.#reading.hasNewReplies(channel, message.id, under),
-        };
-      });
+      .filter((message) => !message.deleted || replies.has(message.id) || message.id === this.#editing);
+    const notes = this.#notes(messages);
+    const { me } = this.#doings.cast();
+    const lines = messages.map((message) => ({
+      message,
+      note: notes.get(message) ?? null,
+      replies: replies.get(message.id)?.length ?? 0,
+      hasNewReplies: isNew(message.id),
+      isOwn: isHuman(message) && message.user === me,
+      isEditing: message.id === this.#editing,
+      isOlderThread: false,
+    }));
+    if (thread !== null) return lines;
+    const older = this.#state.olderThreads(channel);
+    const pointers = older.map((message) => ({ message, note: null, hasNewReplies: isNew(message.thread), isOlderThread: true }));
+    return [...lines, ...pointers].sort((a, b) => a.message.ts - b.message.ts);
+  }
+
+  #notes(messages) {
+    const { channel, thread } = this.#where;
+    const decisions = this.#state.decisionsByMessage(channel);
+    const notes = new Map();
+    const last = messages.at(-1);
+    if (last !== undefined && isHuman(last) && !last.deleted) notes.set(last, EMPTY);
+    for (const message of messages) {
+      if (decisions.has(message.id)) notes.set(message, decisionNote(decisions.get(message.id)));
+    }
+    const step = this.#state.step(channel, thread);
+    const asked = messages.findLast((message) => isHuman(message) && !message.deleted);
+    if (step !== undefined && asked !== undefined) notes.set(asked, pendingNote(this.#state, step));
+    return notes;
+  }
+
+  #onKey(id, key) {
+    const message = this.#state.message(id);
+    const isOwn = message !== undefined && isHuman(message) && message.user === this.#doings.cast().me && !message.deleted;
+    if (key === "Enter" && this.#doings.openThread !== null) {
+      this.#doings.openThread(message === undefined ? id.replace("thread ", "") : id);
+    } else if (isOwn && (key === "e" || key === "E")) this.#edit(id, false);
+    else if (isOwn && (key === "Delete" || key === "Backspace")) this.#remove(id);
+    else if (key === "Escape" && this.#where.thread === null) this.composer.focus();
+    else return false;
+    return true;
+  }
+
+  #editLast() {
+    const own = this.#lines().filter(({ message, isOwn }) => isOwn && !message.deleted);
+    if (own.length === 0) return false;
+    this.#edit(own.at(-1).message.id, true);
+    return true;
+  }
+
+  #edit(id, isFromComposer) {
+    this.#editing = id;
+    this.#isFromComposer = isFromComposer;
+    this.draw();
+    const field = this.#list.querySelector(".edit textarea");
+    fitHeight(field);
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+    field.closest("li").scrollIntoView({ block: "nearest" });
+  }
+
+  async #saveEdit(id, text) {
+    const { channel, text: before } = this.#state.message(id);
+    if (text.trim() !== before) {
+      await editMessage(id, { channel, user: this.#doings.cast().me, text });
+      this.#state.patchMessage(id, { text: text.trim(), edited: true });
+    }
+    this.#endEdit(id);
+  }
+
+  #endEdit(id) {
+    if (this.#editing !== id) return;
+    this.#editing = null;
+    this.draw();
+    if (this.#isFromComposer) this.composer.focus();
+    else this.focusLine(id);
+  }
+
+  async #remove(id) {
+    const message = this.#state.message(id);
+    const place = this.#roving.place;
+    const whose = { channel: message.channel, user: this.#doings.cast().me };
+    const isDone = await askDelete(message, () => deleteMessage(id, whose));
+    if (isDone) {
+      this.#state.patchMessage(id, { text: "", deleted: true });
+      announce(say("deleted"));
+    }
+    this.draw();
+    if (!this.focusLine(id) && !this.#roving.focus(place)) this.composer.focus();
   }
 
   #goToEnd() {
@@ -124,4 +256,8 @@ export class Conversation {
     this.#newer.hidden = true;
     this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
+}
+
+function isHuman(message) {
+  return !message.bot && !message.persona;
 }

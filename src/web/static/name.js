@@ -1,6 +1,7 @@
 /** Who this tab is. */
 
-import { say, settings } from "./i18n.js";
+import { Refusal, addPerson } from "./api.js";
+import { openDialog } from "./dialogs.js";
 
 const KEY = "name";
 
@@ -9,36 +10,33 @@ export function myName() {
   return sessionStorage.getItem(KEY) ?? "";
 }
 
+/** @param {string} name of somebody the room knows */
+export function speakAs(name) {
+  sessionStorage.setItem(KEY, name);
+  localStorage.setItem(KEY, name);
+}
+
 /**
  * Asks for a name; on the first visit there is no way around giving one.
  * @returns {Promise<void>} ends when the dialog is closed
  */
-export function askName() {
+export async function askName() {
   const dialog = document.getElementById("name-dialog");
-  const input = document.getElementById("name-input");
-  const error = document.getElementById("name-error");
   // Of all tabs' names the last one given is the best guess; it is selected, so typing replaces it.
-  input.value = myName() || (localStorage.getItem(KEY) ?? "");
-  error.hidden = true;
-  dialog.showModal();
-  input.select();
+  document.getElementById("name-input").value = myName() || (localStorage.getItem(KEY) ?? "");
+  dialog.querySelector(".cancel").hidden = myName() === "";
+  dialog.oncancel = (event) => myName() === "" && event.preventDefault();
+  const isDone = await openDialog(dialog, async (name) => speakAs((await introduce(name)).name));
+  // Some browsers close a dialog at the second Escape, whatever the page says.
+  if (!isDone && myName() === "") await askName();
+}
 
-  return new Promise((resolve) => {
-    dialog.onkeydown = (event) => {
-      if (event.key === "Escape" && myName() === "") event.preventDefault();
-    };
-    dialog.oncancel = (event) => myName() === "" && event.preventDefault();
-    dialog.onclose = () => resolve();
-    dialog.querySelector("form").onsubmit = (event) => {
-      event.preventDefault();
-      const name = input.value.trim().replace(/\s+/g, " ");
-      const isTaken = name.toLowerCase() === settings.persona.toLowerCase();
-      error.textContent = isTaken ? say("name_taken") : "";
-      error.hidden = !isTaken;
-      if (isTaken || name === "") return input.focus();
-      sessionStorage.setItem(KEY, name);
-      localStorage.setItem(KEY, name);
-      dialog.close();
-    };
-  });
+/** Without a connection nobody is kept out: the first line introduces its writer too. */
+async function introduce(name) {
+  try {
+    return await addPerson(name);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 0) return { name };
+    throw error;
+  }
 }

@@ -1,35 +1,44 @@
 /** The local room: puts the parts together. The address (`#/channel/thread`) says what is open. */
 
-import { Refusal, fetchChannels, fetchDecisions, fetchMessages } from "./api.js";
+import { Refusal, fetchChannels, fetchRevision } from "./api.js";
+import { announce, announceMessage } from "./announcer.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
+import { initial } from "./elements.js";
+import { startHelp } from "./help.js";
+import { History } from "./history.js";
 import { fillPage, say, settings } from "./i18n.js";
+import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
-import { askName, myName } from "./name.js";
+import { askName, myName, speakAs } from "./name.js";
+import { decisionNote } from "./note.js";
+import { drawPeople, focusPerson } from "./people.js";
 import { Reading } from "./reading.js";
+import { startSidebar } from "./sidebar.js";
 import { State } from "./state.js";
 import { Stream } from "./stream.js";
+import { fitViewport } from "./viewport.js";
 
-const PAGE = 200;
 const LOAD_RETRY_MS = 2_000;
-const ANNOUNCED_LINES = 20;
+/** A decision that a page hears of later than this is history, not news. */
+const NEWS_SECONDS = 60;
 
 const room = document.getElementById("room");
 const state = new State();
 const reading = new Reading(myName);
-const channelPane = new Conversation(document.getElementById("channel-pane"), state, reading, {
-  user: myName,
+const history = new History(state, reading);
+const channelPane = new Conversation(document.getElementById("channel-pane"), { state, reading, history }, {
+  cast,
   onSent: showOwn,
   openThread: (id) => go(open.channel, id),
+  onLoaded: draw,
 });
-const threadPane = new Conversation(document.getElementById("thread-pane"), state, reading, {
-  user: myName,
+const threadPane = new Conversation(document.getElementById("thread-pane"), { state, reading, history }, {
+  cast,
   onSent: showOwn,
   openThread: null,
+  onLoaded: leaveUnknownThread,
 });
-const earlier = room.querySelector(".earlier");
-/** Channels of which nothing older is left to fetch. */
-const complete = new Set();
 /** Which store the page shows. */
 let store = null;
 let open = { channel: "", thread: null };
@@ -40,6 +49,8 @@ start();
 async function start() {
   fillPage();
   startIntro();
+  startHelp();
+  fitViewport(room);
   wire();
   const asked = myName() === "" ? askName() : Promise.resolve();
   showConnection("reconnecting");
@@ -47,7 +58,7 @@ async function start() {
   route();
   new Stream({
     onMessage: hearMessage,
-    onDecision: (decision) => state.applyDecision(decision) !== "known" && draw(),
+    onDecision: hearDecision,
     onStatus: (status) => {
       // A new store behind the same address has another history, whatever its numbers say.
       if (store !== null && store !== status.store) return location.reload();
@@ -55,8 +66,9 @@ async function start() {
       state.applyStatus(status);
       draw();
     },
+    onRoom: hearRoom,
     onConnection: showConnection,
-    currentRevision: async () => (await fetchDecisions(state.channels[0].id)).revision,
+    currentRevision: () => fetchRevision(state.channels[0].id),
     onStartOver: () => location.reload(),
   }).start(revision);
   setInterval(() => {
@@ -73,23 +85,22 @@ function wire() {
   // A page brought back from the browser's cache slept through an unknown time.
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("visibilitychange", draw);
-  document.getElementById("to-channels").addEventListener("click", () => showPanel("channels"));
-  document.getElementById("channels").addEventListener("click", (event) => {
-    const link = event.target.closest("a");
-    const isForNewTab = event.ctrlKey || event.metaKey || event.shiftKey;
-    if (link === null || isForNewTab) return;
-    event.preventDefault();
-    go(link.dataset.channel, null);
-  });
+  startSidebar({ speak, meetChannel, meetPerson, go: (channel) => go(channel, null), leave: leaveSidebar, draw });
+  document.getElementById("to-channels").addEventListener("click", showChannels);
   document.getElementById("thread-close").addEventListener("click", closeThread);
   document.getElementById("thread-pane").addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.isComposing) closeThread();
+    if (event.key === "Escape" && !isImeKey(event)) closeThread();
   });
-  document.getElementById("name-change").addEventListener("click", async () => {
-    await askName();
-    draw();
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    openPane().composer.focus();
   });
-  earlier.addEventListener("click", loadEarlier);
+  for (const button of room.querySelectorAll(".speaking-as")) button.addEventListener("click", showPeople);
+}
+
+/** Who can be mentioned, and who of them is me. */
+function cast() {
+  return { persona: settings.persona, people: state.people, me: myName() };
 }
 
 /** Fetches everything, for as long as it takes, and says up to which revision it is complete. */
@@ -97,7 +108,7 @@ async function loadAll() {
   for (;;) {
     try {
       state.channels = (await fetchChannels()).channels;
-      const revisions = await Promise.all(state.channels.map(({ id }) => load(id)));
+      const revisions = await Promise.all(state.channels.map(({ id }) => history.meet(id)));
       return Math.min(...revisions);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -106,79 +117,102 @@ async function loadAll() {
   }
 }
 
-async function load(channel) {
-  const [talk, ledger] = await Promise.all([fetchMessages(channel), fetchDecisions(channel)]);
-  talk.messages.forEach((message) => state.applyMessage(message));
-  ledger.decisions.forEach((decision) => state.applyDecision(decision));
-  if (talk.messages.length < PAGE) complete.add(channel);
-  reading.meet(channel, state.messages(channel));
-  return Math.min(talk.revision, ledger.revision);
-}
-
-async function loadEarlier() {
-  const { channel } = open;
-  earlier.disabled = true;
-  try {
-    const { messages } = await fetchMessages(channel, state.messages(channel)[0].id);
-    messages.forEach((message) => state.applyMessage(message));
-    if (messages.length < PAGE) complete.add(channel);
-    if (channel === open.channel) channelPane.drawEarlier();
-    draw();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-  } finally {
-    earlier.disabled = false;
-  }
-}
-
-async function hearMessage(message) {
+function hearMessage(message) {
   const news = state.applyMessage(message);
   if (news === "known") return;
   draw();
-  if (news === "new") announce(message);
-  if (state.channels.some(({ id }) => id === message.channel)) return;
-  // A channel that was made after this page was opened.
-  const answer = await fetchChannels().catch(() => null);
-  if (answer === null) return;
-  state.channels = answer.channels;
-  await load(message.channel).catch(() => {});
+  const isNew = news === "new" && !message.deleted && !message.edited && message.user !== myName();
+  if (!isNew || message.channel !== open.channel || !state.isReached(message)) return;
+  announceMessage(message, message.thread !== null && message.thread !== open.thread);
+}
+
+function hearDecision(decision) {
+  const before = state.decision(decision.id);
+  if (state.applyDecision(decision) === "known") return;
   draw();
+  const isNews = decision.closed !== null && !before?.closed && Date.now() / 1000 - decision.closed < NEWS_SECONDS;
+  const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
+  // What it said is announced as a line.
+  if (isNews && isHere && decision.ended !== "spoke") announce(say("announce_decision", { what: decisionNote(decision).sentence }));
+}
+
+function speak(name) {
+  speakAs(name);
+  announce(say("now_you_are", { name }));
+  drawNow();
+  leaveSidebar();
+}
+
+/** Unless the server's event was faster. */
+function meetPerson(person) {
+  if (!state.people.includes(person.name)) state.people = [...state.people, person.name];
+  drawNow();
+  announce(say("person_added", { name: person.name }));
+  focusPerson(person.name);
+}
+
+async function meetChannel(channel) {
+  if (!state.channels.some(({ id }) => id === channel.id)) state.channels = [...state.channels, channel];
+  await meetNewChannels();
+  go(channel.id, null);
+}
+
+async function hearRoom(news) {
+  state.applyRoom(news);
+  draw();
+  await meetNewChannels();
+}
+
+/** What was said in channels that were made after this page was opened. */
+async function meetNewChannels() {
+  const unmet = state.channels.filter(({ id }) => !history.isMet(id));
+  // Where that fails, the next connection brings the list again.
+  const ignoreRefusal = (error) => {
+    if (!(error instanceof Refusal)) throw error;
+  };
+  await Promise.all(unmet.map(({ id }) => history.meet(id).catch(ignoreRefusal)));
+  if (unmet.length > 0) draw();
 }
 
 /** One's own line is shown at once; revision 0 lets the server's version of it win whenever it comes. */
 function showOwn(message) {
-  state.applyMessage({ ...message, bot: false, persona: false, edited: false, deleted: false, revision: 0 });
+  state.applyMessage({ ...message, bot: false, persona: false, edited: false, deleted: false, html: null, revision: 0 });
   draw();
-}
-
-function announce(message) {
-  const isOpen = message.channel === open.channel && (message.thread === null || message.thread === open.thread);
-  if (!isOpen || message.user === myName() || message.deleted) return;
-  const announcer = document.getElementById("announcer");
-  announcer.appendChild(document.createElement("p")).textContent = `${message.user}: ${message.text}`;
-  while (announcer.children.length > ANNOUNCED_LINES) announcer.firstElementChild.remove();
 }
 
 /** Shows at once, unlike setting `location.hash`, whose event comes after the next key may have been typed. */
 function go(channel, thread) {
   const parts = thread === null ? [channel] : [channel, thread];
   const address = `#/${parts.map(encodeURIComponent).join("/")}`;
-  if (address !== location.hash) history.pushState(null, "", address);
+  if (address !== location.hash) window.history.pushState(null, "", address);
   route();
 }
 
 function route() {
   const [channel, thread = null] = addressParts();
   const isKnown = state.channels.some(({ id }) => id === channel);
+  const before = open;
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
-  if (thread !== null && state.message(thread) === undefined) open.thread = null;
   // First, because a pane that is not laid out cannot be measured.
   showPanel(open.thread === null ? "channel" : "thread");
   channelPane.show(open.channel, null);
   if (open.thread === null) threadPane.hide();
   else threadPane.show(open.channel, open.thread);
-  focusComposer();
-  draw();
+  drawNow();
+  const isThreadClosed = before.channel === open.channel && before.thread !== null && open.thread === null;
+  if (!isThreadClosed || !giveFocusBack(before.thread)) focusComposer();
+}
+
+/** To the line whose thread was open, or to the one that pointed at it. */
+function giveFocusBack(thread) {
+  return channelPane.focusLine(thread, ".thread-open.has-replies") || channelPane.focusLine(`thread ${thread}`, "button");
+}
+
+/** An address may name a thread that does not exist. */
+function leaveUnknownThread() {
+  const isThere = open.thread === null || state.conversation(open.channel, open.thread).length > 0;
+  if (isThere) draw();
+  else closeThread();
 }
 
 function addressParts() {
@@ -194,15 +228,38 @@ function closeThread() {
   go(open.channel, null);
 }
 
+function openPane() {
+  return open.thread === null ? channelPane : threadPane;
+}
+
 /** Not on a touch screen, where focus would bring up the keyboard unasked. */
 function focusComposer() {
-  if (matchMedia("(hover: none)").matches) return;
-  (open.thread === null ? channelPane : threadPane).composer.focus();
+  if (!matchMedia("(hover: none)").matches) openPane().composer.focus();
 }
 
 /** On a narrow screen one panel is seen at a time. */
 function showPanel(panel) {
   room.dataset.panel = panel;
+}
+
+function showChannels() {
+  showPanel("channels");
+  document.querySelector("#channels [aria-current]").focus();
+}
+
+function showPeople() {
+  showPanel("channels");
+  focusPerson(myName());
+}
+
+/** Back to the talk. */
+function leaveSidebar() {
+  const wasPanel = room.dataset.panel === "channels";
+  showPanel(open.thread === null ? "channel" : "thread");
+  const opener = document.getElementById("to-channels");
+  if (wasPanel && opener.checkVisibility()) opener.focus();
+  focusComposer();
+  draw();
 }
 
 function showConnection(connection) {
@@ -232,10 +289,21 @@ function drawNow() {
   channelPane.draw();
   threadPane.draw();
   const unread = drawChannels(state.channels, open.channel, (id) => reading.unread(id, state.messages(id)));
-  const name = state.channels.find(({ id }) => id === open.channel).name;
+  drawPeople(cast());
+  drawMe();
+  const name = state.channels.find(({ id }) => id === open.channel)?.name ?? "";
   document.getElementById("channel-title").textContent = name;
-  document.getElementById("me").textContent = myName();
   document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · ${settings.persona}`;
-  earlier.hidden = complete.has(open.channel);
   room.querySelector(".empty").hidden = messages.length > 0;
+}
+
+function drawMe() {
+  const name = myName();
+  document.getElementById("me").textContent = name;
+  const label = say("speaking_as", { name });
+  for (const button of room.querySelectorAll(".speaking-as")) {
+    button.firstElementChild.textContent = name === "" ? "" : initial(name);
+    button.title = label;
+    button.setAttribute("aria-label", label);
+  }
 }

@@ -5,7 +5,12 @@
 
 /** Messages, decisions and steps, and the questions the page asks about them. */
 export class State {
+  /** @type {{id: string, name: string}[]} */
   channels = [];
+  /** @type {string[]} everyone who may speak here, the persona aside */
+  people = [];
+  /** By channel, the line from which on everything is known. */
+  #floors = new Map();
   #messages = new Map();
   #decisions = new Map();
   #steps = [];
@@ -36,9 +41,48 @@ export class State {
     this.#offset = status.offset;
   }
 
+  /**
+   * @param {{channels: {id: string, name: string}[], people: {name: string}[]}} room
+   */
+  applyRoom({ channels, people }) {
+    this.channels = channels;
+    this.people = people.map(({ name }) => name);
+  }
+
+  /**
+   * What this tab has just done to a line. The revision stays, so that the server's version wins when it comes.
+   * @param {string} id
+   * @param {Object} changes
+   */
+  patchMessage(id, changes) {
+    this.#messages.set(id, { ...this.#messages.get(id), ...changes });
+  }
+
+  /**
+   * Everything of a channel is known from this line on, or all there is. Single older lines may be known too: the
+   * parent of a thread, a line that was edited. They do not stand in the channel, where they would seem to follow
+   * each other.
+   * @param {string} channel
+   * @param {?Object} oldest
+   */
+  reach(channel, oldest) {
+    this.#floors.set(channel, oldest);
+  }
+
+  /** @param {Object} message */
+  isReached(message) {
+    const floor = this.#floors.get(message.channel) ?? null;
+    return floor === null || byTime(message, floor) >= 0;
+  }
+
   /** @param {string} id */
   message(id) {
     return this.#messages.get(id);
+  }
+
+  /** @param {number} id */
+  decision(id) {
+    return this.#decisions.get(id);
   }
 
   /**
@@ -55,8 +99,23 @@ export class State {
    * @param {?string} thread
    */
   conversation(channel, thread) {
-    const isParent = (message) => thread !== null && message.id === thread;
-    return this.messages(channel).filter((message) => message.thread === thread || isParent(message));
+    const messages = this.messages(channel);
+    if (thread !== null) return messages.filter((message) => message.thread === thread || message.id === thread);
+    return messages.filter((message) => message.thread === null && this.isReached(message));
+  }
+
+  /**
+   * The newest line of each thread whose parent is older than what stands in the channel.
+   * @param {string} channel
+   */
+  olderThreads(channel) {
+    const newest = [];
+    for (const [thread, replies] of this.replies(channel)) {
+      const parent = this.message(thread);
+      const last = replies.at(-1);
+      if ((parent === undefined || !this.isReached(parent)) && this.isReached(last)) newest.push(last);
+    }
+    return newest;
   }
 
   /**

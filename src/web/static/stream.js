@@ -18,6 +18,7 @@ const NUDGE_MS = 5_000;
  * @property {(message: Object) => void} onMessage
  * @property {(decision: Object) => void} onDecision
  * @property {(status: Object) => void} onStatus `status.offset` is the server's clock minus ours, in seconds
+ * @property {(room: Object) => void} onRoom who and which channels are there
  * @property {(state: "live"|"reconnecting") => void} onConnection
  * @property {() => Promise<number>} currentRevision asks the server how far its history goes
  * @property {() => void} onStartOver the server's history is shorter than what we saw: it is another history
@@ -32,6 +33,7 @@ export class Stream {
   #joined = false;
   #connection = "reconnecting";
   #status = null;
+  #room = null;
 
   /** @param {Listener} listener */
   constructor(listener) {
@@ -60,10 +62,15 @@ export class Stream {
         this.#settle("live");
         this.#checkHistory();
       },
-      onLost: () => this.#settle("reconnecting"),
+      onLost: () => {
+        this.#settle("reconnecting");
+        // An event source does not say why it failed; an ordinary question does.
+        this.#listener.currentRevision().catch(() => {});
+      },
       onEvent: (kind, data) => {
         // All tabs share this machine's clock, so the offset stays true when the status is passed on later.
         if (kind === "status") this.#status = data = { ...data, offset: data.now - Date.now() / 1000 };
+        if (kind === "room") this.#room = data;
         this.#tabs?.postMessage({ kind: "event", event: kind, data });
         this.#hand(kind, data);
       },
@@ -84,6 +91,7 @@ export class Stream {
       connection: this.#connection,
       position: this.#source.position,
       status: this.#status,
+      room: this.#room,
     });
   }
 
@@ -100,6 +108,7 @@ export class Stream {
   #follow(stand) {
     this.#connection = stand.connection;
     this.#listener.onConnection(stand.connection);
+    if (stand.room !== null) this.#listener.onRoom(stand.room);
     if (stand.status !== null) this.#listener.onStatus(stand.status);
     this.#joined = stand.position <= this.#seen;
     if (!this.#joined) this.#tabs.postMessage({ kind: "rewind", revision: this.#seen });
@@ -107,6 +116,7 @@ export class Stream {
 
   #hand(kind, data) {
     if (kind === "status") return this.#listener.onStatus(data);
+    if (kind === "room") return this.#listener.onRoom(data);
     // A leader's own position lives in its source; `#seen` matters until then.
     if (this.#joined) this.#seen = Math.max(this.#seen, data.revision);
     if (kind === "message") this.#listener.onMessage(data);

@@ -1,26 +1,71 @@
-/** Chat text on the page: always text nodes, never markup. */
+/** What was said, on the page: people's lines as text with links and mentions, the persona's with its markup. */
 
-import { settings } from "./i18n.js";
+import { findMentions } from "./mentions.js";
 
 // Japanese brackets and stops end an address, because no space follows them.
-const ADDRESS = /https?:\/\/[^\s<>"'`「」『』（）【】、。，！？]+/u;
-const PIECES = new RegExp(`${ADDRESS.source}|(?<![a-z0-9])[@＠]${escapePattern(settings.persona)}(?!\\w|-[a-z0-9])`, "giu");
+const ADDRESS = /https?:\/\/[^\s<>"'`「」『』（）【】、。，！？]+/gu;
 
 /**
- * Puts a message's text into an element, with addresses as links and mentions of the persona marked.
  * @param {Element} element
- * @param {string} text
+ * @param {{text: string, html: ?string}} message
+ * @param {{persona: string, people: string[], me: string}} cast who can be mentioned
  */
-export function showText(element, text) {
+export function showText(element, { text, html }, cast) {
+  if (typeof html === "string") showServersMarkup(element, html, cast);
+  else element.replaceChildren(...pieces(text, cast));
+}
+
+/**
+ * The one place where markup comes from outside this page. Only the server makes it, from the persona's own lines,
+ * with a short list of elements and addresses.
+ */
+function showServersMarkup(element, html, cast) {
+  element.innerHTML = html;
+  element.classList.add("rich");
+  for (const link of element.querySelectorAll("a")) link.target = "_blank";
+  for (const table of element.querySelectorAll("table")) wrapTable(table);
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const node of texts) {
+    if (node.parentElement.closest("a, code") === null) node.replaceWith(...withMentions(node.data, cast));
+  }
+}
+
+/** A wide table scrolls by itself. */
+function wrapTable(table) {
+  const frame = document.createElement("div");
+  frame.className = "table";
+  table.replaceWith(frame);
+  frame.append(table);
+}
+
+function pieces(text, cast) {
   const nodes = [];
   let rest = 0;
-  for (const match of text.matchAll(PIECES)) {
-    const isAddress = match[0][0] !== "@" && match[0][0] !== "＠";
-    const piece = isAddress ? withoutTrailingMarks(match[0]) : match[0];
-    nodes.push(text.slice(rest, match.index), isAddress ? link(piece) : mention(piece));
-    rest = match.index + piece.length;
+  for (const match of text.matchAll(ADDRESS)) {
+    const address = withoutTrailingMarks(match[0]);
+    nodes.push(...withMentions(text.slice(rest, match.index), cast), link(address));
+    rest = match.index + address.length;
   }
-  element.replaceChildren(...nodes, text.slice(rest));
+  return [...nodes, ...withMentions(text.slice(rest), cast)];
+}
+
+function withMentions(text, cast) {
+  const nodes = [];
+  let rest = 0;
+  for (const { start, end, name } of findMentions(text, [cast.persona, ...cast.people, cast.me].filter(Boolean))) {
+    nodes.push(text.slice(rest, start), mention(text.slice(start, end), name === cast.me));
+    rest = end;
+  }
+  return [...nodes, text.slice(rest)];
+}
+
+function mention(text, isMe) {
+  const element = document.createElement(isMe ? "mark" : "span");
+  element.className = isMe ? "mention me" : "mention";
+  element.textContent = text;
+  return element;
 }
 
 function link(address) {
@@ -29,13 +74,6 @@ function link(address) {
   element.rel = "noopener noreferrer nofollow";
   element.target = "_blank";
   element.textContent = address;
-  return element;
-}
-
-function mention(name) {
-  const element = document.createElement("span");
-  element.className = "mention";
-  element.textContent = name;
   return element;
 }
 
@@ -49,8 +87,4 @@ function withoutTrailingMarks(address) {
     if (!isLooseBracket && !".,;:!?*_]}".includes(last)) return kept;
     end -= 1;
   }
-}
-
-function escapePattern(text) {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, (mark) => (mark === "-" ? "\\x2d" : `\\${mark}`));
 }

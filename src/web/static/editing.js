@@ -1,0 +1,70 @@
+/** Changing what one has said, in the place where it stands. */
+
+import { Refusal } from "./api.js";
+import { Completion } from "./completion.js";
+import { fitHeight } from "./composer.js";
+import { build, buildButton } from "./elements.js";
+import { say } from "./i18n.js";
+import { isImeKey } from "./ime.js";
+
+/**
+ * @param {Object} message
+ * @param {import("./line.js").Doings} doings
+ */
+export function editForm(message, doings) {
+  const form = build("form", "edit");
+  form.dataset.testid = "edit-form";
+  const frame = build("div", "field");
+  const field = build("textarea");
+  field.rows = 1;
+  field.value = message.text;
+  field.dataset.testid = "edit-field";
+  field.setAttribute("aria-label", say("edit_label"));
+  frame.append(field);
+  const error = build("p", "error");
+  error.setAttribute("role", "alert");
+  error.dataset.testid = "edit-error";
+  error.hidden = true;
+  const save = buildButton("primary", "edit-save", say("save"));
+  save.type = "submit";
+  const cancel = buildButton("quiet", "edit-cancel", say("cancel"));
+  const row = build("div", "buttons");
+  row.append(save, cancel, build("span", "hint", say("edit_hint")));
+  form.append(frame, error, row);
+  const completion = new Completion(field, doings.cast);
+
+  field.addEventListener("input", () => fitHeight(field));
+  field.addEventListener("keydown", (event) => {
+    if (isImeKey(event) || completion.takes(event)) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  form.addEventListener("keydown", (event) => {
+    // The keys of the list around it mean something else here.
+    event.stopPropagation();
+    if (event.key !== "Escape" || isImeKey(event) || event.defaultPrevented) return;
+    doings.cancelEdit(message.id);
+  });
+  cancel.addEventListener("click", () => doings.cancelEdit(message.id));
+
+  let isSaving = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (isSaving) return;
+    isSaving = true;
+    field.readOnly = true;
+    error.hidden = true;
+    try {
+      await doings.saveEdit(message.id, field.value);
+    } catch (problem) {
+      if (!(problem instanceof Refusal)) throw problem;
+      error.textContent = problem.kept;
+      error.hidden = false;
+    } finally {
+      isSaving = false;
+      field.readOnly = false;
+    }
+  });
+  return form;
+}

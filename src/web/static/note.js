@@ -1,0 +1,68 @@
+/** The quiet sentence beside a line: what the persona is about to decide there, or what it decided and why. */
+
+import { build } from "./elements.js";
+import { say } from "./i18n.js";
+import { pending } from "./presence.js";
+
+/** Keeps its place before there is something to say, so that nothing moves when there is. */
+export const EMPTY = { kind: "empty", sentence: "", decision: null };
+
+/**
+ * @typedef {Object} Note
+ * @property {"empty"|"pending"|"silent"|"dropped"|"failed"|"spoke"} kind
+ * @property {string} sentence
+ * @property {?number} decision the ledger's row, to read more
+ */
+
+/**
+ * @param {import("./state.js").State} state
+ * @param {{doing: string, due: number}} step
+ * @returns {Note}
+ */
+export function pendingNote(state, step) {
+  return { kind: "pending", sentence: pending(state, step), decision: null };
+}
+
+/**
+ * @param {Object} decision a closed one
+ * @returns {Note}
+ */
+export function decisionNote({ id, ended, why }) {
+  const kind = ["spoke", "dropped", "failed"].includes(ended) ? ended : "silent";
+  return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
+}
+
+/**
+ * Brings the note of a line up to date in place, so that a countdown disturbs nobody.
+ * @param {HTMLElement} item
+ * @param {?Note} note
+ */
+export function drawNote(item, note) {
+  const place = item.querySelector(".note");
+  const [text, link] = place.children;
+  const kind = note?.kind ?? "none";
+  if (place.dataset.kind !== kind) {
+    place.dataset.kind = kind;
+    place.dataset.testid = { silent: "silence", dropped: "silence", failed: "silence" }[kind] ?? kind;
+    place.hidden = note === null;
+  }
+  const sentence = note?.sentence ?? "";
+  if (text.textContent !== sentence) text.textContent = sentence;
+  const decision = note?.decision ?? null;
+  if (decision === null && link === document.activeElement) item.focus();
+  link.hidden = decision === null;
+  if (decision !== null) link.href = `/decisions/${encodeURIComponent(decision)}`;
+}
+
+/** @param {string} id */
+export function buildNote(id) {
+  const note = build("p", "note");
+  note.id = id;
+  note.hidden = true;
+  const link = build("a", "details", say("details"));
+  link.dataset.testid = "decision-link";
+  link.hidden = true;
+  link.tabIndex = -1;
+  note.append(build("span"), link);
+  return note;
+}
