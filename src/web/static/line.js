@@ -151,5 +151,8 @@ function addActions(item, buttons, message) {
     for (const other of item.parentElement.querySelectorAll(".more")) other.setAttribute("aria-expanded", "false");
     more.setAttribute("aria-expanded", String(!isOpen));
   });
+  item.addEventListener("focusout", (event) => {
+    if (!item.contains(event.relatedTarget)) more.setAttribute("aria-expanded", "false");
+  });
   item.append(more, actions);
 }

@@ -63,6 +63,6 @@ export function buildNote(id) {
   link.dataset.testid = "decision-link";
   link.hidden = true;
   link.tabIndex = -1;
-  note.append(build("span"), link);
+  note.append(build("span"), " ", link);
   return note;
 }

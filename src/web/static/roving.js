@@ -78,7 +78,7 @@ export class Roving {
     const stop = stops.indexOf(target);
     if (key === "ArrowRight") stops[Math.min(stop + 1, stops.length - 1)].focus();
     else if (key === "ArrowLeft" && stop > 0) stops[stop - 1].focus();
-    else if (key === "Escape" && stop > 0) item.focus();
+    else if (key === "Escape" && stop > 0) closeActions(item);
     else return false;
     return true;
   }
@@ -92,6 +92,13 @@ export class Roving {
   #items() {
     return [...this.#list.querySelectorAll(":scope > li[data-id]")];
   }
+}
+
+/** Back to the line, or, where a button had brought up what can be done, to that. */
+function closeActions(item) {
+  const more = item.querySelector(".more[aria-expanded=true]");
+  more?.setAttribute("aria-expanded", "false");
+  (more ?? item).focus();
 }
 
 function controls(item) {

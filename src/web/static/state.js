@@ -3,6 +3,8 @@
  * message and decision the higher revision is kept.
  */
 
+const NAMES = new Intl.Collator([], { numeric: true });
+
 /** Messages, decisions and steps, and the questions the page asks about them. */
 export class State {
   /** @type {{id: string, name: string}[]} */
@@ -46,7 +48,7 @@ export class State {
    */
   applyRoom({ channels, people }) {
     this.channels = channels;
-    this.people = people.map(({ name }) => name);
+    this.people = people.map(({ name }) => name).sort(NAMES.compare);
   }
 
   /**

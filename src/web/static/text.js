@@ -63,7 +63,7 @@ function withMentions(text, cast) {
 
 function mention(text, isMe) {
   const element = document.createElement(isMe ? "mark" : "span");
-  element.className = isMe ? "mention me" : "mention";
+  element.className = isMe ? "mention mine" : "mention";
   element.textContent = text;
   return element;
 }
