@@ -6,6 +6,7 @@ export const settings = JSON.parse(document.getElementById("settings").textConte
 const ENGLISH = {
   channels: "Channels",
   people: "People",
+  sidebar: "Channels and people",
   messages: "Messages",
   thread: "Thread",
   about: "About this room",
@@ -139,6 +140,7 @@ const ENGLISH = {
 const JAPANESE = {
   channels: "チャンネル",
   people: "メンバー",
+  sidebar: "チャンネルとメンバー",
   messages: "メッセージ",
   thread: "スレッド",
   about: "この部屋について",

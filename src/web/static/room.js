@@ -22,6 +22,7 @@ import { fitViewport } from "./viewport.js";
 const LOAD_RETRY_MS = 2_000;
 /** A decision that a page hears of later than this is history, not news. */
 const NEWS_SECONDS = 60;
+const PLACE = "place";
 
 const room = document.getElementById("room");
 const state = new State();
@@ -182,8 +183,7 @@ function showOwn(message) {
 
 /** Shows at once, unlike setting `location.hash`, whose event comes after the next key may have been typed. */
 function go(channel, thread) {
-  const parts = thread === null ? [channel] : [channel, thread];
-  const address = `#/${parts.map(encodeURIComponent).join("/")}`;
+  const address = addressOf(channel, thread);
   if (address !== location.hash) window.history.pushState(null, "", address);
   route();
 }
@@ -192,6 +192,7 @@ function route() {
   const [channel, thread = null] = addressParts();
   const isKnown = state.channels.some(({ id }) => id === channel);
   const before = open;
+  if (isKnown) sessionStorage.setItem(PLACE, addressOf(channel, thread));
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
   // First, because a pane that is not laid out cannot be measured.
   showPanel(open.thread === null ? "channel" : "thread");
@@ -215,9 +216,15 @@ function leaveUnknownThread() {
   else closeThread();
 }
 
+function addressOf(channel, thread) {
+  const parts = thread === null ? [channel] : [channel, thread];
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** Without a place in the address, the one this tab was at: the pages around the room lead back without it. */
 function addressParts() {
   try {
-    return location.hash.slice(2).split("/").map(decodeURIComponent);
+    return (location.hash || sessionStorage.getItem(PLACE) || "").slice(2).split("/").map(decodeURIComponent);
   } catch {
     // Somebody typed a stray "%".
     return [""];

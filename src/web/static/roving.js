@@ -19,6 +19,9 @@ export class Roving {
       const item = event.target.closest("li");
       if (item !== null) this.#stopAt(item);
     });
+    list.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!list.contains(relatedTarget)) this.#stopAtNewest();
+    });
     list.addEventListener("keydown", (event) => {
       const hasModifier = event.shiftKey || event.ctrlKey || event.metaKey || event.altKey;
       if (isImeKey(event) || hasModifier || event.target.matches("textarea")) return;
@@ -30,12 +33,11 @@ export class Roving {
     });
   }
 
-  /** After every drawing. Until somebody walks, the stop is the newest line. */
+  /** After every drawing. While nobody is among the lines, the stop is the newest one. */
   refresh() {
     const isInside = this.#list.contains(document.activeElement);
-    const items = this.#items();
-    const item = isInside && this.#current?.isConnected ? this.#current : items.at(-1);
-    if (item !== undefined) this.#stopAt(item);
+    if (isInside && this.#current?.isConnected) this.#stopAt(this.#current);
+    else this.#stopAtNewest();
   }
 
   /** Where the focus is, counted in lines, or -1. */
@@ -81,6 +83,11 @@ export class Roving {
     else if (key === "Escape" && stop > 0) closeActions(item);
     else return false;
     return true;
+  }
+
+  #stopAtNewest() {
+    const item = this.#items().at(-1);
+    if (item !== undefined) this.#stopAt(item);
   }
 
   #stopAt(item) {

@@ -28,7 +28,7 @@ function showServersMarkup(element, html, cast) {
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
   for (const node of texts) {
-    if (node.parentElement.closest("a, code") === null) node.replaceWith(...withMentions(node.data, cast));
+    if (node.parentElement.closest("a, code") === null) node.replaceWith(...pieces(node.data, cast));
   }
 }
 
