@@ -42,7 +42,8 @@ export class Completion {
     field.addEventListener("blur", () => this.close());
     field.addEventListener("compositionstart", () => (this.#isComposing = true));
     field.addEventListener("compositionend", () => (this.#isComposing = false));
-    document.addEventListener("selectionchange", () => !this.#list.hidden && this.#offer());
+    // The cursor may leave the name.
+    for (const moved of ["keyup", "click"]) field.addEventListener(moved, () => !this.#list.hidden && this.#offer());
     // The field keeps its focus, and a phone its keyboard.
     this.#list.addEventListener("pointerdown", (event) => event.preventDefault());
     this.#list.addEventListener("mousedown", (event) => event.preventDefault());

@@ -4,6 +4,8 @@ import { build } from "./elements.js";
 import { say } from "./i18n.js";
 import { pending } from "./presence.js";
 
+const TESTIDS = { pending: "pending", silent: "silence", dropped: "silence", failed: "silence", spoke: "spoke" };
+
 /** Keeps its place before there is something to say, so that nothing moves when there is. */
 export const EMPTY = { kind: "empty", sentence: "", decision: null };
 
@@ -43,7 +45,7 @@ export function drawNote(item, note) {
   const kind = note?.kind ?? "none";
   if (place.dataset.kind !== kind) {
     place.dataset.kind = kind;
-    place.dataset.testid = { silent: "silence", dropped: "silence", failed: "silence" }[kind] ?? kind;
+    place.dataset.testid = TESTIDS[kind] ?? "";
     place.hidden = note === null;
   }
   const sentence = note?.sentence ?? "";

@@ -131,7 +131,7 @@ function hearDecision(decision) {
   const before = state.decision(decision.id);
   if (state.applyDecision(decision) === "known") return;
   draw();
-  const isNews = decision.closed !== null && !before?.closed && Date.now() / 1000 - decision.closed < NEWS_SECONDS;
+  const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
   // What it said is announced as a line.
   if (isNews && isHere && decision.ended !== "spoke") announce(say("announce_decision", { what: decisionNote(decision).sentence }));
@@ -239,9 +239,10 @@ function openPane() {
   return open.thread === null ? channelPane : threadPane;
 }
 
-/** Not on a touch screen, where focus would bring up the keyboard unasked. */
+/** On a touch screen only the pane's title, because a field would bring up the keyboard unasked. */
 function focusComposer() {
   if (!matchMedia("(hover: none)").matches) openPane().composer.focus();
+  else document.getElementById(open.thread === null ? "channel-title" : "thread-title").focus();
 }
 
 /** On a narrow screen one panel is seen at a time. */
@@ -261,10 +262,7 @@ function showPeople() {
 
 /** Back to the talk. */
 function leaveSidebar() {
-  const wasPanel = room.dataset.panel === "channels";
   showPanel(open.thread === null ? "channel" : "thread");
-  const opener = document.getElementById("to-channels");
-  if (wasPanel && opener.checkVisibility()) opener.focus();
   focusComposer();
   draw();
 }
@@ -287,6 +285,9 @@ function draw() {
 }
 
 function drawNow() {
+  // Its first line was taken back, and nobody had replied.
+  const isThreadGone = open.thread !== null && state.message(open.thread)?.deleted && !state.replies(open.channel).has(open.thread);
+  if (isThreadGone) return closeThread();
   const messages = state.messages(open.channel);
   const isWatched = !document.hidden && room.dataset.panel !== "channels" && myName() !== "";
   if (isWatched) reading.readChannel(open.channel, messages);
