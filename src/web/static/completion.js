@@ -7,6 +7,8 @@ import { isImeKey } from "./ime.js";
 import { findQuery, fittingNames } from "./mentions.js";
 
 const MOST_OFFERED = 8;
+/** Only while the list is there: otherwise this is a text field of several lines, and should be read as one. */
+const LISTING = { role: "combobox", "aria-expanded": "true", "aria-haspopup": "listbox", "aria-autocomplete": "list" };
 let count = 0;
 
 /** Completes mentions in one text field. */
@@ -83,9 +85,7 @@ export class Completion {
   close() {
     if (this.#list.hidden) return;
     this.#list.hidden = true;
-    for (const name of ["role", "aria-expanded", "aria-controls", "aria-haspopup", "aria-autocomplete", "aria-activedescendant"]) {
-      this.#field.removeAttribute(name);
-    }
+    for (const name of [...Object.keys(LISTING), "aria-controls", "aria-activedescendant"]) this.#field.removeAttribute(name);
   }
 
   #dismiss() {
@@ -112,12 +112,8 @@ export class Completion {
     this.#list.replaceChildren(...names.map((name, place) => this.#option(name, place, persona, me)));
     if (this.#list.hidden) {
       this.#list.hidden = false;
-      // Only while the list is there: otherwise this is a text field of several lines, and should be read as one.
-      this.#field.setAttribute("role", "combobox");
-      this.#field.setAttribute("aria-expanded", "true");
+      for (const [name, value] of Object.entries(LISTING)) this.#field.setAttribute(name, value);
       this.#field.setAttribute("aria-controls", this.#list.id);
-      this.#field.setAttribute("aria-haspopup", "listbox");
-      this.#field.setAttribute("aria-autocomplete", "list");
       announce(say(names.length === 1 ? "suggestions_one" : "suggestions_many", { count: names.length }));
     }
     this.#choose(Math.max(kept, 0));

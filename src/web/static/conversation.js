@@ -172,7 +172,9 @@ export class Conversation {
     }));
     if (thread !== null) return lines;
     const older = this.#state.olderThreads(channel);
-    const pointers = older.map((message) => ({ message, note: null, hasNewReplies: isNew(message.thread), isOlderThread: true }));
+    const pointers = older.map((message) => {
+      return { message, note: null, hasNewReplies: isNew(message.thread), isOlderThread: true };
+    });
     return [...lines, ...pointers].sort((a, b) => a.message.ts - b.message.ts);
   }
 

@@ -46,8 +46,8 @@ export function startHelp() {
   document.addEventListener("keydown", (event) => {
     if (isImeKey(event) || event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
     const isWriting = event.target.closest("input, textarea") !== null;
-    const isAsked = isWriting ? (event.ctrlKey || event.metaKey) && event.key === "/" : event.key === "?" || (event.ctrlKey && event.key === "/");
-    if (!isAsked) return;
+    const isCommand = (event.ctrlKey || event.metaKey) && event.key === "/";
+    if (!isCommand && (isWriting || event.key !== "?")) return;
     event.preventDefault();
     openDialog(dialog, null);
   });

@@ -104,8 +104,8 @@ function text(message, doings) {
   else showText(element, message, doings.cast());
   if (!message.edited || message.deleted) return element;
   // Beside the last words, whatever they stand in.
-  const end = element.lastElementChild?.matches("p") && element.classList.contains("rich") ? element.lastElementChild : element;
-  end.append(" ", build("span", "edited", say("edited_mark")));
+  const last = element.classList.contains("rich") ? element.lastElementChild : null;
+  (last?.matches("p") ? last : element).append(" ", build("span", "edited", say("edited_mark")));
   return element;
 }
 

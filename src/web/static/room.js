@@ -1,17 +1,19 @@
 /** The local room: puts the parts together. The address (`#/channel/thread`) says what is open. */
 
 import { Refusal, fetchChannels, fetchRevision } from "./api.js";
+import { addressOf, keepAddress, readAddress } from "./address.js";
 import { announce, announceMessage } from "./announcer.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
 import { initial } from "./elements.js";
 import { startHelp } from "./help.js";
 import { History } from "./history.js";
-import { fillPage, say, settings } from "./i18n.js";
+import { say, settings } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
 import { askName, myName, speakAs } from "./name.js";
 import { decisionNote } from "./note.js";
+import { fillPage } from "./page.js";
 import { drawPeople, focusPerson } from "./people.js";
 import { Reading } from "./reading.js";
 import { startSidebar } from "./sidebar.js";
@@ -22,7 +24,6 @@ import { fitViewport } from "./viewport.js";
 const LOAD_RETRY_MS = 2_000;
 /** A decision that a page hears of later than this is history, not news. */
 const NEWS_SECONDS = 60;
-const PLACE = "place";
 
 const room = document.getElementById("room");
 const state = new State();
@@ -134,7 +135,8 @@ function hearDecision(decision) {
   const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
   // What it said is announced as a line.
-  if (isNews && isHere && decision.ended !== "spoke") announce(say("announce_decision", { what: decisionNote(decision).sentence }));
+  if (!isNews || !isHere || decision.ended === "spoke") return;
+  announce(say("announce_decision", { what: decisionNote(decision).sentence }));
 }
 
 function speak(name) {
@@ -189,10 +191,10 @@ function go(channel, thread) {
 }
 
 function route() {
-  const [channel, thread = null] = addressParts();
+  const { channel, thread } = readAddress();
   const isKnown = state.channels.some(({ id }) => id === channel);
   const before = open;
-  if (isKnown) sessionStorage.setItem(PLACE, addressOf(channel, thread));
+  if (isKnown) keepAddress(channel, thread);
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
   // First, because a pane that is not laid out cannot be measured.
   showPanel(open.thread === null ? "channel" : "thread");
@@ -214,21 +216,6 @@ function leaveUnknownThread() {
   const isThere = open.thread === null || state.conversation(open.channel, open.thread).length > 0;
   if (isThere) draw();
   else closeThread();
-}
-
-function addressOf(channel, thread) {
-  const parts = thread === null ? [channel] : [channel, thread];
-  return `#/${parts.map(encodeURIComponent).join("/")}`;
-}
-
-/** Without a place in the address, the one this tab was at: the pages around the room lead back without it. */
-function addressParts() {
-  try {
-    return (location.hash || sessionStorage.getItem(PLACE) || "").slice(2).split("/").map(decodeURIComponent);
-  } catch {
-    // Somebody typed a stray "%".
-    return [""];
-  }
 }
 
 function closeThread() {
@@ -286,8 +273,8 @@ function draw() {
 
 function drawNow() {
   // Its first line was taken back, and nobody had replied.
-  const isThreadGone = open.thread !== null && state.message(open.thread)?.deleted && !state.replies(open.channel).has(open.thread);
-  if (isThreadGone) return closeThread();
+  const parent = state.message(open.thread);
+  if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
   const isWatched = !document.hidden && room.dataset.panel !== "channels" && myName() !== "";
   if (isWatched) reading.readChannel(open.channel, messages);
@@ -310,7 +297,8 @@ function drawMe() {
   document.getElementById("me").textContent = name;
   const label = say("speaking_as", { name });
   for (const button of room.querySelectorAll(".speaking-as")) {
-    button.firstElementChild.textContent = name === "" ? "" : initial(name);
+    button.firstElementChild.textContent = initial(name);
+    button.hidden = name === "";
     button.title = label;
     button.setAttribute("aria-label", label);
   }
