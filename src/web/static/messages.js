@@ -85,7 +85,10 @@ function replace(known, element) {
   const isOpen = known.querySelector(".more")?.getAttribute("aria-expanded");
   known.remove();
   if (isOpen) element.querySelector(".more")?.setAttribute("aria-expanded", isOpen);
-  if (focused !== null) (element.querySelector(`[data-testid="${focused.dataset.testid}"]`) ?? element).focus();
+  if (focused === null) return;
+  // First the line, because its buttons are hidden until the focus is within.
+  element.focus();
+  element.querySelector(`[data-testid="${focused.dataset.testid}"]`)?.focus();
 }
 
 function dayItem(heading) {

@@ -64,8 +64,9 @@ export class Roving {
   focusLine(id, selector) {
     const item = this.#items().find((other) => other.dataset.id === id);
     if (item === undefined) return false;
-    this.#stopAt(item);
-    (selector === undefined ? item : item.querySelector(selector) ?? item).focus();
+    // First the line, because its buttons are hidden until the focus is within.
+    item.focus();
+    if (selector !== undefined) item.querySelector(selector)?.focus();
     return true;
   }
 
