@@ -1,11 +1,14 @@
 /** Which keys belong to an input method (Japanese, Chinese, Korean …) and must do nothing else. */
 
-let hasJustEnded = false;
+let endedAt = -1;
+let isEnding = false;
 
-// Safari ends the composition before it reports the key that ended it; both come in one task.
-document.addEventListener("compositionend", () => {
-  hasJustEnded = true;
-  setTimeout(() => (hasJustEnded = false), 0);
+// Safari ends the composition before it reports the key that ended it. Such a key was pressed before the end, or
+// is told in the same breath. A wait of some milliseconds instead would swallow the next key of who types fast.
+document.addEventListener("compositionend", (event) => {
+  endedAt = event.timeStamp;
+  isEnding = true;
+  queueMicrotask(() => (isEnding = false));
 });
 
 /**
@@ -14,5 +17,5 @@ document.addEventListener("compositionend", () => {
  */
 export function isImeKey(event) {
   // Some browsers mark the confirming Enter only by the old code 229.
-  return event.isComposing || event.keyCode === 229 || hasJustEnded;
+  return event.isComposing || event.keyCode === 229 || isEnding || event.timeStamp <= endedAt;
 }
