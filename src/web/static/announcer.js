@@ -1,6 +1,7 @@
 /** What a screen reader says by itself: new lines and decisions, one after another, when there is time. */
 
 import { say } from "./i18n.js";
+import { plainText } from "./text.js";
 
 const MOST_KEPT = 20;
 
@@ -15,6 +16,7 @@ export function announce(sentence) {
  * @param {Object} message
  * @param {boolean} isElsewhere in a thread that is not open
  */
-export function announceMessage({ user, text }, isElsewhere) {
-  announce(say(isElsewhere ? "announce_reply" : "announce_line", { user, text }));
+export function announceMessage(message, isElsewhere) {
+  const { user } = message;
+  announce(say(isElsewhere ? "announce_reply" : "announce_line", { user, text: plainText(message) }));
 }

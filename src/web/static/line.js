@@ -4,7 +4,7 @@ import { editForm } from "./editing.js";
 import { build, buildButton, icon, initial } from "./elements.js";
 import { say } from "./i18n.js";
 import { buildNote } from "./note.js";
-import { showText } from "./text.js";
+import { plainText, showText } from "./text.js";
 import { clock, isoMoment, moment } from "./time.js";
 
 let count = 0;
@@ -45,7 +45,7 @@ export function messageItem(line, continues, doings) {
   item.classList.toggle("continues", continues);
   item.classList.toggle("persona", message.persona);
   item.tabIndex = -1;
-  const label = message.deleted ? say("deleted") : message.text;
+  const label = message.deleted ? say("deleted") : plainText(message);
   item.setAttribute("aria-label", say("line", { user: message.user, time: clock(message.ts), text: label }));
   const note = buildNote(`note-${(count += 1)}`);
   item.setAttribute("aria-describedby", note.id);
@@ -69,9 +69,9 @@ export function olderThreadItem({ message, hasNewReplies }, doings) {
   item.dataset.id = `thread ${message.thread}`;
   item.tabIndex = -1;
   const sentence = say("older_thread", { user: message.user });
-  item.setAttribute("aria-label", say("announce_line", { user: sentence, text: message.text }));
+  item.setAttribute("aria-label", say("announce_line", { user: sentence, text: plainText(message) }));
   const button = buildButton("older-thread-open", "older-thread-open", sentence, "thread");
-  button.append(build("span", "excerpt", message.text));
+  button.append(build("span", "excerpt", plainText(message)));
   if (hasNewReplies) button.append(build("span", "pill", say("replies_new")));
   button.tabIndex = -1;
   button.addEventListener("click", () => doings.openThread(message.thread));

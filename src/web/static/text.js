@@ -16,6 +16,15 @@ export function showText(element, { text, html }, cast) {
 }
 
 /**
+ * What was said, in words only, for labels and announcements.
+ * @param {{text: string, html: ?string}} message
+ */
+export function plainText({ text, html }) {
+  if (typeof html !== "string") return text;
+  return new DOMParser().parseFromString(html, "text/html").body.textContent.trim();
+}
+
+/**
  * The one place where markup comes from outside this page. Only the server makes it, from the persona's own lines,
  * with a short list of elements and addresses.
  */
