@@ -37,9 +37,6 @@ use crate::store::sqlite::writer::SqliteWriter;
 use crate::web::admission::Token;
 use crate::web::{self, Web};
 
-/// The channels that the local room begins with.
-const CHANNELS: [&str; 2] = ["general", "random"];
-
 /// Everything that is ready to run.
 pub struct App {
     pub address: SocketAddr,
@@ -136,7 +133,7 @@ impl App {
         let Self { began, metrics, writer, runner, retention, room, web, shutdown, .. } = self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
-        room.open(&CHANNELS).await.context("opening the local room")?;
+        room.open().await.context("opening the local room")?;
         drop(room);
         let mut tasks: JoinSet<(&str, anyhow::Result<()>)> = JoinSet::new();
         let runner_stop = shutdown.clone();

@@ -32,6 +32,8 @@ const LONGEST_POST: usize = 4_000;
 /// How long the page shows it typing. The built-in mind would be done before anyone looks.
 const TYPING: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA: &str = "persona";
+/// The channels that the room begins with.
+const CHANNELS: [&str; 2] = ["general", "random"];
 
 /// The workspace of the local room.
 pub fn workspace() -> WorkspaceId {
@@ -79,8 +81,8 @@ impl LocalRoom {
         Self { ears, archive, clock, persona_name, people, changes }
     }
 
-    /// Makes sure that the persona and these channels are there, and remembers who has spoken.
-    pub async fn open(&self, channels: &[&str]) -> Result<(), StoreError> {
+    /// Makes sure that the persona and the first channels are there, and remembers who has spoken.
+    pub async fn open(&self) -> Result<(), StoreError> {
         let users = self.archive.users(&workspace()).await?;
         let humans = users.into_iter().filter(|user| user.kind == AuthorKind::Human);
         self.people().extend(humans.map(|user| user.name));
@@ -88,7 +90,7 @@ impl LocalRoom {
         let kind = AuthorKind::Persona;
         let persona = User { workspace: workspace(), id: UserId::new(PERSONA), name, kind };
         self.ears.hear(Heard::User(persona)).await?;
-        for name in channels {
+        for name in CHANNELS {
             self.put_channel(name).await?;
         }
         Ok(())
@@ -97,6 +99,14 @@ impl LocalRoom {
     /// Everyone who is known here, in the order of their names.
     pub fn names(&self) -> Vec<Arc<str>> {
         self.people().iter().cloned().collect()
+    }
+
+    /// The channels by name; those that the room began with stand first.
+    pub async fn channels(&self) -> Result<Vec<Channel>, StoreError> {
+        let mut channels = self.archive.channels(&workspace()).await?;
+        let place = |channel: &Channel| CHANNELS.iter().position(|name| **name == *channel.name);
+        channels.sort_by_key(|channel| place(channel).unwrap_or(CHANNELS.len()));
+        Ok(channels)
     }
 
     /// Moves on whenever somebody or a channel is added.

@@ -27,8 +27,7 @@ const NAME_SHAPE: &str = r#"{"name": "…"}"#;
 type Answer = Result<Json<Value>, Problem>;
 
 pub async fn channels(State(web): State<Arc<Web>>) -> Answer {
-    let channels = web.archive.channels(&workspace()).await?;
-    let channels = shapes::channels(&channels);
+    let channels = shapes::channels(&web.room.channels().await?);
     Ok(Json(json!({ "persona": { "name": web.persona.name }, "channels": channels })))
 }
 

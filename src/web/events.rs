@@ -149,7 +149,7 @@ impl Tail {
 
     /// Who and what is here.
     async fn read_room(&mut self) -> Result<(), StoreError> {
-        let channels = shapes::channels(&self.archive.channels(&workspace()).await?);
+        let channels = shapes::channels(&self.room.channels().await?);
         let room = json!({ "channels": channels, "people": shapes::people(&self.room.names()) });
         self.snapshots.push_back(Event::default().event("room").data(room.to_string()));
         Ok(())

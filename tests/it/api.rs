@@ -86,7 +86,7 @@ async fn people_and_channels_can_be_added() {
     let here = room.wait_for(0, |kind, _| kind == "room").await;
     let channels: Vec<&Value> =
         here["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]).collect();
-    assert_eq!(channels, ["garden", "general", "random"]);
+    assert_eq!(channels, ["general", "random", "garden"]);
     assert_eq!(here["people"], people["people"]);
     room.kill();
     let room = home.start();
