@@ -204,7 +204,7 @@ fn mind(
     let persona = match &config.system_prompt {
         None => persona.clone(),
         Some(more) => {
-            let system_prompt = format!("{}\n\n{}", persona.system_prompt.trim(), more.trim());
+            let system_prompt = format!("{}\n\n{}", persona.system_prompt, more);
             Arc::new(Persona { system_prompt, ..(**persona).clone() })
         }
     };

@@ -109,12 +109,10 @@ impl Prompt {
     ) -> Self {
         let language = persona.language;
         let mut text = String::with_capacity(4096);
-        let _ = write!(
-            text,
-            "{}\n\n{}\n\n",
-            persona.system_prompt.trim(),
-            rules.replace("{name}", &persona.name)
-        );
+        if !persona.system_prompt.trim().is_empty() {
+            let _ = write!(text, "{}\n\n", persona.system_prompt.trim());
+        }
+        let _ = write!(text, "{}\n\n", rules.replace("{name}", &persona.name));
         let heading = language
             .pick("## Current conversation\nThis is the channel:", "## 現在の会話\nチャンネル:");
         let _ = writeln!(text, "{heading}\n> #{}", one_line(&context.channel_name));
