@@ -36,7 +36,7 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
     /// Try again after a while.
-    #[error("the model is busy: {why}")]
+    #[error("the model does not answer now: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration> },
     /// It will not answer this.
     #[error("the model refuses: {0}")]

@@ -328,7 +328,7 @@ async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
             server.then(vec![treatment.clone(); 4]);
             let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
             let (kind, why) = expected.split_once(": ").unwrap();
-            let verb = if kind == "busy" { "the model is busy" } else { "the model refuses" };
+            let verb = if kind == "busy" { "the model does not answer now" } else { "the model refuses" };
             let sentence = |why: &str| format!("{verb}: {}/large-1: {why}", provider.name());
             let what: String = format!("{treatment:?}").chars().take(80).collect();
             let is_said = why.split('|').any(|why| error.to_string() == sentence(why));
@@ -350,7 +350,7 @@ async fn a_server_that_is_not_there_is_said_so() {
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
         let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
         let sentence =
-            format!("the model is busy: {}/large-1: it cannot be reached", provider.name());
+            format!("the model does not answer now: {}/large-1: it cannot be reached", provider.name());
         assert_eq!(error.to_string(), sentence);
     }
 }
@@ -391,7 +391,7 @@ async fn a_call_ends_in_time_and_the_request_is_dropped() {
         clock.advance_to(at(60));
         let error = asking.await.unwrap_err().to_string();
         let expected =
-            format!("the model is busy: {}/large-1: no answer within 1m", provider.name());
+            format!("the model does not answer now: {}/large-1: no answer within 1m", provider.name());
         assert_eq!(error, expected);
         server.abandoned(1).await;
     }
