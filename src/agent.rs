@@ -192,7 +192,8 @@ impl From<LlmError> for Trouble {
         let sentence = error.to_string();
         match error {
             LlmError::Busy { retry_after, .. } => Trouble::Passing { error: sentence, retry_after },
-            LlmError::Refused(_) => Trouble::Lasting { error: sentence },
+            LlmError::Late(_) => Trouble::Passing { error: sentence, retry_after: None },
+            LlmError::Refused(_) | LlmError::Useless { .. } => Trouble::Lasting { error: sentence },
         }
     }
 }

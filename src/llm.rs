@@ -30,6 +30,15 @@ pub struct Answer {
     pub usage: Usage,
     /// The model that gave it, if not the one that was asked first.
     pub model: Option<Arc<str>>,
+    /// Models that were asked before, and why they gave none.
+    pub missed: Vec<Missed>,
+}
+
+/// A model that was asked in vain, before another one answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missed {
+    pub model: Arc<str>,
+    pub error: LlmError,
 }
 
 /// What the caller does next. The sentences never hold chat text.
@@ -38,9 +47,15 @@ pub enum LlmError {
     /// Try again after a while.
     #[error("the model does not answer now: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration> },
+    /// It did not answer in time, though it may have thought about it. Try again after a while.
+    #[error("the model does not answer now: {0}")]
+    Late(String),
     /// It will not answer this.
     #[error("the model refuses: {0}")]
     Refused(String),
+    /// It answered, for what that costs, and the answer is of no use.
+    #[error("the model's answer is of no use: {why}")]
+    Useless { why: String, usage: Usage },
 }
 
 /// A rough number of tokens for text that nobody has counted: four bytes each.

@@ -4,12 +4,21 @@
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Mind, Trouble};
 use crate::decision::{Attempt, AttemptEnd, Exchange, Usage};
-use crate::llm::{LlmError, estimated_tokens};
+use crate::llm::{Answer, LlmError, estimated_tokens};
 use crate::prompt::Prompt;
+
+/// What became of a question.
+enum Asked {
+    Answered(Answer),
+    Failed(LlmError),
+    /// Nobody waited for the answer.
+    Cut(AttemptEnd, Trouble),
+}
 
 impl Agent {
     pub(super) async fn ask(
@@ -20,42 +29,82 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<String, Trouble> {
         let began = self.now();
-        let answer = self.clock.timeout(self.settings.model_timeout, mind.llm.ask(prompt));
-        let (answer, moved_on) = (std::pin::pin!(answer), std::pin::pin!(overtaken.cancelled()));
-        // The tokens of a call that is cut short are spent all the same.
-        let spent = Usage { input_tokens: estimated_tokens(&prompt.text), ..Usage::default() };
-        let (end, answer) = match select(moved_on, answer).await {
-            Either::Left(_) => (AttemptEnd::Superseded, Err(Trouble::Overtaken)),
-            Either::Right((Ok(Ok(answer)), _)) => (AttemptEnd::Kept, Ok(answer)),
-            Either::Right((Ok(Err(error)), _)) => (AttemptEnd::Failed, Err(error.into())),
-            Either::Right((Err(_timed_out), _)) => {
-                let why = format!("no answer within {:#}", self.settings.model_timeout);
-                let error = LlmError::Busy { why, retry_after: None };
-                (AttemptEnd::Failed, Err(error.into()))
+        let asked = self.wait_for_answer(mind, prompt, overtaken).await;
+        let blank = self.blank_attempt(mind, prompt, began);
+        let (attempt, text) = match asked {
+            Asked::Answered(answer) => {
+                for missed in answer.missed {
+                    let (error, usage) = (missed.error.to_string(), missed.error.usage(prompt));
+                    let end = AttemptEnd::Failed;
+                    let error = Some(error);
+                    let model = missed.model;
+                    self.note(Attempt { model, usage, end, error, ..blank.clone() }, attempts);
+                }
+                let model = answer.model.unwrap_or(blank.model.clone());
+                (Attempt { model, usage: answer.usage, ..blank }, Ok(answer.text))
+            }
+            Asked::Failed(error) => {
+                let (usage, end) = (error.usage(prompt), AttemptEnd::Failed);
+                (Attempt { usage, end, ..blank }, Err(Trouble::from(error)))
+            }
+            Asked::Cut(end, trouble) => {
+                (Attempt { usage: spent(prompt), end, ..blank }, Err(trouble))
             }
         };
-        let usage = answer.as_ref().map_or(spent, |answer| answer.usage);
-        let model = answer.as_ref().ok().and_then(|answer| answer.model.clone());
-        let model = model.unwrap_or_else(|| mind.llm.model().into());
-        let text = answer.map(|answer| answer.text);
-        let attempt = Attempt {
-            verb: prompt.verb.name().into(),
-            at: began,
-            prompt_hash: prompt.hash().into(),
-            prompt_bytes: prompt.text.len() as u64,
-            usage,
-            price: self.settings.prices.of(&model, usage),
-            model,
-            latency: self.now().duration_since(began),
-            end,
-            judgment: None,
-            error: text.as_ref().err().and_then(Trouble::error),
-            exchange: self.settings.keeps_exchanges.then(|| exchange(prompt, &text)),
-        };
-        self.metrics.called(&attempt);
-        attempts.push(attempt);
+        let error = text.as_ref().err().and_then(Trouble::error);
+        let exchange = self.settings.keeps_exchanges.then(|| exchange(prompt, &text));
+        self.note(Attempt { error, exchange, ..attempt }, attempts);
         text
     }
+
+    async fn wait_for_answer(
+        &self,
+        mind: &Mind,
+        prompt: &Prompt,
+        overtaken: &CancellationToken,
+    ) -> Asked {
+        let answer = self.clock.timeout(self.settings.model_timeout, mind.llm.ask(prompt));
+        let (answer, moved_on) = (std::pin::pin!(answer), std::pin::pin!(overtaken.cancelled()));
+        match select(moved_on, answer).await {
+            Either::Left(_) => Asked::Cut(AttemptEnd::Superseded, Trouble::Overtaken),
+            Either::Right((Ok(Ok(answer)), _)) => Asked::Answered(answer),
+            Either::Right((Ok(Err(error)), _)) => Asked::Failed(error),
+            Either::Right((Err(_timed_out), _)) => {
+                let why = format!("no answer within {:#}", self.settings.model_timeout);
+                Asked::Cut(AttemptEnd::Failed, LlmError::Late(why).into())
+            }
+        }
+    }
+
+    /// An attempt of which nothing came yet.
+    fn blank_attempt(&self, mind: &Mind, prompt: &Prompt, began: Timestamp) -> Attempt {
+        Attempt {
+            verb: prompt.verb.name().into(),
+            at: began,
+            model: mind.llm.model().into(),
+            prompt_hash: prompt.hash().into(),
+            prompt_bytes: prompt.text.len() as u64,
+            usage: Usage::default(),
+            price: None,
+            latency: self.now().duration_since(began),
+            end: AttemptEnd::Kept,
+            judgment: None,
+            error: None,
+            exchange: None,
+        }
+    }
+
+    fn note(&self, attempt: Attempt, attempts: &mut Attempts) {
+        let price = self.settings.prices.of(&attempt.model, attempt.usage);
+        let attempt = Attempt { price, ..attempt };
+        self.metrics.called(&attempt);
+        attempts.push(attempt);
+    }
+}
+
+/// The tokens of a call that is cut short are spent all the same.
+fn spent(prompt: &Prompt) -> Usage {
+    Usage { input_tokens: estimated_tokens(&prompt.text), ..Usage::default() }
 }
 
 fn exchange(prompt: &Prompt, answer: &Result<String, Trouble>) -> Arc<Exchange> {
@@ -64,6 +113,17 @@ fn exchange(prompt: &Prompt, answer: &Result<String, Trouble>) -> Arc<Exchange> 
         answer: answer.as_deref().ok().map(Arc::from),
         lines: prompt.context.messages.iter().map(|message| message.id.clone()).collect(),
     })
+}
+
+impl LlmError {
+    /// What it cost to learn this.
+    fn usage(&self, prompt: &Prompt) -> Usage {
+        match self {
+            LlmError::Late(_) => spent(prompt),
+            LlmError::Busy { .. } | LlmError::Refused(_) => Usage::default(),
+            LlmError::Useless { usage, .. } => *usage,
+        }
+    }
 }
 
 impl Trouble {

@@ -23,7 +23,7 @@ impl Model {
             provider: *provider,
             name: name.clone(),
             api_key: server.key.as_ref().map(secret),
-            api_base: Some(server.base.clone()),
+            api_base: server.base.clone(),
             headers: headers.map(|(name, value)| (name.clone(), secret(value))).collect(),
             params: to_provider(&self.params),
             connect_timeout: seconds(server.connect_timeout_seconds),

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
 use crate::clock::Clock;
-use crate::llm::{Answer, Llm, LlmError};
+use crate::llm::{Answer, Llm, LlmError, Missed};
 use crate::prompt::Prompt;
 
 /// How long the first model is left in peace after it failed, unless it asks for more.
@@ -41,8 +41,9 @@ impl FallbackMind {
                 let peace = retry_after.unwrap_or_default().clamp(PEACE, LONGEST_PEACE);
                 *down_until = Some(self.clock.now() + peace);
             }
+            Err(LlmError::Late(_)) => *down_until = Some(self.clock.now() + PEACE),
             // It may refuse this question only, and it does so quickly.
-            Err(LlmError::Refused(_)) => {}
+            Err(LlmError::Refused(_) | LlmError::Useless { .. }) => {}
         }
         answered
     }
@@ -51,6 +52,10 @@ impl FallbackMind {
         let answer = self.second.ask(prompt).await?;
         let model = answer.model.clone().unwrap_or_else(|| self.second.model().into());
         Ok(Answer { model: Some(model), ..answer })
+    }
+
+    fn is_down(&self) -> bool {
+        self.down_until().is_some_and(|until| until > self.clock.now())
     }
 
     fn down_until(&self) -> MutexGuard<'_, Option<Timestamp>> {
@@ -64,17 +69,59 @@ impl Llm for FallbackMind {
         self.first.model()
     }
 
+    /// The first is asked before the second or, while it is left in peace, only after it.
     async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
-        let is_down = self.down_until().is_some_and(|until| until > self.clock.now());
-        if is_down {
-            return self.ask_second(prompt).await;
-        }
-        let error = match self.ask_first(prompt).await {
+        let is_down = self.is_down();
+        let (one, other) =
+            if is_down { (&self.second, &self.first) } else { (&self.first, &self.second) };
+        let asked =
+            if is_down { self.ask_second(prompt).await } else { self.ask_first(prompt).await };
+        let error = match asked {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let (first, second) = (self.first.model(), self.second.model());
-        warn!(model = first, fallback = second, "{error}; {second} is asked instead");
-        self.ask_second(prompt).await
+        let (one, other) = (one.model(), other.model());
+        warn!(model = one, "{error}; {other} is asked instead");
+        let asked =
+            if is_down { self.ask_first(prompt).await } else { self.ask_second(prompt).await };
+        let mut answer = asked.map_err(|second| both(&error, &second))?;
+        answer.missed.insert(0, Missed { model: one.into(), error });
+        Ok(answer)
+    }
+}
+
+/// What is to be done when neither answers: what one of them may still get over is waited for.
+fn both(one: &LlmError, other: &LlmError) -> LlmError {
+    let why = format!("{}, and {}", why(one), why(other));
+    let waits = [wait(one), wait(other)];
+    if let Some(retry_after) = waits.into_iter().flatten().min() {
+        let retry_after = Some(retry_after).filter(|wait| !wait.is_zero());
+        return LlmError::Busy { why, retry_after };
+    }
+    let mut usages = [one, other].into_iter().filter_map(|error| match error {
+        LlmError::Useless { usage, .. } => Some(*usage),
+        LlmError::Busy { .. } | LlmError::Late(_) | LlmError::Refused(_) => None,
+    });
+    match usages.next() {
+        Some(usage) => LlmError::Useless { why, usage },
+        None => LlmError::Refused(why),
+    }
+}
+
+/// How long it may take to pass, if it does.
+fn wait(error: &LlmError) -> Option<SignedDuration> {
+    match error {
+        LlmError::Busy { retry_after, .. } => Some(retry_after.unwrap_or_default()),
+        LlmError::Late(_) => Some(SignedDuration::ZERO),
+        LlmError::Refused(_) | LlmError::Useless { .. } => None,
+    }
+}
+
+fn why(error: &LlmError) -> &str {
+    match error {
+        LlmError::Busy { why, .. }
+        | LlmError::Late(why)
+        | LlmError::Refused(why)
+        | LlmError::Useless { why, .. } => why,
     }
 }

@@ -21,12 +21,14 @@ use serde_json::{Map, Value};
 use crate::clock::{Clock, chance, seconds};
 use crate::decision::Usage;
 use crate::llm::model::Provider;
-use crate::llm::provider::trouble::{Trouble, trouble};
+use crate::llm::provider::trouble::{DECLINED, Trouble, trouble};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::prompt::Prompt;
 
 /// Where no `max_tokens` is set: some providers' own default is their model's whole capacity.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
+/// The same for a model that is to think: Anthropic's highest effort is given 24 000 tokens.
+const MAX_TOKENS_WITH_THOUGHT: u32 = 32_000;
 /// A longer answer is no chat message, whatever it is.
 const LONGEST_ANSWER_BYTES: usize = 256 * 1024;
 /// The user turn for those that refuse a request which is a system message alone.
@@ -41,8 +43,8 @@ pub struct ProviderSettings {
     /// As the provider calls it.
     pub name: String,
     pub api_key: Option<SecretString>,
-    /// Where the provider's API is, if not at its usual place.
-    pub api_base: Option<String>,
+    /// Where the API is.
+    pub api_base: String,
     pub headers: BTreeMap<String, SecretString>,
     pub params: Params,
     pub connect_timeout: SignedDuration,
@@ -108,7 +110,7 @@ impl ProviderMind {
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(base(settings)),
             auth: AuthData::from_single(key),
-            // With a namespace, the name itself is left alone.
+            // With a namespace, the provider is not guessed from the name.
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.name)),
         };
         Ok(Self {
@@ -140,16 +142,15 @@ impl ProviderMind {
             Ok(Err(Trouble::Passing { why, retry_after })) => {
                 Err(LlmError::Busy { why: format!("{}: {why}", self.model), retry_after })
             }
-            Ok(Err(Trouble::Lasting(why) | Trouble::Misfit(why))) => {
-                Err(LlmError::Refused(format!("{}: {why}", self.model)))
-            }
+            Ok(Err(
+                Trouble::Lasting(why) | Trouble::Misfit(why) | Trouble::Useless { why, .. },
+            )) => Err(LlmError::Refused(format!("{}: {why}", self.model))),
             Err(_timed_out) => Err(self.timed_out()),
         }
     }
 
     fn timed_out(&self) -> LlmError {
-        let why = format!("{}: no answer within {:#}", self.model, self.timeout);
-        LlmError::Busy { why, retry_after: None }
+        LlmError::Late(format!("{}: no answer within {:#}", self.model, self.timeout))
     }
 
     /// Tries again while that may help and there is time.
@@ -161,6 +162,9 @@ impl ProviderMind {
                 Ok(answer) => return Ok(answer),
                 Err(Trouble::Lasting(why) | Trouble::Misfit(why)) => {
                     return Err(LlmError::Refused(format!("{}: {why}", self.model)));
+                }
+                Err(Trouble::Useless { why, usage }) => {
+                    return Err(LlmError::Useless { why: format!("{}: {why}", self.model), usage });
                 }
                 Err(Trouble::Passing { why, retry_after }) => (why, retry_after),
             };
@@ -244,10 +248,7 @@ impl Llm for ProviderMind {
 
 /// Where the API is, with a slash at the end.
 fn base(settings: &ProviderSettings) -> String {
-    let Some(base) = &settings.api_base else {
-        return settings.provider.default_base().to_owned();
-    };
-    let base = base.trim_end_matches('/');
+    let base = settings.api_base.trim_end_matches('/');
     // Ollama's own API is beside the one that it shares with OpenAI, and has no schemas.
     let is_own_api = settings.provider == Provider::Ollama && !base.ends_with("/v1");
     if is_own_api { format!("{base}/v1/") } else { format!("{base}/") }
@@ -272,19 +273,38 @@ fn options(settings: &ProviderSettings) -> ChatOptions {
         headers.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect();
     ChatOptions {
         temperature: params.temperature,
-        max_tokens: Some(params.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)),
+        max_tokens: Some(max_tokens(params)),
         top_p: params.top_p,
         stop_sequences: params.stop.clone(),
         seed: params.seed,
-        reasoning_effort: params
-            .reasoning_effort
-            .as_deref()
-            .and_then(ReasoningEffort::from_keyword),
+        reasoning_effort: effort(settings),
+        // Where it declines, the words for it are only there.
+        capture_raw_body: Some(true),
         // Models that think aloud do it apart from their answer.
         normalize_reasoning_content: Some(true),
         extra_headers: (!headers.is_empty()).then(|| headers.into()),
         extra_body: (!params.others.is_empty()).then(|| Value::Object(params.others.clone())),
         ..ChatOptions::default()
+    }
+}
+
+/// What is thought counts, too, and some providers want room for it above what they set aside.
+fn max_tokens(params: &Params) -> u32 {
+    let thinks = !matches!(params.reasoning_effort.as_deref(), None | Some("none" | "minimal"));
+    let usual = if thinks { MAX_TOKENS_WITH_THOUGHT } else { DEFAULT_MAX_TOKENS };
+    params.max_tokens.unwrap_or(usual)
+}
+
+fn effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
+    let effort = settings.params.reasoning_effort.as_deref();
+    match (effort, settings.provider) {
+        (Some(effort), _) => ReasoningEffort::from_keyword(effort),
+        // Without any, `genai` takes the end of names like qwen-max for one, and off the name. This
+        // one is not sent.
+        (None, Provider::OpenAi | Provider::Ollama | Provider::OpenRouter) => {
+            Some(ReasoningEffort::Budget(0))
+        }
+        (None, Provider::Anthropic | Provider::Gemini) => None,
     }
 }
 
@@ -297,20 +317,27 @@ fn answer(response: ChatResponse) -> Result<Answer, Trouble> {
         cached_tokens: count(details.and_then(|details| details.cached_tokens)),
         output_tokens: count(response.usage.completion_tokens),
     };
-    if let Some(StopReason::ContentFilter(_)) = response.stop_reason {
-        return Err(Trouble::Lasting("it declined to answer this".to_owned()));
+    let useless = |why: String| Err(Trouble::Useless { why, usage });
+    let raw = response.captured_raw_body.as_ref();
+    let refusal = raw.and_then(|body| body.pointer("/choices/0/message/refusal"));
+    let has_refused = refusal.is_some_and(|refusal| !refusal.is_null());
+    if has_refused || matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {
+        return useless(DECLINED.to_owned());
     }
     let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
-    let text = response.content.into_joined_texts().unwrap_or_default();
+    let mut text = response.content.into_joined_texts().unwrap_or_default();
     if text.len() > LONGEST_ANSWER_BYTES {
-        let limit = LONGEST_ANSWER_BYTES / 1024;
-        return Err(Trouble::Lasting(format!("its answer is larger than {limit} KB")));
+        return useless(format!("it is larger than {} KB", LONGEST_ANSWER_BYTES / 1024));
     }
     match (text.trim().is_empty(), was_cut) {
-        (false, _) => Ok(Answer { text, usage, model: None }),
-        (true, true) => Err(Trouble::Lasting(
-            "it used up max_tokens before it said anything; allow it more".to_owned(),
-        )),
+        (false, was_cut) => {
+            // Whoever reads it should see that there was more.
+            text.push_str(if was_cut { "…" } else { "" });
+            Ok(Answer { text, usage, model: None, missed: Vec::new() })
+        }
+        (true, true) => {
+            useless("it used up max_tokens before it said anything; allow it more".to_owned())
+        }
         (true, false) => {
             Err(Trouble::Passing { why: "its answer is empty".to_owned(), retry_after: None })
         }

@@ -82,6 +82,6 @@ impl Llm for ScriptedMind {
             cached_tokens: 0,
             output_tokens: estimated_tokens(&text),
         };
-        Ok(Answer { text, usage, model: None })
+        Ok(Answer { text, usage, model: None, missed: Vec::new() })
     }
 }

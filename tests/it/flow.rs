@@ -32,7 +32,12 @@ impl Llm for Together {
 
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.0.wait().await;
-        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default(), model: None })
+        Ok(Answer {
+            text: "Here I am.".to_owned(),
+            usage: Default::default(),
+            model: None,
+            missed: Vec::new(),
+        })
     }
 }
 
@@ -52,7 +57,12 @@ impl Llm for Patient {
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.asked.notify_one();
         self.may_answer.notified().await;
-        Ok(Answer { text: "Here I am.".to_owned(), usage: Default::default(), model: None })
+        Ok(Answer {
+            text: "Here I am.".to_owned(),
+            usage: Default::default(),
+            model: None,
+            missed: Vec::new(),
+        })
     }
 }
 

@@ -50,7 +50,7 @@ fn settings(provider: Provider, base: &str) -> ProviderSettings {
         provider,
         name: "large-1".to_owned(),
         api_key: Some(KEY.to_owned().into()),
-        api_base: Some(format!("{base}/{version}")),
+        api_base: format!("{base}/{version}"),
         headers: Default::default(),
         params: Params { temperature: Some(0.5), max_tokens: Some(99), ..Params::default() },
         connect_timeout: SignedDuration::from_secs(10),
@@ -301,7 +301,7 @@ fn troubles() -> Vec<(Treatment, &'static str, usize)> {
         (Raw("application/json", "[]".to_owned()), NO_ANSWER, 3),
         (Raw("application/json", "{}".to_owned()), NO_ANSWER, 3),
         (Says(" \n ".to_owned()), "busy: its answer is empty", 3),
-        (Says(format!("{leak} ").repeat(8_000)), "refuses: its answer is larger than 256 KB", 1),
+        (Says(format!("{leak} ").repeat(8_000)), "useless: it is larger than 256 KB", 1),
         (
             Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(3_000_000))),
             NO_ANSWER,
@@ -309,12 +309,12 @@ fn troubles() -> Vec<(Treatment, &'static str, usize)> {
         ),
         (
             Stops("length", String::new()),
-            "refuses: it used up max_tokens before it said anything; allow it more",
+            "useless: it used up max_tokens before it said anything; allow it more",
             1,
         ),
-        (Stops("content_filter", leak.clone()), "refuses: it declined to answer this", 1),
-        (Stops("refusal", leak.clone()), "refuses: it declined to answer this", 1),
-        (Stops("SAFETY", leak), "refuses: it declined to answer this", 1),
+        (Stops("content_filter", leak.clone()), "useless: it declined to answer this", 1),
+        (Stops("refusal", leak.clone()), "useless: it declined to answer this", 1),
+        (Stops("SAFETY", leak), "useless: it declined to answer this", 1),
     ]
 }
 
@@ -328,7 +328,11 @@ async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
             server.then(vec![treatment.clone(); 4]);
             let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
             let (kind, why) = expected.split_once(": ").unwrap();
-            let verb = if kind == "busy" { "the model does not answer now" } else { "the model refuses" };
+            let verb = match kind {
+                "busy" => "the model does not answer now",
+                "useless" => "the model's answer is of no use",
+                _ => "the model refuses",
+            };
             let sentence = |why: &str| format!("{verb}: {}/large-1: {why}", provider.name());
             let what: String = format!("{treatment:?}").chars().take(80).collect();
             let is_said = why.split('|').any(|why| error.to_string() == sentence(why));
@@ -349,8 +353,10 @@ async fn a_server_that_is_not_there_is_said_so() {
         let settings = settings(provider, &format!("http://127.0.0.1:{port}"));
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
         let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
-        let sentence =
-            format!("the model does not answer now: {}/large-1: it cannot be reached", provider.name());
+        let sentence = format!(
+            "the model does not answer now: {}/large-1: it cannot be reached",
+            provider.name()
+        );
         assert_eq!(error.to_string(), sentence);
     }
 }
@@ -390,8 +396,10 @@ async fn a_call_ends_in_time_and_the_request_is_dropped() {
         assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
         clock.advance_to(at(60));
         let error = asking.await.unwrap_err().to_string();
-        let expected =
-            format!("the model does not answer now: {}/large-1: no answer within 1m", provider.name());
+        let expected = format!(
+            "the model does not answer now: {}/large-1: no answer within 1m",
+            provider.name()
+        );
         assert_eq!(error, expected);
         server.abandoned(1).await;
     }
@@ -437,7 +445,7 @@ async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
         let clock = Clock::manual(at(0));
         let mut own = settings(Provider::Ollama, &server.base);
         // As people write it for Ollama: without the part of the address that speaks like OpenAI.
-        own.api_base = Some(server.base.clone());
+        own.api_base = server.base.clone();
         own.api_key = None;
         let mind = ProviderMind::new(&own, clock.clone()).unwrap();
         for expected in [calls, calls + 1, calls + 2] {
@@ -504,7 +512,125 @@ async fn another_model_answers_while_the_first_is_down() {
     assert_eq!((&*answer.text, answer.model), ("fine", None));
     // What it refuses is asked of the other, but it is not taken to be down for that.
     server.then([Treatment::Status(401, vec![], String::new())]);
-    assert_eq!(asks().await.text, "from the second");
+    let answer = asks().await;
+    assert_eq!(answer.text, "from the second");
+    assert_eq!(&*answer.missed[0].model, "openai/large-1");
+    assert!(answer.missed[0].error.to_string().ends_with("the API key (401)"));
     assert_eq!(asks().await.text, "fine");
     assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn when_no_model_answers_what_may_pass_is_waited_for() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let first = ProviderSettings { tries: 1, ..settings(Provider::OpenAi, &server.base) };
+    let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
+    let second = Arc::new(ScriptedMind::default());
+    let both = FallbackMind::new(first, second.clone(), clock.clone());
+    let fails = async || both.ask(&prompt(Verb::Reply)).await.unwrap_err();
+    let refuses = || second.then(Verb::Reply, Err(LlmError::Refused("b: no".to_owned())));
+
+    refuses();
+    let slow = Treatment::Status(503, vec![("retry-after", "9".to_owned())], String::new());
+    server.then([slow]);
+    let why = "openai/large-1: it is in trouble itself (503), and b: no";
+    let retry_after = Some(SignedDuration::from_secs(9));
+    assert_eq!(fails().await, LlmError::Busy { why: why.to_owned(), retry_after });
+
+    // While the first is left in peace it is asked last, but it is asked.
+    refuses();
+    server.then([Treatment::Says("after all".to_owned())]);
+    let answer = both.ask(&prompt(Verb::Reply)).await.unwrap();
+    assert_eq!((&*answer.text, &*answer.missed[0].model), ("after all", "scripted"));
+
+    refuses();
+    server.then([Treatment::Status(401, vec![], String::new())]);
+    let why = "openai/large-1: it does not accept the API key (401), and b: no";
+    assert_eq!(fails().await, LlmError::Refused(why.to_owned()));
+}
+
+#[tokio::test]
+async fn a_name_is_sent_as_it_stands() {
+    for (provider, name) in [
+        (Provider::OpenRouter, "qwen/qwen-max"),
+        (Provider::OpenAi, "mistral-medium"),
+        (Provider::Ollama, "a::b-high"),
+        (Provider::Anthropic, "claude-large-1"),
+    ] {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let settings = settings(provider, &server.base);
+        let settings = ProviderSettings { name: name.to_owned(), ..settings };
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let body = server.seen().remove(0).body;
+        assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!(name), &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn each_provider_has_its_own_way_of_saying_no() {
+    let ok = "application/json";
+    let declined = "the model's answer is of no use: it declined to answer this";
+    let openai = json!({
+        "choices": [{ "message": { "content": null, "refusal": CHAT }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 9, "completion_tokens": 1 },
+    });
+    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": {} });
+    let wrong_key = json!({ "error": {
+        "code": 400, "status": "INVALID_ARGUMENT", "message": KEY,
+        "details": [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID" }],
+    } });
+    let overloaded =
+        json!({ "type": "error", "error": { "type": "overloaded_error", "message": CHAT } });
+    let thought = json!({
+        "candidates": [{ "content": { "role": "model" }, "finishReason": "MAX_TOKENS" }],
+        "usageMetadata": { "promptTokenCount": 9 },
+    });
+    for (provider, treatment, expected, calls) in [
+        (Provider::OpenAi, Treatment::Raw(ok, openai.to_string()), declined, 1),
+        (
+            Provider::Gemini,
+            Treatment::Raw(ok, blocked.to_string()),
+            "the model refuses: it declined to answer this",
+            1,
+        ),
+        (
+            Provider::Gemini,
+            Treatment::Status(400, vec![], wrong_key.to_string()),
+            "the model refuses: it does not accept the API key (400 API_KEY_INVALID)",
+            1,
+        ),
+        (
+            Provider::Anthropic,
+            Treatment::Status(529, vec![], overloaded.to_string()),
+            "the model does not answer now: it is in trouble itself (529 overloaded_error)",
+            3,
+        ),
+        (
+            Provider::Gemini,
+            Treatment::Raw(ok, thought.to_string()),
+            "the model's answer is of no use: it used up max_tokens before it said anything; allow it more",
+            1,
+        ),
+    ] {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then(vec![treatment; 3]);
+        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let said = error.to_string().replace(&format!("{}/large-1: ", provider.name()), "");
+        assert_eq!((&*said, server.seen().len()), (expected, calls), "{provider:?}");
+        assert!(!format!("{error:?}").contains(CHAT), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_shows_it() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    server.then([Treatment::Stops("length", "Once upon a".to_owned())]);
+    assert_eq!(ask(&mind, &clock, Verb::Reply).await.unwrap().text, "Once upon a…");
 }

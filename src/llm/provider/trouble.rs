@@ -9,6 +9,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
 use crate::clock::seconds;
+use crate::decision::Usage;
 
 /// What helps.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +20,12 @@ pub enum Trouble {
     Misfit(String),
     /// Nothing; a person should look.
     Lasting(String),
+    /// Nothing, though it has cost something.
+    Useless { why: String, usage: Usage },
 }
+
+/// It thinks that it should not.
+pub const DECLINED: &str = "it declined to answer this";
 
 /// Reads an error of `genai`. Its own text is not used, since it holds requests and answers.
 pub fn trouble(error: Error, now: Timestamp) -> Trouble {
@@ -39,6 +45,12 @@ pub fn trouble(error: Error, now: Timestamp) -> Trouble {
             }
         }
         Error::HttpError { status, body, headers, .. } => refused(status, &body, &headers, now),
+        // Gemini says so where a candidate would be.
+        Error::ChatResponseGeneration { response_body, .. }
+            if response_body.get("promptFeedback").is_some() =>
+        {
+            Trouble::Lasting(DECLINED.to_owned())
+        }
         Error::ChatResponseGeneration { .. }
         | Error::ChatResponse { .. }
         | Error::NoChatResponse { .. }
@@ -60,7 +72,8 @@ fn unanswered(error: &reqwest::Error) -> Trouble {
     } else if error.is_connect() {
         "it cannot be reached"
     } else if error.is_redirect() || error.is_builder() {
-        return Trouble::Lasting("its address cannot be used".to_owned());
+        let why = "its address, its key or an extra header cannot be sent";
+        return Trouble::Lasting(why.to_owned());
     } else {
         "the connection broke off"
     };
@@ -79,6 +92,9 @@ fn refused(status: StatusCode, body: &str, headers: &HeaderMap, now: Timestamp) 
         code.as_deref(),
         Some("context_length_exceeded" | "model_not_found" | "content_policy_violation")
     );
+    if code.as_deref() == Some("API_KEY_INVALID") {
+        return Trouble::Lasting(format!("it does not accept the API key ({told})"));
+    }
     match status.as_u16() {
         429 | 402 if is_spent || status.as_u16() == 402 => {
             Trouble::Lasting(format!("its account has nothing left to spend ({told})"))
@@ -107,12 +123,16 @@ fn code(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
     // Gemini wraps its error into a list where it streams.
     let error = body.get(0).unwrap_or(&body).get("error")?;
+    // Gemini tells a wrong key only here.
+    let details = error.get("details").and_then(Value::as_array).into_iter().flatten();
+    let reasons = details.filter_map(|detail| detail.get("reason")?.as_str());
     let named = ["code", "type", "status"].iter().filter_map(|key| error.get(key)?.as_str());
+    let mut named = reasons.chain(named);
     let is_code = |code: &&str| {
         (1..=48).contains(&code.len())
             && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
     };
-    named.into_iter().find(is_code).map(str::to_owned)
+    named.find(is_code).map(str::to_owned)
 }
 
 /// How long the provider wants us to wait: `retry-after-ms`, or `Retry-After` in seconds or as a
@@ -173,6 +193,10 @@ mod tests {
                 Some("RESOURCE_EXHAUSTED"),
             ),
             (r#"[{"error": {"status": "INTERNAL"}}]"#, Some("INTERNAL")),
+            (
+                r#"{"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}"#,
+                Some("API_KEY_INVALID"),
+            ),
             (r#"{"error": {"code": "you said: hello there"}}"#, None),
             (r#"{"error": "no"}"#, None),
             ("<html>", None),
