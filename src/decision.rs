@@ -176,8 +176,11 @@ pub struct Exchange {
     pub prompt: Arc<str>,
     /// `None` if it did not answer, or nobody waited for the answer.
     pub answer: Option<Arc<str>>,
-    /// The lines that the prompt holds. When one of them is edited or taken back, the exchange goes.
+    /// The lines that the prompt holds. When one of them is edited or deleted, the exchange goes.
     pub lines: Vec<MessageId>,
+    /// The store's revision that the prompt was made from: what has changed since then must not be
+    /// kept in an old shape. Only on the way into the store.
+    pub considered: u64,
 }
 
 impl Attempt {

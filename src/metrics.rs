@@ -37,21 +37,22 @@ pub struct Metrics {
     unsolicited_delay_seconds: Histogram,
     /// Unsolicited posts that landed within five seconds after a line they had not seen.
     pub unsolicited_soon_after_unseen: Counter,
-    /// What was given up and waits for a person.
-    pub dead_letters: Counter,
     /// How often the runner had a look.
     pub wake_ups: Counter,
     start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    dead_letters: Gauge,
     steps_pending: Family<OfVerb, Gauge>,
     overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     resident_memory_bytes: Gauge,
 }
 
-/// A figure that is looked up when somebody asks.
+/// Figures that are looked up when somebody asks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// Pending steps by verb.
     pub pending: Vec<(String, u64)>,
+    /// What was given up and waits for a person.
+    pub dead_letters: u64,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,
 }
@@ -167,15 +168,19 @@ impl Metrics {
         }
     }
 
-    /// It spoke to somebody who had asked, so long after the question.
+    /// Something was said, whether somebody had asked or not.
+    pub fn posted(&self, is_owed: bool) {
+        let addressed = Word(if is_owed { "true" } else { "false" });
+        self.posts.get_or_create(&Posted { addressed }).inc();
+    }
+
+    /// Somebody who had asked was answered, so long after the question.
     pub fn answered(&self, after: SignedDuration) {
-        self.posts.get_or_create(&Posted { addressed: Word("true") }).inc();
         self.mention_answer_seconds.observe(after.as_secs_f64());
     }
 
     /// It joined in, so long after the newest line that it had seen.
     pub fn joined_in(&self, after: SignedDuration) {
-        self.posts.get_or_create(&Posted { addressed: Word("false") }).inc();
         self.unsolicited_delay_seconds.observe(after.as_secs_f64());
     }
 
@@ -186,11 +191,13 @@ impl Metrics {
 
     /// All figures as OpenMetrics text.
     pub fn text(&self, snapshot: &Snapshot) -> String {
+        let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for verb in ["judge", "reply", "post"] {
             let count = snapshot.pending.iter().find(|(name, _)| name == verb);
-            let count = count.map_or(0, |(_, count)| i64::try_from(*count).unwrap_or(i64::MAX));
+            let count = count.map_or(0, |(_, count)| whole(*count));
             self.steps_pending.get_or_create(&OfVerb { verb: verb.to_owned() }).set(count);
         }
+        self.dead_letters.set(whole(snapshot.dead_letters));
         self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
         self.resident_memory_bytes.set(resident_memory_bytes().unwrap_or(0));
         let mut text = String::new();
@@ -201,17 +208,20 @@ impl Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        /// 1 ms to 4 min.
+        /// 1 ms to 4 min, with the 20 ms that lateness is measured against.
         fn work() -> Histogram {
-            Histogram::new(exponential_buckets(0.001, 4.0, 10))
+            let goal = std::iter::once(0.02);
+            let finer = exponential_buckets(0.001, 4.0, 2).chain(goal);
+            Histogram::new(finer.chain(exponential_buckets(0.064, 4.0, 7)))
         }
         /// 50 µs to 13 s.
         fn quick() -> Histogram {
             Histogram::new(exponential_buckets(0.000_05, 4.0, 10))
         }
-        /// 0.5 s to 1 h.
+        /// 0.5 s to 1 h, with the 1.5 s that answers are measured against.
         fn human() -> Histogram {
-            Histogram::new(exponential_buckets(0.5, 2.0, 14))
+            let finer = [0.5, 1.0, 1.5].into_iter();
+            Histogram::new(finer.chain(exponential_buckets(2.0, 2.0, 12)))
         }
         let mut metrics = Self {
             registry: Registry::with_prefix("aizuchi"),
@@ -229,7 +239,7 @@ impl Default for Metrics {
             mention_answer_seconds: human(),
             unsolicited_delay_seconds: human(),
             unsolicited_soon_after_unseen: Counter::default(),
-            dead_letters: Counter::default(),
+            dead_letters: Gauge::default(),
             wake_ups: Counter::default(),
             start_seconds: Gauge::default(),
             steps_pending: Family::default(),

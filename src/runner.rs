@@ -4,6 +4,7 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -14,7 +15,7 @@ use tracing::{Instrument, error, info, info_span, warn};
 use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::decision::Ended;
-use crate::event::{Claim, Closing, End, Event, Outcome};
+use crate::event::{Claim, Closing, End, Event, Outcome, Piece};
 use crate::hear::under_way::UnderWay;
 use crate::metrics::Metrics;
 use crate::store::{Settled, Store, StoreError};
@@ -39,12 +40,29 @@ impl Default for Settings {
     }
 }
 
+/// When the runner finished a step last, for those who ask whether it is well.
+#[derive(Clone, Debug, Default)]
+pub struct Pulse(Arc<AtomicI64>);
+
+impl Pulse {
+    fn beat(&self, now: Timestamp) {
+        self.0.store(now.as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// `None` if nothing has been done yet.
+    pub fn last(&self) -> Option<Timestamp> {
+        let at_ms = Some(self.0.load(Ordering::Relaxed)).filter(|at_ms| *at_ms > 0);
+        Timestamp::from_millisecond(at_ms?).ok()
+    }
+}
+
 pub struct Runner {
     store: Arc<dyn Store>,
     agent: Agent,
     under_way: Arc<UnderWay>,
     clock: Clock,
     metrics: Arc<Metrics>,
+    pulse: Pulse,
     settings: Settings,
 }
 
@@ -75,10 +93,15 @@ impl Runner {
             store: agent.store.clone(),
             clock: agent.clock.clone(),
             metrics: agent.metrics.clone(),
+            pulse: Pulse::default(),
             agent,
             under_way,
             settings,
         })
+    }
+
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Works until `shutdown`, then finishes what has begun. What it has to leave is taken up
@@ -182,16 +205,33 @@ impl Runner {
         let said = if let End::Said(posted) = &outcome.end { Some(posted.at) } else { None };
         let settled = self.commit(&claim, outcome).await;
         self.under_way.end(&claim);
+        self.pulse.beat(self.clock.now());
         self.metrics.worked(claim.event.verb(), self.clock.now().duration_since(began));
         if let Some(ended) = settled.ended {
             self.metrics.closed(ended, settled.gate);
         }
-        let is_soon = |(said, unseen): (Timestamp, Timestamp)| said.duration_since(unseen) <= SOON;
-        if !claim.is_owed && said.zip(settled.unseen).is_some_and(is_soon) {
-            self.metrics.unsolicited_soon_after_unseen.inc();
+        if let (Some(said), Event::Post(piece)) = (said, &claim.event) {
+            self.measure(&claim, piece, said, &settled);
         }
-        if settled.has_dead_letter {
-            self.metrics.dead_letters.inc();
+    }
+
+    /// How long people have waited for what was said now, and whether it fell into their words.
+    fn measure(&self, claim: &Claim, piece: &Piece, said: Timestamp, settled: &Settled) {
+        for asked in &settled.answered {
+            self.metrics.answered(said.duration_since(*asked));
+        }
+        if piece.id != piece.first {
+            return;
+        }
+        self.metrics.posted(claim.is_owed);
+        if claim.is_owed {
+            return;
+        }
+        if let Some(seen) = settled.seen {
+            self.metrics.joined_in(said.duration_since(seen));
+        }
+        if settled.unseen.is_some_and(|unseen| said.duration_since(unseen) <= SOON) {
+            self.metrics.unsolicited_soon_after_unseen.inc();
         }
     }
 

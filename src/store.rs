@@ -46,8 +46,17 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Settled, StoreError>;
 
-    /// Drops every prompt and answer that is older than `before`: what the operator's retention orders.
+    /// Drops every prompt, answer and unsaid word that is older than `before`: what the operator's
+    /// retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
+
+    /// Whether a line of this conversation, or a thread's parent, that was known at `revision` has been
+    /// edited by a person or deleted since.
+    async fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+    ) -> Result<bool, StoreError>;
 
     /// When the next step will be ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
@@ -112,8 +121,8 @@ pub trait Archive: Send + Sync {
     /// Whether it can be read, and what was written last could be written.
     async fn health(&self) -> Result<(), StoreError>;
 
-    /// How many steps are pending everywhere, by verb.
-    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError>;
+    /// How much is pending everywhere.
+    async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// The pending steps of a workspace.
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
@@ -137,28 +146,40 @@ pub struct Receipt {
 }
 
 /// What completing a claim did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
     /// How its decision ended, if it has.
     pub ended: Option<Ended>,
     /// The gate that ended it.
     pub gate: Option<Gate>,
-    /// Something was given up that a person should look at.
-    pub has_dead_letter: bool,
+    /// When those had spoken whom a post answered.
+    pub answered: Vec<Timestamp>,
+    /// The newest line of the decision that a post's words had seen.
+    pub seen: Option<Timestamp>,
     /// The newest line before a post that its words had not seen.
     pub unseen: Option<Timestamp>,
 }
 
 impl Settled {
-    pub fn by(completion: &Completion, unseen: Option<Timestamp>) -> Self {
+    pub fn by(completion: &Completion, seen: Option<Timestamp>, unseen: Option<Timestamp>) -> Self {
         let closing = completion.closed.as_ref();
         Self {
             ended: closing.map(|closing| closing.ended),
             gate: closing.and_then(|closing| closing.gate),
-            has_dead_letter: completion.dead_letter.is_some(),
+            answered: completion.answered.clone(),
+            seen,
             unseen,
         }
     }
+}
+
+/// What waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Pending steps by verb.
+    pub pending: Vec<(String, u64)>,
+    /// What was given up and waits for a person.
+    pub dead_letters: u64,
 }
 
 /// A stored line with what the store knows about it.

@@ -27,6 +27,7 @@ use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::LocalRoom;
+use crate::runner::Pulse;
 use crate::store::{Archive, Store, StoreError};
 use crate::web::admission::Token;
 
@@ -39,11 +40,18 @@ pub struct Web {
     pub revisions: watch::Receiver<u64>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
+    pub pulse: Pulse,
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.
     pub wait_seconds: f64,
+    /// The same in a real workspace.
+    pub usual_wait_seconds: f64,
     /// The model that answers, or `builtin`.
     pub mind: String,
+    /// The model that judges, or `builtin`.
+    pub judge: String,
+    /// What prices are in.
+    pub currency: String,
     /// What opens the pages to other machines; without it, only this one is answered.
     pub token: Option<Token>,
     /// Ends the event streams, so that a stop need not wait for browsers.

@@ -112,6 +112,7 @@ fn exchange(prompt: &Prompt, answer: &Result<String, Trouble>) -> Arc<Exchange> 
         prompt: prompt.text.as_str().into(),
         answer: answer.as_deref().ok().map(Arc::from),
         lines: prompt.context.messages.iter().map(|message| message.id.clone()).collect(),
+        considered: prompt.context.revision,
     })
 }
 

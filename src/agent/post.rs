@@ -4,7 +4,7 @@
 use crate::agent::{Agent, Trouble, patience};
 use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::Ended;
-use crate::event::{Claim, Closing, End, Piece, Posted};
+use crate::event::{Claim, Closing, End, Piece};
 use crate::platform::PlatformError;
 
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
@@ -33,12 +33,17 @@ impl Agent {
         if let Some(end) = self.no_longer_wanted(claim, piece, &context) {
             return Ok(end);
         }
+        if !piece.is_out() && self.has_changed_since(piece).await? {
+            let why = self
+                .persona
+                .language
+                .pick("a line that it was made from has changed", "元になった発言が変わりました");
+            // Whoever is owed an answer gets one that was made anew.
+            return Ok(End::Withdrawn { why: why.to_owned() });
+        }
         let platform = self.platforms.of(&piece.conversation.workspace)?;
         match self.clock.timeout(self.settings.post_timeout, platform.post(piece)).await {
-            Ok(Ok(posted)) => {
-                self.measure(claim, piece, &context, &posted);
-                Ok(End::Said(posted))
-            }
+            Ok(Ok(posted)) => Ok(End::Said(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < tries => {
                 let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::NotSaid { due: self.now() + wait })
@@ -50,23 +55,6 @@ impl Agent {
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })
             }
-        }
-    }
-
-    /// Notes how long people have waited for this.
-    fn measure(&self, claim: &Claim, piece: &Piece, before: &Context, posted: &Posted) {
-        if piece.id != piece.first {
-            return;
-        }
-        if claim.is_owed {
-            let asked = piece.draft.owed.iter().find_map(|id| before.message(id));
-            if let Some(asked) = asked {
-                self.metrics.answered(posted.at.duration_since(asked.at));
-            }
-            return;
-        }
-        if let Some(newest) = before.newest_human() {
-            self.metrics.joined_in(posted.at.duration_since(newest.at));
         }
     }
 
@@ -92,6 +80,12 @@ impl Agent {
                 Err(Trouble::Lasting { error: "the history could not be read".to_owned() })
             }
         }
+    }
+
+    /// Words that were made from a line which was edited or deleted since may repeat it.
+    async fn has_changed_since(&self, piece: &Piece) -> Result<bool, Trouble> {
+        let considered = piece.draft.considered;
+        Ok(self.store.has_changed_since(&piece.conversation, considered).await?)
     }
 
     /// The last check before the act: does anyone still wait for this, and has nobody spoken since?

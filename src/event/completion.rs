@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::chat::MessageId;
 use crate::context::StateHash;
 use crate::decision::{DecisionId, Ended, Judgment};
-use crate::event::step::{Standing, Step, armed};
+use crate::event::step::{Owed, Standing, Step, armed};
 use crate::event::{Claim, Closing, DeadLetter, Draft, End, Event, Piece, PieceId};
 
 /// What a store knows when a claim is completed. What was said is written before.
@@ -38,6 +38,8 @@ pub struct Completion {
     pub has_overtaken: bool,
     pub dead_letter: Option<DeadLetter>,
     pub closed: Option<Closing>,
+    /// When those had spoken who are owed nothing any more, since they were answered.
+    pub answered: Vec<Timestamp>,
     /// The next decision, and whether somebody is owed an answer. It takes over the unseen lines.
     pub opened: Option<(DecisionId, bool)>,
 }
@@ -132,7 +134,9 @@ impl Standing {
             return Completion::default();
         }
         let closing = Closing::new(piece.draft.ends, piece.draft.why.clone());
-        self.close(closing, &piece.draft.owed, known, now)
+        let is_answered = |owed: &&Owed| piece.draft.owed.contains(&owed.message);
+        let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
+        Completion { answered, ..self.close(closing, &piece.draft.owed, known, now) }
     }
 
     /// The claim's piece is a draft again, and what came while it was on its way counts now.

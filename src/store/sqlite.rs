@@ -76,6 +76,8 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
+            // What is deleted must not be found in the file.
+            .pragma("secure_delete", "1")
             .busy_timeout(BUSY_TIMEOUT)
             .row_buffer_size(ROW_BUFFER);
         let opened = |error| opening(path, error);
@@ -108,6 +110,11 @@ impl SqliteStore {
         Ok((Self { readers, writes, revisions, installation, last_failure }, writer))
     }
 
+    /// Whether anything can be written now.
+    async fn try_writing(&self) -> Result<(), StoreError> {
+        self.write(Change::Nothing).await.map(|_| ())
+    }
+
     async fn write(&self, change: Change) -> Result<Written, StoreError> {
         let (done, written) = oneshot::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
@@ -119,10 +126,10 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
-        match self.write(Change::Hear(hearing)).await? {
-            Written::Heard(receipt) => Ok(receipt),
-            Written::Claimed(_) | Written::Completed(_) | Written::Dropped => Err(mixed_up()),
-        }
+        let Written::Heard(receipt) = self.write(Change::Hear(hearing)).await? else {
+            return Err(mixed_up());
+        };
+        Ok(receipt)
     }
 
     async fn claim(
@@ -135,10 +142,10 @@ impl Store for SqliteStore {
         if self.next_ready().await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
-        match self.write(Change::Claim { now, lease, most }).await? {
-            Written::Claimed(claims) => Ok(claims),
-            Written::Heard(_) | Written::Completed(_) | Written::Dropped => Err(mixed_up()),
-        }
+        let Written::Claimed(claims) = self.write(Change::Claim { now, lease, most }).await? else {
+            return Err(mixed_up());
+        };
+        Ok(claims)
     }
 
     async fn complete(
@@ -148,17 +155,27 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Settled, StoreError> {
         let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
-        match self.write(Change::Complete { claim, outcome, now }).await? {
-            Written::Completed(settled) => Ok(settled),
-            Written::Heard(_) | Written::Claimed(_) | Written::Dropped => Err(mixed_up()),
-        }
+        let Written::Completed(settled) =
+            self.write(Change::Complete { claim, outcome, now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(settled)
     }
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
-        match self.write(Change::DropExchanges { before }).await? {
-            Written::Dropped => Ok(()),
-            Written::Heard(_) | Written::Claimed(_) | Written::Completed(_) => Err(mixed_up()),
-        }
+        let Written::Dropped = self.write(Change::DropExchanges { before }).await? else {
+            return Err(mixed_up());
+        };
+        Ok(())
+    }
+
+    async fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+    ) -> Result<bool, StoreError> {
+        flow::has_changed_since(&self.readers, conversation, revision).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

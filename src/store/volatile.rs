@@ -105,7 +105,18 @@ impl Store for VolatileStore {
         for kept in state.exchanges.values_mut().flatten() {
             kept.take_if(|kept| kept.at < before);
         }
+        for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
+            letter.text = None;
+        }
         Ok(())
+    }
+
+    async fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+    ) -> Result<bool, StoreError> {
+        Ok(self.lock().has_changed_since(conversation, revision))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -305,17 +316,46 @@ impl State {
         lines.insert(place, line);
     }
 
-    /// What was taken back must not live on in prompts.
-    fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let here = |decision: &Decision| {
-            (&decision.conversation.workspace, &decision.conversation.channel)
-                == (&conversation.workspace, &conversation.channel)
+    /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
+    fn forget(&mut self, conversation: &ConversationId, message: &MessageId) {
+        let here = |other: &ConversationId| {
+            (&other.workspace, &other.channel) == (&conversation.workspace, &conversation.channel)
         };
-        let decisions = &self.decisions;
-        let kept = self.exchanges.iter_mut().filter(|(id, _)| decisions.get(id).is_some_and(here));
-        for kept in kept.flat_map(|(_, kept)| kept) {
-            kept.take_if(|kept| kept.exchange.lines.contains(message));
+        let covering = self.line(conversation, message).and_then(|line| line.decision);
+        let revision = self.revision;
+        for (id, decision) in &mut self.decisions {
+            let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let is_held = |kept: &Option<KeptExchange>| {
+                kept.as_ref().is_some_and(|kept| kept.exchange.lines.contains(message))
+            };
+            let has_seen = here(&decision.conversation) && kept.iter().any(is_held);
+            if has_seen || covering == Some(*id) {
+                forget_reasons(decision, revision);
+            }
+            if has_seen {
+                kept.iter_mut().filter(|kept| is_held(kept)).for_each(|kept| *kept = None);
+            }
         }
+        for letter in self.dead_letters.iter_mut().filter(|letter| here(&letter.conversation)) {
+            letter.text = None;
+        }
+    }
+
+    fn has_changed_since(&self, conversation: &ConversationId, revision: u64) -> bool {
+        // Bots that edit their lines all the time do not count.
+        let has_changed = |line: &StoredLine| {
+            line.heard <= revision
+                && line.revision > revision
+                && (line.is_deleted || line.message.is_human())
+        };
+        let lines = self.talks.get(conversation).map_or(&[][..], |talk| &talk.lines);
+        let parent = conversation.thread.as_ref().and_then(|thread| {
+            let place =
+                (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
+            let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
+            lines.iter().find(|line| line.message.id == *thread)
+        });
+        lines.iter().chain(parent).any(has_changed)
     }
 
     fn line(
@@ -335,5 +375,16 @@ fn supersede(decision: &mut Decision) {
         if attempt.end == AttemptEnd::Kept {
             attempt.end = AttemptEnd::Superseded;
         }
+    }
+}
+
+/// A model's reasons may repeat what people said.
+fn forget_reasons(decision: &mut Decision, revision: u64) {
+    let attempts = decision.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
+    attempts.for_each(|judgment| judgment.reason.clear());
+    if let Some(judgment) = &mut decision.judgment {
+        judgment.reason.clear();
+        decision.why = None;
+        decision.revision = revision;
     }
 }

@@ -13,8 +13,8 @@ use crate::metrics::Snapshot;
 use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
-/// Due steps may wait this long while all hands are busy. Longer, and nobody gets an answer.
-const OVERDUE: SignedDuration = SignedDuration::from_secs(60);
+/// Due steps may wait while all hands are busy. If none was finished for so long, something is wrong.
+const STUCK: SignedDuration = SignedDuration::from_secs(60);
 
 /// The process runs and answers.
 pub async fn live() -> Json<Value> {
@@ -29,19 +29,25 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> 
     }
     web.archive.health().await?;
     let overdue = overdue(&web).await?;
-    if overdue > OVERDUE {
+    let last = web.pulse.last().map(|last| web.clock.now().duration_since(last));
+    if overdue > STUCK && last.is_none_or(|last| last > STUCK) {
         let seconds = overdue.as_secs();
-        return Err(unready(format!("steps have been due for {seconds} s and are not worked at")));
+        return Err(unready(format!(
+            "steps have been due for {seconds} s, and none was finished for a minute"
+        )));
     }
-    Ok(Json(json!({ "status": "ready", "store": true, "runner": true })))
+    Ok(Json(json!({ "status": "ready" })))
 }
 
-/// The figures, in OpenMetrics.
-pub async fn metrics(State(web): State<Arc<Web>>) -> Result<impl IntoResponse, Problem> {
+/// The figures, in OpenMetrics. Those that have to be looked up are zero while the store cannot be
+/// read: then the others matter most.
+pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
+    let backlog = web.archive.backlog().await.unwrap_or_default();
+    let overdue = overdue(&web).await.unwrap_or_default();
     let snapshot =
-        Snapshot { pending: web.archive.pending().await?, overdue: overdue(&web).await? };
+        Snapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], web.metrics.text(&snapshot)))
+    ([(header::CONTENT_TYPE, kind)], web.metrics.text(&snapshot))
 }
 
 /// How long the oldest step has been due.

@@ -10,7 +10,6 @@ use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use crate::hear::Waiting;
 use crate::web::{Problem, Web};
 
 #[derive(Template)]
@@ -31,8 +30,9 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
         "language": web.persona.language.tag(),
         "persona": web.persona.name,
         "wait_seconds": web.wait_seconds,
-        "usual_wait_seconds": Waiting::default().min_wait_seconds,
+        "usual_wait_seconds": web.usual_wait_seconds,
         "mind": web.mind,
+        "judge": web.judge,
     });
     let page = RoomPage {
         language: web.persona.language.tag(),

@@ -183,7 +183,7 @@ async fn the_figures_tell_what_happened() {
         "aizuchi_posts_total{addressed=\"true\"} 1",
         "aizuchi_mention_answer_seconds_count 1",
         "aizuchi_unsolicited_soon_after_unseen_total 0",
-        "aizuchi_dead_letters_total 0",
+        "aizuchi_dead_letters 0",
         "aizuchi_steps_pending{verb=\"judge\"} 0",
         "# EOF",
     ] {
@@ -197,6 +197,28 @@ async fn the_figures_tell_what_happened() {
     }
     let everything = ["alice", "bob", "lunch", "there"];
     assert!(!everything.iter().any(|word| text.contains(word)), "{text}");
+}
+
+#[tokio::test]
+async fn it_is_ready_again_as_soon_as_it_can_write() {
+    use sqlx::{ConnectOptions, Connection, Executor};
+    let home = Home::new(1000.0);
+    let room = home.start();
+    room.says("alice", "hello").await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.database());
+    let mut other = options.connect().await.unwrap();
+    other.execute("BEGIN IMMEDIATE").await.unwrap();
+    let body = json!({ "channel": "general", "user": "alice", "text": "again" });
+    let sentence = "the store is busy: another program holds a lock on the database";
+    assert_eq!(room.post(&body).await, (503, json!({ "error": sentence })));
+    let ready = room.request("/ready").await;
+    assert_eq!(ready.status().as_u16(), 503);
+    assert_eq!(ready.json::<Value>().await.unwrap(), json!({ "error": sentence }));
+    assert_eq!(room.request("/metrics").await.status().as_u16(), 200);
+    other.execute("ROLLBACK").await.unwrap();
+    other.close().await.unwrap();
+    assert_eq!(room.request("/ready").await.status().as_u16(), 200);
+    assert_eq!(room.post(&body).await.0, 201);
 }
 
 #[tokio::test]

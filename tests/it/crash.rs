@@ -208,6 +208,14 @@ impl Store for Mortal<dyn Store> {
         self.inner.drop_exchanges(before).await
     }
 
+    async fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+    ) -> Result<bool, StoreError> {
+        self.inner.has_changed_since(conversation, revision).await
+    }
+
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
         self.inner.next_ready().await
     }

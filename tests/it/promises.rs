@@ -114,17 +114,19 @@ async fn completing_never_removes_a_newer_step() {
 #[tokio::test]
 async fn prompts_are_kept_until_their_time_is_up() {
     on_each(|kept| async move {
-        kept.hear_human("1", 0, "one").await;
+        let considered = kept.hear_human("1", 0, "one").await.revision;
+        let exchange = |lines: &[&str]| Exchange { considered, ..exchange(lines) };
+        let kept_exchange = Exchange { considered: 0, ..exchange(&["1"]) };
         let claim = kept.claim(60).await.remove(0);
         let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
         let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
         kept.complete(&claim, outcome, 61).await;
         let exchanges = || kept.archive.exchanges(claim.decision);
-        assert_eq!(exchanges().await.unwrap(), [None, Some(exchange(&["1"]))]);
+        assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
         // The ledger itself does not carry the words.
         assert_eq!(kept.decisions().await[0].attempts[1], attempt());
         kept.store.drop_exchanges(at(60)).await.unwrap();
-        assert_eq!(exchanges().await.unwrap(), [None, Some(exchange(&["1"]))]);
+        assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
         kept.store.drop_exchanges(at(61)).await.unwrap();
         assert_eq!(exchanges().await.unwrap(), [None, None]);
     })
@@ -132,33 +134,57 @@ async fn prompts_are_kept_until_their_time_is_up() {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_does_not_live_on_in_prompts() {
+async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
     on_each(|kept| async move {
         for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
-            kept.hear_human(id, second, "words").await;
+            let considered = kept.hear_human(id, second, "words").await.revision;
             let claim = kept.claim(second + 60).await.remove(0);
-            let asked = Attempt { exchange: Some(Arc::new(exchange(&[id, "0"]))), ..attempt() };
-            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            let exchange = Exchange { considered, ..exchange(&[id, "0"]) };
+            let exchange = Some(Arc::new(exchange));
+            let judgment = Some(judgment("they said words"));
+            let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
+            let closing = Closing { judgment, ..Closing::new(Ended::ChoseSilence, "said words") };
+            let outcome = Outcome { attempts: vec![asked], end: End::Silent(closing) };
             kept.complete(&claim, outcome, second + 61).await;
         }
-        let edit = Edit {
-            conversation: top("garden"),
-            message: MessageId::new("1"),
-            at: at(300),
-            text: "other words".into(),
-            mentions: Vec::new(),
-        };
-        let message = MessageId::new("2");
-        let deletion = Deletion { conversation: top("garden"), message, at: at(301) };
-        for heard in [Heard::Edit(edit), Heard::Deletion(deletion)] {
+        for heard in [edit("1", 300), deletion("2", 301)] {
             let follows = Follows::Judge { due: at(400) };
             kept.store.hear(Hearing { heard, follows }).await.unwrap();
         }
-        let mut left = Vec::new();
-        for decision in kept.decisions().await.iter().take(3) {
-            left.push(kept.archive.exchanges(decision.id).await.unwrap().remove(0).is_some());
+        for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
+            let exchange = kept.archive.exchanges(decision.id).await.unwrap().remove(0);
+            assert_eq!(exchange.is_some(), is_kept);
+            let shown = format!("{decision:?}");
+            assert_eq!(shown.contains("said words"), is_kept, "{shown}");
+            assert_eq!(decision.ended, Some(Ended::ChoseSilence));
         }
-        assert_eq!(left, [false, false, true]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
+    on_each(|kept| async move {
+        for (id, second, change) in
+            [("1", 0, edit("1", 61)), ("2", 100, deletion("2", 161)), ("3", 200, edit("9", 261))]
+        {
+            let considered = kept.hear_human(id, second, "words").await.revision;
+            let claim = kept.claim(second + 60).await.remove(0);
+            let follows = Follows::Judge { due: at(second + 90) };
+            let is_known =
+                kept.store.hear(Hearing { heard: change, follows }).await.unwrap().is_new;
+            let changed = kept.store.has_changed_since(&top("garden"), considered).await.unwrap();
+            assert_eq!(changed, is_known, "{id}");
+            let exchange = Exchange { considered, ..exchange(&[id]) };
+            let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            kept.complete(&claim, outcome, second + 62).await;
+            let exchanges = kept.archive.exchanges(claim.decision).await.unwrap();
+            assert_eq!(exchanges.iter().flatten().count(), usize::from(!is_known), "{id}");
+            for claim in kept.claim(second + 95).await {
+                kept.complete(&claim, silent("no"), second + 96).await;
+            }
+        }
     })
     .await;
 }
@@ -598,10 +624,36 @@ fn attempt() -> Attempt {
     }
 }
 
+fn judgment(reason: &str) -> Judgment {
+    Judgment {
+        should_respond: false,
+        reason: reason.to_owned(),
+        confidence: 0.5,
+        delay_seconds: None,
+        about: None,
+    }
+}
+
+fn edit(id: &str, second: i64) -> Heard {
+    Heard::Edit(Edit {
+        conversation: top("garden"),
+        message: MessageId::new(id),
+        at: at(second),
+        text: "other words".into(),
+        mentions: Vec::new(),
+    })
+}
+
+fn deletion(id: &str, second: i64) -> Heard {
+    let message = MessageId::new(id);
+    Heard::Deletion(Deletion { conversation: top("garden"), message, at: at(second) })
+}
+
 fn exchange(lines: &[&str]) -> Exchange {
     Exchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
         lines: lines.iter().map(|id| MessageId::new(*id)).collect(),
+        considered: 0,
     }
 }

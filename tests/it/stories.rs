@@ -8,7 +8,7 @@ use aizuchi::llm::LlmError;
 use aizuchi::prompt::Verb;
 use insta::assert_snapshot;
 
-use crate::world::{Fault, JOIN, JOIN_IN_60, Kept, World, thread};
+use crate::world::{Fault, JOIN, JOIN_IN_60, Kept, SILENCE, World, thread};
 
 /// Tells a story on each store; people must see the same.
 async fn on_every_store<F: Future<Output = String>>(story: impl Fn(World) -> F) -> String {
@@ -152,6 +152,51 @@ async fn a_yes_that_comes_too_late_is_discarded() {
        0s alice: does it rain tomorrow?
       60s bob: all day, they say
     [m000 m001] chose_silence: they get along (judge superseded, judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn an_answer_made_from_a_line_that_is_deleted_meanwhile_is_made_anew() {
+    let told = on_every_store(|world| async move {
+        let secret = world.says("bob", "the surprise party is on Friday").await;
+        world.says("alice", "@Aizuchi what is on Friday?").await;
+        let there = world.clone();
+        world.mind.script.then(Verb::Reply, Ok("Bob says: the surprise party!"));
+        world.mind.script.then(Verb::Reply, Ok("I cannot say."));
+        world.mind.meanwhile(Verb::Reply, || async move { there.deletes(&secret).await });
+        world.pass(1000).await;
+        assert_eq!(world.room.texts(), ["I cannot say."]);
+        assert!(!world.mind.asked(Verb::Reply)[1].contains("party"));
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s bob: (deleted)
+       0s alice: @Aizuchi what is on Friday?
+       0s (persona): I cannot say.
+    [m000 m001] spoke: alice asked me (reply superseded, reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked() {
+    let told = on_every_store(|world| async move {
+        let parent = world.says("bob", "the code is 1234").await;
+        world.mind.script.then(Verb::Judge, Ok(SILENCE));
+        world.pass(100).await;
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says_in(thread("garden", parent.as_str()), "alice", "which code?").await;
+        let there = world.clone();
+        world.mind.script.then(Verb::Reply, Ok("1234"));
+        world.mind.meanwhile(Verb::Reply, || async move { there.edits(&parent, "oops").await });
+        world.pass(1000).await;
+        assert!(world.room.texts().is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s bob: oops
+     100s   alice: which code?
+    [m000] chose_silence:  (judge kept)
+    [m001] dropped: a line that it was made from has changed (judge kept, reply kept)
     ");
 }
 

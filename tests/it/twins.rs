@@ -147,14 +147,15 @@ async fn look(kept: &Kept) -> String {
         exchanges.push(kept.archive.exchanges(row.id).await.unwrap());
     }
     let letters = kept.archive.dead_letters().await.unwrap();
-    let pending = kept.archive.pending().await.unwrap();
+    let pending = kept.archive.backlog().await.unwrap();
     let mut counted = std::collections::BTreeMap::new();
     for step in &steps {
         *counted.entry(step.event.verb().to_owned()).or_insert(0_u64) += 1;
     }
-    let mut sorted = pending.clone();
+    let mut sorted = pending.pending.clone();
     sorted.sort();
     assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
+    assert_eq!(pending.dead_letters, letters.len() as u64);
     let ready = kept.store.next_ready().await.unwrap();
     let here = kept.store.context(&top("garden"), 7).await.unwrap();
     let there = kept.store.context(&thread("garden", "m00"), 7).await.unwrap();
@@ -258,6 +259,8 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         prompt: format!("question {number}").into(),
         answer: (kind != 7).then(|| "answer".into()),
         lines: context.messages.iter().map(|message| message.id.clone()).collect(),
+        // Some models think longer.
+        considered: context.revision.saturating_sub(number as u64 % 5),
     };
     let attempt = Attempt {
         verb: "judge".into(),

@@ -12,7 +12,7 @@ use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::sqlite::{SqliteStore, rows, sql, stored};
-use crate::store::{Archive, DecisionQuery, Line, LineQuery, Span, StoreError};
+use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, StoreError};
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -116,8 +116,9 @@ impl Archive for SqliteStore {
 
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await.map_err(stored)?;
-        let failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.as_ref().map_or(Ok(()), |why| Err(StoreError::Busy(why.clone())))
+        let has_failed = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        // What stood in the way may be over; only another try can tell.
+        if has_failed { self.try_writing().await } else { Ok(()) }
     }
 
     async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
@@ -130,12 +131,16 @@ impl Archive for SqliteStore {
         rows.iter().rev().map(rows::dead_letter).collect()
     }
 
-    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError> {
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
         let rows = query(sql::PENDING).fetch_all(&self.readers).await.map_err(stored)?;
         let count = |row: &SqliteRow| {
             Ok((rows::column(row, "verb")?, rows::unsigned(rows::column(row, "n")?)?))
         };
-        rows.iter().map(count).collect()
+        let letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
+        Ok(Backlog {
+            pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
+            dead_letters: rows::unsigned(rows::column(&letters.map_err(stored)?, "n")?)?,
+        })
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use sqlx::SqliteExecutor;
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
+use crate::chat::ConversationId;
 use crate::decision::{Attempt, DecisionId};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
@@ -65,14 +67,14 @@ pub async fn complete(
     for attempt in outcome.attempts {
         put_attempt(connection, claim, attempt.kept_if(is_current)).await?;
     }
-    let mut unseen = None;
+    let (mut seen, mut unseen) = (None, None);
     if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
         say(connection, counters, piece, posted).await?;
-        unseen = newest_unseen(connection, claim, piece, posted).await?;
+        (seen, unseen) = seen_and_unseen(connection, claim, piece, posted).await?;
     }
     let known = known(connection, counters, claim).await?;
     let completion = standings.of(conversation).complete(claim, outcome.end, &known, now);
-    let settled = Settled::by(&completion, unseen);
+    let settled = Settled::by(&completion, seen, unseen);
     write_completion(connection, counters, claim, completion, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await.map_err(stored)?;
@@ -100,10 +102,15 @@ async fn put_attempt(
         .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
         .bind(attempt.error)
         .bind(attempt.price.map(|price| price.micros as i64));
-    put.execute(&mut *connection).await.map_err(stored)?;
+    let attempt_row = put.execute(&mut *connection).await.map_err(stored)?.last_insert_rowid();
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let conversation = claim.event.conversation();
+    // A line that was changed while the model thought must not be kept as it was.
+    if has_changed_since(&mut *connection, conversation, exchange.considered).await? {
+        return Ok(());
+    }
     let put = query(sql::PUT_EXCHANGE)
+        .bind(attempt_row)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(attempt.at.as_millisecond())
@@ -128,19 +135,35 @@ async fn say(
     put_own_line(connection, counters, &piece.said(posted)).await
 }
 
-/// The newest line before a post that its words had not seen.
-async fn newest_unseen(
+/// The newest lines of the decision that a post's words had seen, and had not.
+async fn seen_and_unseen(
     connection: &mut SqliteConnection,
     claim: &Claim,
     piece: &Piece,
     posted: &Posted,
-) -> Result<Option<Timestamp>, StoreError> {
-    let unseen = query(sql::NEWEST_UNSEEN)
+) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
+    let row = query(sql::SEEN_AND_UNSEEN)
         .bind(claim.decision.0)
         .bind(piece.draft.considered as i64)
         .bind(posted.at.as_millisecond());
-    let unseen = unseen.fetch_one(connection).await.map_err(stored)?;
-    rows::column::<Option<i64>>(&unseen, "at_ms")?.map(rows::time).transpose()
+    let row = row.fetch_one(connection).await.map_err(stored)?;
+    let time = |name: &str| rows::column::<Option<i64>>(&row, name)?.map(rows::time).transpose();
+    Ok((time("seen_ms")?, time("unseen_ms")?))
+}
+
+/// See [`crate::store::Store::has_changed_since`].
+pub async fn has_changed_since(
+    executor: impl SqliteExecutor<'_>,
+    conversation: &ConversationId,
+    revision: u64,
+) -> Result<bool, StoreError> {
+    let changed = query(sql::CHANGED_SINCE)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(rows::thread(conversation))
+        .bind(revision as i64);
+    let row = changed.fetch_one(executor).await.map_err(stored)?;
+    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
 async fn known(

@@ -188,7 +188,9 @@ pub async fn hear_edit(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    forget_exchanges(connection, &edit.conversation, &edit.message).await?;
+    if before.is_human() {
+        forget(connection, counters, &edit.conversation, &edit.message).await?;
+    }
     effects.write(connection).await?;
     standings.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
@@ -222,7 +224,7 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    forget_exchanges(connection, &deletion.conversation, &deletion.message).await?;
+    forget(connection, counters, &deletion.conversation, &deletion.message).await?;
     effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
@@ -256,17 +258,26 @@ pub async fn hear_user(
     Ok(counters.changed(put.rows_affected() > 0))
 }
 
-/// What was taken back must not live on in prompts.
-async fn forget_exchanges(
+/// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
+async fn forget(
     connection: &mut SqliteConnection,
+    counters: &Counters,
     conversation: &ConversationId,
     message: &MessageId,
 ) -> Result<(), StoreError> {
-    let forget = query(sql::FORGET_EXCHANGES)
-        .bind(conversation.workspace.as_str())
-        .bind(conversation.channel.as_str())
-        .bind(message.as_str());
-    forget.execute(connection).await.map_err(stored)?;
+    let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
+    // The exchanges go last: they tell which decisions have seen the line.
+    for statement in [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
+        let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
+        let forget = if statement == sql::FORGET_REASONS {
+            forget.bind(counters.revision as i64)
+        } else {
+            forget
+        };
+        forget.execute(&mut *connection).await.map_err(stored)?;
+    }
+    let letters = query(sql::FORGET_LETTERS).bind(workspace).bind(channel);
+    letters.execute(connection).await.map_err(stored)?;
     Ok(())
 }
 

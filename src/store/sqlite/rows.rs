@@ -168,6 +168,7 @@ pub fn exchange(row: &SqliteRow) -> Read<Option<Exchange>> {
         prompt: prompt.into(),
         answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
         lines: parsed(&column::<String>(row, "lines")?)?,
+        considered: 0,
     }))
 }
 

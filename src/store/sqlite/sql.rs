@@ -169,7 +169,10 @@ statements! {
     PUT_PIECE = "
         INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft')";
-    SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
+    // What has come to its end in the outbox keeps no words: what was said is a line by now.
+    SAY_PIECE = "
+        UPDATE outbox SET state = 'said', message = ?2, text = '', notes = json_set(notes, '$.why', '')
+        WHERE id = ?1 AND state <> 'said'";
     PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
     NEXT_PIECE = "
         SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
@@ -180,9 +183,11 @@ statements! {
         ORDER BY next.id
         LIMIT 1";
     /// Ends every piece of a draft that is not said yet.
-    END_PIECES = "UPDATE outbox SET state = ?2 WHERE draft = ?1 AND state IN ('draft', 'sending')";
+    END_PIECES = "
+        UPDATE outbox SET state = ?2, text = '', notes = json_set(notes, '$.why', '')
+        WHERE draft = ?1 AND state IN ('draft', 'sending')";
     REPLACE_DRAFTS = "
-        UPDATE outbox SET state = 'replaced'
+        UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
         FROM json_each(?1) AS j
         WHERE outbox.workspace = j.value ->> 0 AND outbox.channel = j.value ->> 1
             AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'";
@@ -217,8 +222,18 @@ statements! {
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
     COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND heard > ?2";
-    NEWEST_UNSEEN = "
-        SELECT max(at_ms) AS at_ms FROM messages WHERE decision = ?1 AND heard > ?2 AND at_ms <= ?3";
+    /// The newest lines of a decision that a post's words had seen, and had not.
+    SEEN_AND_UNSEEN = "
+        SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
+            max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
+        FROM messages WHERE decision = ?1";
+    /// Lines of a conversation, or its thread's parent, that were known at revision ?4 and are not now
+    /// what they were. Bots that edit their lines all the time do not count.
+    CHANGED_SINCE = "
+        SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_revision
+            WHERE workspace = ?1 AND revision > ?4 AND heard <= ?4 AND channel = ?2
+                AND (thread = ?3 OR id = ?3)
+                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)) AS has_changed";
     MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
     PUT_ATTEMPT = "
         INSERT INTO attempts
@@ -227,7 +242,32 @@ statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, workspace, channel, at_ms, lines, prompt, answer)
-        VALUES (last_insert_rowid(), ?1, ?2, ?3, ?4, ?5, ?6)";
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    /// What models wrote about the line ?3 may repeat it: the reasons of the decisions that cover it or
+    /// whose prompts held it.
+    FORGET_REASONS = "
+        UPDATE decisions
+        SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
+        WHERE judgment IS NOT NULL AND id IN (
+            SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+            UNION
+            SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
+            JOIN attempts AS a ON a.id = e.attempt
+            WHERE e.workspace = ?1 AND e.channel = ?2
+                AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3))";
+    FORGET_VERDICTS = "
+        UPDATE attempts
+        SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (
+            SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+            UNION
+            SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
+            JOIN attempts AS a ON a.id = e.attempt
+            WHERE e.workspace = ?1 AND e.channel = ?2
+                AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3))";
+    FORGET_LETTERS = "
+        UPDATE dead_letters SET text = NULL WHERE workspace = ?1 AND channel = ?2 AND text IS NOT NULL";
+    DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
     /// Those whose prompt holds the line ?3.
     FORGET_EXCHANGES = "
         DELETE FROM exchanges
@@ -327,6 +367,7 @@ statements! {
         WHERE a.decision = ?1
         ORDER BY a.id";
     PENDING = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
+    COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(
         "SELECT json_group_array(", step!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"

@@ -25,9 +25,21 @@ pub struct Write {
 
 pub enum Change {
     Hear(Hearing),
-    Claim { now: Timestamp, lease: SignedDuration, most: usize },
-    Complete { claim: Box<Claim>, outcome: Box<Outcome>, now: Timestamp },
-    DropExchanges { before: Timestamp },
+    Claim {
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    },
+    Complete {
+        claim: Box<Claim>,
+        outcome: Box<Outcome>,
+        now: Timestamp,
+    },
+    DropExchanges {
+        before: Timestamp,
+    },
+    /// To see whether anything can be written.
+    Nothing,
 }
 
 pub enum Written {
@@ -35,6 +47,7 @@ pub enum Written {
     Claimed(Vec<Claim>),
     Completed(Settled),
     Dropped,
+    Nothing,
 }
 
 pub struct SqliteWriter {
@@ -72,27 +85,35 @@ impl SqliteWriter {
     async fn write(&mut self, batch: Vec<Write>) {
         let (changes, waiting): (Vec<Change>, Vec<_>) =
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        let committed = self.commit(&changes).await;
-        let failure = match &committed {
+        let results = self.commit_each(&changes).await;
+        let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
-            Err(error @ (StoreError::Busy(_) | StoreError::Broken(_))) => Some(error.to_string()),
-        };
+            Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
+        });
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
-        match committed {
-            Ok(written) => answer(waiting, written.into_iter().map(Ok)),
-            Err(error) if changes.len() == 1 => answer(waiting, [Err(error)].into_iter()),
+        for (done, result) in waiting.into_iter().zip(results) {
+            // Whoever has stopped waiting does not want the answer.
+            let _ = done.send(result);
+        }
+    }
+
+    /// Commits changes together or, where one of them cannot be, each alone.
+    async fn commit_each(&mut self, changes: &[Change]) -> Vec<Result<Written, StoreError>> {
+        match self.commit(changes).await {
+            Ok(written) => written.into_iter().map(Ok).collect(),
+            Err(error) if changes.len() == 1 => vec![Err(error)],
             // Nothing of it can be written now, alone or together.
             Err(StoreError::Busy(why)) => {
-                answer(waiting, changes.iter().map(|_| Err(StoreError::Busy(why.clone()))));
+                changes.iter().map(|_| Err(StoreError::Busy(why.clone()))).collect()
             }
-            // One bad write must not spoil the others: each is tried alone.
-            Err(_) => {
+            // One bad write must not spoil the others.
+            Err(StoreError::Refused(_) | StoreError::Broken(_)) => {
                 let mut results = Vec::with_capacity(changes.len());
-                for change in &changes {
+                for change in changes {
                     let written = self.commit(std::slice::from_ref(change)).await;
                     results.push(written.map(|mut written| written.remove(0)));
                 }
-                answer(waiting, results.into_iter());
+                results
             }
         }
     }
@@ -129,16 +150,6 @@ impl SqliteWriter {
         }
         query(sql::COMMIT).execute(&mut self.connection).await.map_err(stored)?;
         Ok(written)
-    }
-}
-
-fn answer(
-    waiting: Vec<oneshot::Sender<Result<Written, StoreError>>>,
-    results: impl Iterator<Item = Result<Written, StoreError>>,
-) {
-    for (done, result) in waiting.into_iter().zip(results) {
-        // Whoever has stopped waiting does not want the answer.
-        let _ = done.send(result);
     }
 }
 
@@ -196,10 +207,13 @@ async fn apply_one(
             flow::complete(connection, counters, claim, outcome, *now).await.map(Written::Completed)
         }
         Change::DropExchanges { before } => {
-            let drop = query(sql::DROP_EXCHANGES).bind(before.as_millisecond());
-            drop.execute(connection).await.map_err(stored)?;
+            for statement in [sql::DROP_EXCHANGES, sql::DROP_LETTERS] {
+                let drop = query(statement).bind(before.as_millisecond());
+                drop.execute(&mut *connection).await.map_err(stored)?;
+            }
             Ok(Written::Dropped)
         }
+        Change::Nothing => Ok(Written::Nothing),
     }
 }
 
@@ -211,6 +225,7 @@ fn heard_message(change: &Change) -> Option<(&Message, Follows)> {
         Change::Hear(_)
         | Change::Claim { .. }
         | Change::Complete { .. }
-        | Change::DropExchanges { .. } => None,
+        | Change::DropExchanges { .. }
+        | Change::Nothing => None,
     }
 }

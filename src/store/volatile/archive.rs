@@ -10,7 +10,7 @@ use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::volatile::{KeptExchange, State, StoredLine, VolatileStore};
-use crate::store::{Archive, DecisionQuery, Line, LineQuery, Span, StoreError};
+use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, StoreError};
 
 #[async_trait]
 impl Archive for VolatileStore {
@@ -122,7 +122,9 @@ impl Archive for VolatileStore {
     async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
         let state = self.lock();
         let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
-        let exchange = |kept: &Option<KeptExchange>| Some((*kept.as_ref()?.exchange).clone());
+        let exchange = |kept: &Option<KeptExchange>| {
+            Some(Exchange { considered: 0, ..(*kept.as_ref()?.exchange).clone() })
+        };
         Ok(kept.iter().map(exchange).collect())
     }
 
@@ -130,13 +132,14 @@ impl Archive for VolatileStore {
         Ok(self.lock().dead_letters.clone())
     }
 
-    async fn pending(&self) -> Result<Vec<(String, u64)>, StoreError> {
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
         let state = self.lock();
-        let mut counts = BTreeMap::new();
+        let mut pending = BTreeMap::new();
         for step in state.talks.values().filter_map(|talk| talk.standing.step.as_ref()) {
-            *counts.entry(step.event.verb().to_owned()).or_insert(0) += 1;
+            *pending.entry(step.event.verb().to_owned()).or_insert(0) += 1;
         }
-        Ok(counts.into_iter().collect())
+        let dead_letters = state.dead_letters.len() as u64;
+        Ok(Backlog { pending: pending.into_iter().collect(), dead_letters })
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

@@ -1,6 +1,6 @@
 //! Taking due steps and applying what they came to, in memory.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -48,25 +48,17 @@ impl State {
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
         }
-        let unseen = match &outcome.end {
-            End::Said(posted) => {
-                let before = self.unseen(claim).map(|line| line.message.at);
-                before.filter(|at| *at <= posted.at).max()
-            }
-            End::Silent(_)
-            | End::Join { .. }
-            | End::Drafted { .. }
-            | End::Withdrawn { .. }
-            | End::Again { .. }
-            | End::NotSaid { .. }
-            | End::GivenUp { .. }
-            | End::Overtaken => None,
-        };
+        let (mut seen, mut unseen) = (None, None);
+        if let (End::Said(posted), Event::Post(_)) = (&outcome.end, &claim.event) {
+            let before = self.unseen(claim).map(|line| line.message.at);
+            unseen = before.filter(|at| *at <= posted.at).max();
+            seen = self.seen(claim).map(|line| line.message.at).max();
+        }
         let known = self.known(claim);
         let completion = self.change_standing(conversation, |standing| {
             standing.complete(claim, outcome.end, &known, now)
         });
-        let settled = Settled::by(&completion, unseen);
+        let settled = Settled::by(&completion, seen, unseen);
         self.write_completion(claim, completion, now);
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
@@ -74,10 +66,21 @@ impl State {
     }
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
+        let changed: BTreeMap<u64, bool> = attempts
+            .iter()
+            .filter_map(|attempt| attempt.exchange.as_ref())
+            .map(|exchange| exchange.considered)
+            .map(|revision| {
+                (revision, self.has_changed_since(claim.event.conversation(), revision))
+            })
+            .collect();
+        let has_changed = |revision: u64| changed.get(&revision).is_some_and(|changed| *changed);
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         for attempt in attempts {
             let mut attempt = attempt.kept_if(is_current);
-            let exchange = attempt.exchange.take();
+            // A line that was changed while the model thought must not be kept as it was.
+            let exchange =
+                attempt.exchange.take().filter(|exchange| !has_changed(exchange.considered));
             let kept = exchange.map(|exchange| KeptExchange { at: attempt.at, exchange });
             decision.attempts.push(attempt);
             self.exchanges.entry(claim.decision).or_default().push(kept);
@@ -126,6 +129,14 @@ impl State {
         let considered = claim.event.considered().unwrap_or(u64::MAX);
         let decision = Some(claim.decision);
         lines.iter().filter(move |line| line.decision == decision && line.heard > considered)
+    }
+
+    /// The decision's lines that were known when the claim's draft was made.
+    fn seen(&self, claim: &Claim) -> impl Iterator<Item = &StoredLine> {
+        let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
+        let considered = claim.event.considered().unwrap_or(u64::MAX);
+        let decision = Some(claim.decision);
+        lines.iter().filter(move |line| line.decision == decision && line.heard <= considered)
     }
 
     fn write_completion(&mut self, claim: &Claim, completion: Completion, now: Timestamp) {

@@ -42,7 +42,9 @@ impl State {
         let Some((before, after)) = self.edit_line(edit) else {
             return self.receipt(None);
         };
-        self.forget_exchanges(&edit.conversation, &edit.message);
+        if before.is_human() {
+            self.forget(&edit.conversation, &edit.message);
+        }
         let fresh = DecisionId(self.last_number + 1);
         let edited = Edited { before: &before, after: &after };
         let conversation = &edit.conversation;
@@ -76,7 +78,7 @@ impl State {
         let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
-        self.forget_exchanges(conversation, &deletion.message);
+        self.forget(conversation, &deletion.message);
         let arrived =
             self.change_standing(conversation, |standing| standing.hear_deletion(&before, due));
         if let Some(arrived) = arrived {
