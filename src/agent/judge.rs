@@ -29,10 +29,8 @@ impl Agent {
             return Ok(End::Silent(Closing { gate: Some(gate), ..closing }));
         }
         if context.newest_human().is_none() {
-            let why = self
-                .persona
-                .language
-                .pick("what was said was taken back", "発言が取り消されました");
+            let why =
+                self.persona.language.pick("what was said was deleted", "発言が削除されました");
             return Ok(End::Silent(Closing::new(Ended::Dropped, why)));
         }
         let judgment = self.verdict(&context, overtaken, attempts).await?;
@@ -124,7 +122,8 @@ fn resolve(about: Option<&str>, context: &Context) -> Option<MessageId> {
     found.or(context.newest_human()).map(|message| message.id.clone())
 }
 
-fn gate_reason(gate: Gate, language: Language) -> &'static str {
+/// What a gate that settled a decision is, for people.
+pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
     match gate {
         Gate::SpokeLast => language.pick(
             "I spoke last, and nobody has answered since",

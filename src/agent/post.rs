@@ -107,7 +107,7 @@ impl Agent {
         let about = notes.about.as_ref()?;
         // In a full window it may only have scrolled away.
         let is_gone = context.message(about).is_none() && context.messages.len() < MESSAGE_LIMIT;
-        let why = language.pick("the line was taken back", "対象の発言が取り消されました");
+        let why = language.pick("the line was deleted", "対象の発言が削除されました");
         is_gone.then(|| End::Silent(Closing::new(Ended::Dropped, why)))
     }
 }

@@ -37,7 +37,7 @@ impl Agent {
 
     pub(super) fn withdrawn(&self) -> End {
         let why =
-            self.persona.language.pick("the question was taken back", "質問が取り消されました");
+            self.persona.language.pick("the question was withdrawn", "質問が取り下げられました");
         End::Withdrawn { why: why.to_owned() }
     }
 

@@ -97,7 +97,7 @@ impl Quiet {
                 "質問は別の人に向けられたものでした",
             ),
             Quiet::TalkingToEachOther => {
-                language.pick("people were talking to each other", "みなさんどうしで話していました")
+                language.pick("people were talking to each other", "参加者どうしで話していました")
             }
             Quiet::NothingAsked => {
                 language.pick("nobody asked the room anything", "みんなへの質問はありませんでした")

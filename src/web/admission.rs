@@ -62,7 +62,8 @@ pub(super) async fn admit(State(web): State<Arc<Web>>, request: Request, next: N
         "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Not `no-referrer`: browsers would send forms with `Origin: null`.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 

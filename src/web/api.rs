@@ -27,8 +27,10 @@ const NAME_SHAPE: &str = r#"{"name": "…"}"#;
 type Answer = Result<Json<Value>, Problem>;
 
 pub async fn channels(State(web): State<Arc<Web>>) -> Answer {
+    let revision = *web.revisions.borrow();
     let channels = shapes::channels(&web.room.channels().await?);
-    Ok(Json(json!({ "persona": { "name": web.persona.name }, "channels": channels })))
+    let persona = json!({ "name": web.persona.name });
+    Ok(Json(json!({ "persona": persona, "channels": channels, "revision": revision })))
 }
 
 #[derive(Deserialize)]

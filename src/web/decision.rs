@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Html;
 use jiff::Timestamp;
 
+use crate::agent::judge::gate_reason;
 use crate::chat::MessageId;
 use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Ended, Exchange};
 use crate::persona::Language;
@@ -25,6 +26,7 @@ struct DecisionPage<'a> {
     channel: String,
     ended: &'a str,
     is_failure: bool,
+    is_open: bool,
     why: String,
     facts: Vec<Fact<'a>>,
     considered: Vec<ShownLine>,
@@ -40,6 +42,7 @@ struct Words {
     said: &'static str,
     calls: &'static str,
     no_calls: &'static str,
+    no_calls_yet: &'static str,
     prompt: &'static str,
     answer: &'static str,
     no_answer: &'static str,
@@ -49,6 +52,18 @@ struct Words {
 struct Fact<'a> {
     name: &'a str,
     value: String,
+    /// The same for machines, if it is a moment: browsers show it in their own time.
+    moment: Option<String>,
+}
+
+impl<'a> Fact<'a> {
+    fn new(name: &'a str, value: impl Into<String>) -> Self {
+        Self { name, value: value.into(), moment: None }
+    }
+
+    fn at(name: &'a str, at: Timestamp) -> Self {
+        Self { name, value: moment(at), moment: Some(at.to_string()) }
+    }
 }
 
 struct ShownLine {
@@ -86,11 +101,14 @@ pub async fn decision(
         channel: channel_name(&web, &decision).await?,
         ended: ended(decision.ended, language),
         is_failure: decision.ended == Some(Ended::Failed),
+        is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
         facts: facts(&decision, language),
         considered,
         said,
-        calls: calls.map(|(attempt, exchange)| call(attempt, exchange, language)).collect(),
+        calls: calls
+            .map(|(attempt, exchange)| call(attempt, exchange, language, &web.currency))
+            .collect(),
     };
     let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     page.render().map(Html).map_err(broken)
@@ -117,7 +135,7 @@ async fn lines(
 }
 
 fn shown_line(line: &Line, language: Language) -> ShownLine {
-    let taken_back = language.pick("(taken back)", "（取り消されました）");
+    let taken_back = language.pick("(deleted)", "（削除されました）");
     ShownLine {
         at: moment(line.message.at),
         iso: line.message.at.to_string(),
@@ -127,37 +145,33 @@ fn shown_line(line: &Line, language: Language) -> ShownLine {
 }
 
 fn facts(decision: &Decision, language: Language) -> Vec<Fact<'static>> {
-    let mut facts =
-        vec![Fact { name: language.pick("Opened", "開始"), value: moment(decision.opened) }];
-    let mut put =
-        |name, value: Option<String>| facts.extend(value.map(|value| Fact { name, value }));
-    put(language.pick("Closed", "終了"), decision.closed.map(moment));
-    put(
-        language.pick("Settled by the gate", "適用された規則"),
-        decision.gate.map(|gate| gate.name().to_owned()),
-    );
-    let verdict = decision.judgment.as_ref();
-    let wants = |wants: bool| match wants {
+    let mut facts = vec![Fact::at(language.pick("Opened", "開始"), decision.opened)];
+    facts.extend(decision.closed.map(|at| Fact::at(language.pick("Closed", "終了"), at)));
+    facts.extend(decision.gate.map(|gate| {
+        Fact::new(language.pick("Settled by a rule", "適用された規則"), gate_reason(gate, language))
+    }));
+    let Some(verdict) = &decision.judgment else { return facts };
+    let wants = match verdict.should_respond {
         true => language.pick("speak", "発言する"),
         false => language.pick("stay silent", "黙っている"),
     };
-    put(
-        language.pick("Verdict", "判断"),
-        verdict.map(|verdict| wants(verdict.should_respond).to_owned()),
-    );
-    put(language.pick("Reason", "理由"), verdict.map(|verdict| verdict.reason.clone()));
-    put(
-        language.pick("Confidence", "確信度"),
-        verdict.map(|verdict| format!("{:.2}", verdict.confidence)),
-    );
-    put(
-        language.pick("Delay", "待ち時間"),
-        verdict.and_then(|verdict| Some(format!("{} s", verdict.delay_seconds?))),
-    );
+    facts.push(Fact::new(language.pick("Verdict", "結論"), wants));
+    if !verdict.reason.is_empty() {
+        facts.push(Fact::new(language.pick("Reason", "理由"), verdict.reason.as_str()));
+    }
+    let confidence = format!("{:.2}", verdict.confidence);
+    facts.push(Fact::new(language.pick("Confidence", "確信度"), confidence));
+    let delay = verdict.delay_seconds.map(|delay| format!("{delay} s"));
+    facts.extend(delay.map(|delay| Fact::new(language.pick("Delay", "待ち時間"), delay)));
     facts
 }
 
-fn call<'a>(attempt: &Attempt, exchange: Option<Exchange>, language: Language) -> Call<'a> {
+fn call<'a>(
+    attempt: &Attempt,
+    exchange: Option<Exchange>,
+    language: Language,
+    currency: &str,
+) -> Call<'a> {
     let verb = match &*attempt.verb {
         "judge" => language.pick("Judge", "判断"),
         "reply" => language.pick("Reply", "返答"),
@@ -171,30 +185,21 @@ fn call<'a>(attempt: &Attempt, exchange: Option<Exchange>, language: Language) -
         AttemptEnd::Failed => language.pick("failed", "失敗"),
     };
     let usage = attempt.usage;
+    let took = format!("{:.1} s", attempt.latency.as_secs_f64());
+    let tokens =
+        format!("{} · {} · {}", usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+    let tokens_name = language
+        .pick("Tokens (in, of which cached, out)", "トークン（入力・うちキャッシュ・出力）");
     let mut facts = vec![
-        Fact { name: language.pick("Model", "モデル"), value: attempt.model.to_string() },
-        Fact { name: language.pick("At", "時刻"), value: moment(attempt.at) },
-        Fact {
-            name: language.pick("Took", "所要時間"),
-            value: format!("{:.1} s", attempt.latency.as_secs_f64()),
-        },
-        Fact {
-            name: language.pick(
-                "Tokens (in, of which cached, out)",
-                "トークン（入力・うちキャッシュ・出力）",
-            ),
-            value: format!(
-                "{} · {} · {}",
-                usage.input_tokens, usage.cached_tokens, usage.output_tokens
-            ),
-        },
+        Fact::new(language.pick("Model", "モデル"), attempt.model.to_string()),
+        Fact::at(language.pick("At", "時刻"), attempt.at),
+        Fact::new(language.pick("Took", "所要時間"), took),
+        Fact::new(tokens_name, tokens),
     ];
-    let price = attempt.price.map(|price| format!("{:.6}", price.micros as f64 / 1e6));
-    facts.extend(price.map(|value| Fact { name: language.pick("Price", "費用"), value }));
+    let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
+    facts.extend(price.map(|price| Fact::new(language.pick("Price", "費用"), price)));
     let error = attempt.error.clone();
-    facts.extend(
-        error.map(|value| Fact { name: language.pick("What went wrong", "エラー"), value }),
-    );
+    facts.extend(error.map(|error| Fact::new(language.pick("What went wrong", "エラー"), error)));
     Call {
         title: format!("{verb}: {end}"),
         facts,
@@ -224,17 +229,19 @@ impl Words {
             back: language.pick("Back to the room", "部屋に戻る"),
             considered: language.pick("Lines it was about", "対象の発言"),
             said: language.pick("What was said", "発言した内容"),
-            calls: language.pick("What the mind was asked", "頭脳への問いかけ"),
+            calls: language.pick("What the mind was asked", "モデルへの問い合わせ"),
             no_calls: language.pick(
                 "Nobody was asked: a rule settled it.",
-                "問いかけはありません。規則だけで決まりました。",
+                "問い合わせはありません。規則だけで決まりました。",
             ),
+            no_calls_yet: language
+                .pick("Nobody has been asked yet.", "まだ問い合わせていません。"),
             prompt: language.pick("Prompt", "プロンプト"),
             answer: language.pick("Answer", "回答"),
             no_answer: language.pick("There is no answer.", "回答はありません。"),
             dropped: language.pick(
-                "The words are no longer kept: their time is up, or a line in them was changed or taken back.",
-                "内容は残っていません。保存期間が過ぎたか、含まれていた発言が変更または取り消されました。",
+                "The words are no longer kept: their time is up, or a line in them was edited or deleted.",
+                "内容は残っていません。保存期間が過ぎたか、含まれていた発言が編集または削除されました。",
             ),
         }
     }

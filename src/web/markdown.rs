@@ -1,12 +1,17 @@
 //! Models write Markdown; the room shows it as HTML that can do nothing but look like text. What is
 //! HTML in the Markdown stays text, pictures become links, and links lead to the web or to mail.
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_cmark_escape::escape_href;
+
+/// Stand for a `**` that CommonMark does not take for what it is.
+const OPENS: char = '\u{e000}';
+const CLOSES: char = '\u{e001}';
 
 /// Safe HTML for a Markdown text.
 pub fn html(text: &str) -> String {
-    let parser = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
+    let text = with_strong_marks(text);
+    let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     // Links that are open, and whether they lead anywhere.
     let mut links = Vec::new();
     let safe = parser.flat_map(|event| tame(event, &mut links));
@@ -18,6 +23,11 @@ pub fn html(text: &str) -> String {
 fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
+        Event::Text(text) if text.contains([OPENS, CLOSES]) => strong_parts(&text),
+        // Alignment would be a style, which the page forbids.
+        Event::Start(Tag::Table(columns)) => {
+            vec![Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))]
+        }
         // A chat's line break is one.
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -37,6 +47,52 @@ fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         }
         other => vec![other],
     }
+}
+
+/// Marks the `**` of Japanese text. CommonMark wants a space or a stop beside those that stand next
+/// to brackets and stops, as in `**「大事」**です`, and Japanese has no spaces.
+fn with_strong_marks(text: &str) -> String {
+    let mut is_code = false;
+    let lines = text.split('\n').map(|line| {
+        is_code ^= line.trim_start().starts_with("```");
+        let is_plain = is_code || line.contains('`') || line.is_ascii();
+        if is_plain { line.to_owned() } else { line_with_strong_marks(line) }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn line_with_strong_marks(line: &str) -> String {
+    let parts: Vec<&str> = line.split("**").collect();
+    // They come in pairs, each around something that begins and ends with a letter or a mark.
+    let are_pairs = parts.len() % 2 == 1;
+    let is_inside = |part: &str| !part.is_empty() && part.trim() == part && !part.contains('*');
+    if !are_pairs || !parts.iter().skip(1).step_by(2).all(|part| is_inside(part)) {
+        return line.to_owned();
+    }
+    let mut marked = String::with_capacity(line.len());
+    for (number, part) in parts.iter().enumerate() {
+        match number % 2 {
+            0 => marked.push_str(part),
+            _ => marked.extend([&OPENS.to_string(), *part, &CLOSES.to_string()]),
+        }
+    }
+    marked
+}
+
+fn strong_parts(text: &str) -> Vec<Event<'static>> {
+    let mut events = Vec::new();
+    for part in text.split_inclusive([OPENS, CLOSES]) {
+        let words = part.trim_end_matches([OPENS, CLOSES]);
+        if !words.is_empty() {
+            events.push(Event::Text(words.to_owned().into()));
+        }
+        match part.chars().next_back() {
+            Some(OPENS) => events.push(Event::Start(Tag::Strong)),
+            Some(CLOSES) => events.push(Event::End(TagEnd::Strong)),
+            Some(_) | None => {}
+        }
+    }
+    events
 }
 
 fn anchor(address: &str) -> CowStr<'static> {
@@ -60,6 +116,18 @@ mod tests {
         for (text, expected) in [
             ("plain", "<p>plain</p>\n".to_owned()),
             ("one\ntwo", "<p>one<br />\ntwo</p>\n".to_owned()),
+            ("**「大事」**です", "<p><strong>「大事」</strong>です</p>\n".to_owned()),
+            (
+                "`**「x」**y`と**テスト。**次",
+                "<p><code>**「x」**y</code>と**テスト。**次</p>\n".to_owned(),
+            ),
+            (
+                "**テスト。**次、**[名](https://example.org)。**",
+                format!(
+                    "<p><strong>テスト。</strong>次、<strong><a href=\"https://example.org\" {link}>名</a>。</strong></p>\n"
+                ),
+            ),
+            ("五 ** 六、**七", "<p>五 ** 六、**七</p>\n".to_owned()),
             ("# Big **news**", "<p><strong>Big <strong>news</strong></strong></p>\n".to_owned()),
             ("`a < b`", "<p><code>a &lt; b</code></p>\n".to_owned()),
             ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n".to_owned()),
@@ -69,6 +137,12 @@ mod tests {
                 "[a](https://example.org/?b=1&c=\"2\")",
                 format!(r#"<p><a href="https://example.org/?b=1&amp;c=%222%22" {link}>a</a></p>"#)
                     + "\n",
+            ),
+            (
+                "|a|b|\n|:-|-:|\n|1|2|",
+                "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>\n\
+                 <tr><td>1</td><td>2</td></tr>\n</tbody></table>\n"
+                    .to_owned(),
             ),
             ("[a](javascript:alert(1))", "<p>a</p>\n".to_owned()),
             ("[a](JavaScript:alert(1))", "<p>a</p>\n".to_owned()),

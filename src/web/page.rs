@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
@@ -44,13 +44,20 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
     page.render().map(Html).map_err(broken)
 }
 
-pub async fn file(name: Result<Path<String>, PathRejection>) -> Response {
+pub async fn file(name: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response {
     let Some(file) = name.ok().and_then(|Path(name)| Files::get(&name)) else {
         return Problem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
     };
+    let hash = file.metadata.sha256_hash();
+    let tag = format!("\"{}\"", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag);
     let headers = [
         (header::CONTENT_TYPE, file.metadata.mimetype().to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag),
     ];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
     (headers, file.data.into_owned()).into_response()
 }

@@ -78,11 +78,27 @@ async fn people_and_channels_can_be_added() {
     ] {
         assert_eq!(room.send("POST", path, Some(&body)).await, (status, expected), "{body}");
     }
+    // A page that is open hears of everything that is added.
+    let is_bob = |kind: &str, data: &Value| {
+        kind == "room" && data["people"].as_array().unwrap().contains(&name("bob"))
+    };
     let body = json!({ "channel": "garden", "user": "bob", "text": "hello @花子" });
-    assert_eq!(room.post(&body).await.0, 201);
+    let seen = std::cell::Cell::new(0);
+    let watched = room.wait_for(0, |kind, data| {
+        seen.set(seen.get() + usize::from(kind == "room"));
+        is_bob(kind, data)
+    });
+    let says = async {
+        while seen.get() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(room.post(&body).await.0, 201);
+    };
+    futures_util::future::join(watched, says).await;
+    assert_eq!(seen.get(), 2);
     let people = room.get("/api/people").await;
     assert_eq!(people, json!({ "people": [name("bob"), name("花子")] }));
-    // Every page hears of it, and a page that comes later begins with it.
+    // A page that comes later begins with it.
     let here = room.wait_for(0, |kind, _| kind == "room").await;
     let channels: Vec<&Value> =
         here["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]).collect();

@@ -14,11 +14,12 @@ pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> 
         if is_address {
             continue;
         }
-        let mention = if names(rest, persona) {
+        let known = people.iter().filter(|name| names(rest, name)).max_by_key(|name| name.len());
+        let is_persona =
+            names(rest, persona) && known.is_none_or(|name| name.len() <= persona.len());
+        let mention = if is_persona {
             Some(Mention::Persona)
         } else {
-            let known =
-                people.iter().filter(|name| names(rest, name)).max_by_key(|name| name.len());
             let word = || rest.split(|letter: char| !is_name_letter(letter)).next().map(Arc::from);
             let name = known.cloned().or_else(word).filter(|name| !name.is_empty());
             name.map(|name| Mention::User(UserId(name)))
@@ -54,13 +55,15 @@ mod tests {
     #[test]
     fn mentions_are_read_from_the_text() {
         let bob = || Mention::User(UserId::new("bob"));
-        let people = [Arc::from("bob"), Arc::from("bobby"), Arc::from("花子")];
+        let people =
+            [Arc::from("bob"), Arc::from("bobby"), Arc::from("花子"), Arc::from("Aizuchi子")];
         for (line, expected) in [
             ("hello", vec![]),
             ("@Aizuchi hello", vec![Mention::Persona]),
             ("hey @aizuchi, @AIZUCHI!", vec![Mention::Persona]),
             ("＠Aizuchiさん、どう？", vec![Mention::Persona]),
             ("@Aizuchi-bot", vec![Mention::User(UserId::new("Aizuchi-bot"))]),
+            ("@Aizuchi子 またね", vec![Mention::User(UserId::new("Aizuchi子"))]),
             ("@Aizuchis", vec![Mention::User(UserId::new("Aizuchis"))]),
             ("@bob and @Aizuchi", vec![bob(), Mention::Persona]),
             ("@bobby", vec![Mention::User(UserId::new("bobby"))]),

@@ -57,7 +57,7 @@ impl SayError {
             ),
             (Self::BadChannelName, Language::Ja) => {
                 format!(
-                    "チャンネル名は、空白や記号を含まない {LONGEST_NAME} 文字以内の名前にしてください"
+                    "チャンネル名は {LONGEST_NAME} 文字以内で、文字、数字、「-」、「_」だけを使ってください"
                 )
             }
             (Self::ChannelTaken(name), Language::En) => {
@@ -76,7 +76,7 @@ impl SayError {
                 format!("the name {name:?} belongs to the companion; please choose another")
             }
             (Self::NameTaken(name), Language::Ja) => {
-                format!("「{name}」はこの部屋の相手の名前です。別の名前にしてください")
+                format!("「{name}」はこの部屋のボットの名前です。別の名前にしてください")
             }
             (Self::BadId, Language::En) => {
                 "an id has 8 to 64 letters, digits or hyphens".to_owned()

@@ -1,0 +1,8 @@
+/** Shows the moments on a page of paper in the reader's own time. The page has them in UTC. */
+
+const moment = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" });
+
+for (const time of document.querySelectorAll("time[datetime]")) {
+  time.title = time.textContent;
+  time.textContent = moment.format(new Date(time.dateTime));
+}
