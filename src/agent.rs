@@ -40,6 +40,13 @@ pub struct Settings {
     pub post_timeout: SignedDuration,
 }
 
+impl Settings {
+    /// The longest that a step may take: a judge may ask twice.
+    pub fn longest_step(&self) -> SignedDuration {
+        self.model_timeout * 2 + self.post_timeout
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

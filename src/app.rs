@@ -53,9 +53,9 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the database and the port. Fails with a sentence if either is not to be had.
-    pub async fn open(config: &Config) -> anyhow::Result<Self> {
-        let began = Instant::now();
+    /// Opens the database and the port. Fails with a sentence if either is not to be had. `began` is
+    /// when the process did.
+    pub async fn open(config: &Config, began: Instant) -> anyhow::Result<Self> {
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let health = match &config.health_check.port {

@@ -8,6 +8,7 @@ mod replay;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
-use crate::config::{Config, Loaded};
+use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::model::ModelId;
 use crate::persona::Language;
 
@@ -27,7 +28,8 @@ pub struct Cli {
     /// The file of settings; without it, the local room and the built-in mind.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Think with this model, whatever the config says; its key comes from the environment.
+    /// Think with this model, whatever the config says. Its key comes from the environment, or from
+    /// the config where that has a model of the same provider.
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelId>,
     #[command(subcommand)]
@@ -60,11 +62,11 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn obey(self) -> anyhow::Result<ExitCode> {
-        let model = self.model.as_ref();
+        let thinkers = self.model.as_ref().map_or(Thinkers::AsConfigured, Thinkers::All);
         match self.verb.unwrap_or(Verb::Run) {
-            Verb::Run => run(self.config.as_deref(), model),
-            Verb::Check => check::obey(self.config.as_deref(), model),
-            Verb::Replay(_) | Verb::Config(_) if model.is_some() => {
+            Verb::Run => run(self.config.as_deref(), thinkers),
+            Verb::Check => check::obey(self.config.as_deref(), thinkers),
+            Verb::Replay(_) | Verb::Config(_) if self.model.is_some() => {
                 anyhow::bail!("--model goes with run and check only")
             }
             Verb::Replay(replay) => replay.obey(self.config),
@@ -73,8 +75,9 @@ impl Cli {
     }
 }
 
-fn run(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<ExitCode> {
-    let Loaded { config, warnings } = Config::load(file, model)?;
+fn run(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let Loaded { config, warnings } = Config::load(file, thinkers)?;
     log::begin(&config.logging);
     for warning in warnings {
         warn!("{warning}");
@@ -83,7 +86,7 @@ fn run(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<ExitCode>
     runtime.block_on(async {
         let mut stops = Stops::listen()?;
         let stop = CancellationToken::new();
-        let app = App::open(&config).await?;
+        let app = App::open(&config, began).await?;
         print(&welcome(&config, &app))?;
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {

@@ -44,7 +44,7 @@ use crate::config::platforms::{DiscordConfig, SlackConfig};
 use crate::config::problem::Problem;
 use crate::config::response::{ResponseConfig, Wait};
 use crate::config::tools::ToolsConfig;
-use crate::config::tree::Node;
+use crate::config::tree::{Entry, Node, Value};
 use crate::config::values::{FilePath, Name};
 use crate::hear::Waiting;
 use crate::llm::model::ModelId;
@@ -102,6 +102,18 @@ pub struct PersonaConfig {
     pub system_prompt: String,
 }
 
+/// Who is to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinkers<'a> {
+    /// Whoever `agents` names.
+    AsConfigured,
+    /// This model for all agents, whatever the file says. How it is reached is taken from the file
+    /// where the file has a model of the same provider.
+    All(&'a ModelId),
+    /// Nobody will be asked, so nobody needs a key.
+    Nobody,
+}
+
 /// A config, and what should be said about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
@@ -112,14 +124,13 @@ pub struct Loaded {
 
 impl Config {
     /// The settings of a file, or the defaults. Variables come from the process, then from `.env`
-    /// beside the file, or in the current folder where there is none. If a model is given, all
-    /// agents think with it, whatever the file says.
-    pub fn load(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<Loaded> {
+    /// beside the file, or in the current folder where there is none.
+    pub fn load(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<Loaded> {
         let Some(file) = file else {
             let environment = Environment::of_process(Path::new(""))?;
             let mut config = Self::default();
             config
-                .think(model, &Node::parse("")?, &environment)
+                .think(thinkers, &Node::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.in_file("--model")))?;
             return Ok(Loaded { config, warnings: Vec::new() });
         };
@@ -129,27 +140,28 @@ impl Config {
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {shown} is not text in UTF-8"))?;
         let environment = Environment::of_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::read_for(&text, &shown, &environment, model)
+        Self::read_for(&text, &shown, &environment, thinkers)
     }
 
-    /// Reads settings that need no variables; what is not set has its default.
+    /// Reads settings that need no variables, for a replay or a test: nobody will be asked anything.
+    /// What is not set has its default.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let (config, _) = Self::understand(text, &Environment::default(), None)?;
+        let (config, _) = Self::understand(text, &Environment::default(), Thinkers::Nobody)?;
         Ok(config)
     }
 
     /// Reads settings. Sentences about them name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<Loaded> {
-        Self::read_for(text, file, environment, None)
+        Self::read_for(text, file, environment, Thinkers::AsConfigured)
     }
 
     fn read_for(
         text: &str,
         file: &str,
         environment: &Environment,
-        model: Option<&ModelId>,
+        thinkers: Thinkers<'_>,
     ) -> anyhow::Result<Loaded> {
-        let (config, notices) = Self::understand(text, environment, model)
+        let (config, notices) = Self::understand(text, environment, thinkers)
             .map_err(|problem| anyhow::anyhow!("{}", problem.in_file(file)))?;
         let warnings = notices.iter().map(|notice| notice.in_file(file)).collect();
         Ok(Loaded { config, warnings })
@@ -158,7 +170,7 @@ impl Config {
     fn understand(
         text: &str,
         environment: &Environment,
-        model: Option<&ModelId>,
+        thinkers: Thinkers<'_>,
     ) -> Result<(Self, Vec<Problem>), Problem> {
         let mut tree = Node::parse(text)?;
         variables::expand(&mut tree, environment)?;
@@ -166,27 +178,29 @@ impl Config {
         let mut config: Self = read::read(&tree)?;
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));
-        config.think(model, &tree, environment)?;
+        config.think(thinkers, &tree, environment)?;
         Ok((config, notices))
     }
 
     /// Finds out who thinks.
     fn think(
         &mut self,
-        model: Option<&ModelId>,
+        thinkers: Thinkers<'_>,
         tree: &Node,
         environment: &Environment,
     ) -> Result<(), Problem> {
-        if let Some(model) = model {
-            self.agents = self.agents.all_with(model);
-        }
-        self.minds = Minds::of(self, tree, environment)?;
+        self.minds = match thinkers {
+            Thinkers::AsConfigured => Minds::of(self, tree, environment, None)?,
+            Thinkers::All(model) => Minds::of(self, tree, environment, Some(model))?,
+            Thinkers::Nobody => Minds::builtin(),
+        };
         Ok(())
     }
 
     /// What no setting can know by itself.
     fn check(&self, tree: &Node) -> Result<(), Problem> {
-        let place = |path: &[&str]| tree.find(path).map(|entry| entry.node.place);
+        let is_set = |entry: &&Entry| entry.node.value != Value::Empty;
+        let place = |path: &[&str]| tree.find(path).filter(is_set).map(|entry| entry.node.place);
         let listen = self.http.listen.0;
         if !listen.ip().is_loopback() && self.http.token.is_none() {
             let sentence = "http.listen can be reached from other machines, so http.token must be \
@@ -274,12 +288,11 @@ impl Config {
         }
     }
 
-    /// The lease outlasts whatever a step may take: a judge may ask twice.
+    /// The lease outlasts whatever a step may take.
     pub fn runner(&self) -> runner::Settings {
-        let agent = self.agent();
-        let longest = agent.model_timeout * 2 + agent.post_timeout;
         let usual = runner::Settings::default();
-        runner::Settings { lease: usual.lease.max(longest + LEASE_SLACK), ..usual }
+        let lease = usual.lease.max(self.agent().longest_step() + LEASE_SLACK);
+        runner::Settings { lease, ..usual }
     }
 
     /// How long prompts and answers are kept.

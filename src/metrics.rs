@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::chat::{Arrival, AuthorKind};
 use crate::decision::{Attempt, Ended, Gate};
@@ -256,9 +256,29 @@ impl Metrics {
         let registry = &mut self.registry;
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "What is running", version);
-        registry.register("messages_heard", "Lines heard for the first time", self.heard.clone());
-        let mut seconds = |name: &str, help: &str, histogram: &Histogram| {
-            registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+        let mut counts = |name: &str, help: &str, counter: &dyn Countable| {
+            counter.register(registry, name, help, None);
+        };
+        counts("messages_heard", "Lines heard for the first time", &self.heard);
+        counts(
+            "decisions",
+            "Decisions closed, by how they ended and by which gate",
+            &self.decisions,
+        );
+        counts("model_calls", "Model calls", &self.model_calls);
+        counts("model_tokens", "Tokens used", &self.model_tokens);
+        counts("model_cost", "What models cost, in the currency of the prices", &self.model_cost);
+        counts("posts", "What it said", &self.posts);
+        counts(
+            "unsolicited_soon_after_unseen",
+            "Unsolicited posts that landed within 5 s after a line they had not seen",
+            &self.unsolicited_soon_after_unseen,
+        );
+        counts("wake_ups", "How often the runner had a look", &self.wake_ups);
+        counts("dead_letters", "What was given up and waits for a person", &self.dead_letters);
+        counts("steps_pending", "Steps that wait", &self.steps_pending);
+        let mut seconds = |name: &str, help: &str, figure: &dyn Countable| {
+            figure.register(registry, name, help, Some(Unit::Seconds));
         };
         seconds("hear", "From a line's arrival until it was safe", &self.hear_seconds);
         seconds("context", "Reading a context", &self.context_seconds);
@@ -268,67 +288,31 @@ impl Metrics {
             "From the newest line it had seen until it joined in",
             &self.unsolicited_delay_seconds,
         );
-        registry.register_with_unit(
+        seconds(
             "step_lateness",
             "From when a step fell due until it was taken up",
-            Unit::Seconds,
-            self.step_lateness_seconds.clone(),
+            &self.step_lateness_seconds,
         );
-        registry.register_with_unit(
-            "step",
-            "Working at a step",
-            Unit::Seconds,
-            self.step_seconds.clone(),
-        );
-        registry.register_with_unit(
-            "model",
-            "A model call, tries included",
-            Unit::Seconds,
-            self.model_seconds.clone(),
-        );
-        registry.register(
-            "decisions",
-            "Decisions closed, by how they ended and the gate that settled them",
-            self.decisions.clone(),
-        );
-        registry.register("model_calls", "Model calls", self.model_calls.clone());
-        registry.register("model_tokens", "Tokens used", self.model_tokens.clone());
-        registry.register(
-            "model_cost",
-            "What models cost, in the price table's currency",
-            self.model_cost.clone(),
-        );
-        registry.register("posts", "What it said", self.posts.clone());
-        registry.register(
-            "unsolicited_soon_after_unseen",
-            "Unsolicited posts that landed within 5 s after a line they had not seen",
-            self.unsolicited_soon_after_unseen.clone(),
-        );
-        registry.register(
-            "dead_letters",
-            "What was given up and waits for a person",
-            self.dead_letters.clone(),
-        );
-        registry.register("wake_ups", "How often the runner had a look", self.wake_ups.clone());
-        registry.register_with_unit(
-            "start",
-            "From the start of the process until everything was ready",
-            Unit::Seconds,
-            self.start_seconds.clone(),
-        );
-        registry.register("steps_pending", "Steps that wait", self.steps_pending.clone());
-        registry.register_with_unit(
-            "overdue",
-            "How long the oldest step has been due",
-            Unit::Seconds,
-            self.overdue_seconds.clone(),
-        );
-        registry.register_with_unit(
-            "resident_memory",
-            "Memory in use",
-            Unit::Bytes,
-            self.resident_memory_bytes.clone(),
-        );
+        seconds("step", "Working at a step", &self.step_seconds);
+        seconds("model", "A model call, tries included", &self.model_seconds);
+        seconds("start", "From the start until everything was ready", &self.start_seconds);
+        seconds("overdue", "How long the oldest step has been due", &self.overdue_seconds);
+        let memory = &self.resident_memory_bytes;
+        memory.register(registry, "resident_memory", "Memory in use", Some(Unit::Bytes));
+    }
+}
+
+/// Anything that can be registered.
+trait Countable {
+    fn register(&self, registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>);
+}
+
+impl<M: Metric + Clone> Countable for M {
+    fn register(&self, registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>) {
+        match unit {
+            Some(unit) => registry.register_with_unit(name, help, unit, self.clone()),
+            None => registry.register(name, help, self.clone()),
+        }
     }
 }
 

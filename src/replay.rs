@@ -19,7 +19,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use tracing::warn;
 
-use crate::config::{Config, Loaded};
+use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::Llm;
 use crate::llm::builtin::BuiltinMind;
 use crate::llm::scripted::{ScriptedMind, Speak};
@@ -36,7 +36,7 @@ pub struct Policy {
 
 impl Policy {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let Loaded { config, warnings } = Config::load(Some(path), None)?;
+        let Loaded { config, warnings } = Config::load(Some(path), Thinkers::Nobody)?;
         for warning in warnings {
             warn!("{warning}");
         }

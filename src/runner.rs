@@ -81,9 +81,9 @@ const SOON: SignedDuration = SignedDuration::from_secs(5);
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl Runner {
-    /// Fails if a lease could end while its step is still worked at: a judge may ask twice.
+    /// Fails if a lease could end while its step is still worked at.
     pub fn new(agent: Agent, under_way: Arc<UnderWay>, settings: Settings) -> anyhow::Result<Self> {
-        let longest = agent.settings.model_timeout * 2 + agent.settings.post_timeout;
+        let longest = agent.settings.longest_step();
         anyhow::ensure!(
             settings.lease > longest,
             "the lease of {:#} is not longer than a step may take ({longest:#})",

@@ -13,9 +13,9 @@ use crate::app;
 use crate::cli::print;
 use crate::clock::Clock;
 use crate::config::minds::Model;
-use crate::config::{Config, Loaded};
-use crate::llm::model::ModelId;
+use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
+use crate::store::StoreError;
 use crate::store::sqlite::examine::{Found, examine};
 
 /// How long somebody who listens on our port may take to say whether it is one of us.
@@ -27,9 +27,9 @@ struct Finding {
     told: Result<String, String>,
 }
 
-pub fn obey(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<ExitCode> {
+pub fn obey(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let findings = runtime.block_on(findings(file, model));
+    let findings = runtime.block_on(findings(file, thinkers));
     let mut has_failed = false;
     for Finding { what, told } in &findings {
         has_failed |= told.is_err();
@@ -42,9 +42,9 @@ pub fn obey(file: Option<&Path>, model: Option<&ModelId>) -> anyhow::Result<Exit
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn findings(file: Option<&Path>, model: Option<&ModelId>) -> Vec<Finding> {
+async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
     let finding = |what, told| Finding { what, told };
-    let Loaded { config, warnings } = match Config::load(file, model) {
+    let Loaded { config, warnings } = match Config::load(file, thinkers) {
         Ok(loaded) => loaded,
         Err(error) => return vec![finding("config", Err(format!("{error:#}")))],
     };
@@ -53,10 +53,17 @@ async fn findings(file: Option<&Path>, model: Option<&ModelId>) -> Vec<Finding> 
     });
     let mut findings = vec![finding("config", Ok(shown))];
     findings.extend(warnings.into_iter().map(|warning| finding("note", Ok(warning))));
-    findings.push(finding("database", database(&config).await));
-    findings.push(finding("pages", port(config.http.listen.0).await));
+    let found = examine(&config.database()).await;
+    // One that runs on this database holds its ports as well.
+    let is_running = matches!(found, Ok(Found::InUse));
+    let pages = port(config.http.listen.0, is_running).await;
+    let is_ours = matches!(&pages, Ok(Port::Served));
+    findings.push(finding("database", database(&config, found, is_ours)));
+    findings.push(finding("pages", pages.map(|port| port.told(config.http.listen.0))));
     if let Some(health) = &config.health_check.port {
-        findings.push(finding("health", port(app::everywhere(health)).await));
+        let address = app::everywhere(health);
+        let told = port(address, is_running).await.map(|port| port.told(address));
+        findings.push(finding("health", told));
     }
     for (model, agents) in models(&config) {
         findings.push(finding("model", answers(&model, &agents).await));
@@ -64,26 +71,51 @@ async fn findings(file: Option<&Path>, model: Option<&ModelId>) -> Vec<Finding> 
     findings
 }
 
-async fn database(config: &Config) -> Result<String, String> {
+fn database(
+    config: &Config,
+    found: Result<Found, StoreError>,
+    is_ours: bool,
+) -> Result<String, String> {
     let path = config.database();
     let shown = path.display();
-    match examine(&path).await {
+    match found {
         Ok(Found::Absent) => Ok(format!("{shown} will be created")),
         Ok(Found::Current) => Ok(shown.to_string()),
         Ok(Found::Older) => Ok(format!("{shown} will be brought up to date at the next start")),
-        Ok(Found::InUse) => Ok(format!("{shown} is in use by an Aizuchi that runs")),
+        Ok(Found::InUse) if is_ours => Ok(format!("{shown} is in use by an Aizuchi that runs")),
+        Ok(Found::InUse) => {
+            Err(format!("{shown} is in use by an Aizuchi that runs with other settings"))
+        }
         Err(error) => Err(error.to_string()),
     }
 }
 
-async fn port(address: SocketAddr) -> Result<String, String> {
+/// A port that would do.
+enum Port {
+    Free,
+    /// By the Aizuchi that runs on our database.
+    Served,
+}
+
+impl Port {
+    fn told(&self, address: SocketAddr) -> String {
+        match self {
+            Port::Free => format!("{address} is free"),
+            Port::Served => format!("{address} is served by an Aizuchi that runs"),
+        }
+    }
+}
+
+async fn port(address: SocketAddr, is_running: bool) -> Result<Port, String> {
     match TcpListener::bind(address).await {
-        Ok(_) => Ok(format!("{address} is free")),
+        Ok(_) => Ok(Port::Free),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            if is_aizuchi(address).await {
-                Ok(format!("{address} is served by an Aizuchi that runs"))
-            } else {
-                Err(format!("another program listens on {address}"))
+            match (is_aizuchi(address).await, is_running) {
+                (true, true) => Ok(Port::Served),
+                (true, false) => {
+                    Err(format!("an Aizuchi with another database listens on {address}"))
+                }
+                (false, _) => Err(format!("another program listens on {address}")),
             }
         }
         Err(error) => Err(format!("cannot listen on {address}: {error}")),
@@ -109,12 +141,11 @@ async fn is_aizuchi(address: SocketAddr) -> bool {
 /// Every model that is configured, once, with the agents that it serves.
 fn models(config: &Config) -> Vec<(Model, Vec<&'static str>)> {
     let minds = &config.minds;
-    let agents = [
-        ("response", &minds.response),
-        ("judgment", &minds.judgment),
-        ("memory", &minds.memory),
-        ("state", &minds.state),
-    ];
+    // Nobody asks the last two yet, so they matter only to those who have named them.
+    let memory = config.agents.memory.as_ref().map(|_| ("memory", &minds.memory));
+    let state = config.agents.state.as_ref().map(|_| ("state", &minds.state));
+    let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
+    let agents = agents.into_iter().chain(memory).chain(state);
     let mut found: Vec<(Model, Vec<&'static str>)> = Vec::new();
     for (agent, mind) in agents {
         for model in std::iter::once(&mind.model).chain(&mind.fallback) {

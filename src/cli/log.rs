@@ -2,9 +2,12 @@
 
 use std::io::IsTerminal;
 
-use tracing::Level;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::Directive;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::layer::{Filter, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 
@@ -21,33 +24,31 @@ pub fn begin(logging: &LoggingConfig) {
         logging.loggers.iter().map(|(part, level)| format!(",{}={}", part.0, level.filter()));
     let filter = filter(&format!("{others},aizuchi={level}{}", parts.collect::<String>()));
     let is_terminal = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let log = tracing_subscriber::registry();
     match logging.format {
-        LogFormat::Auto if is_terminal => lines.with_ansi(true).init(),
-        LogFormat::Text => lines.with_ansi(false).init(),
-        LogFormat::Auto | LogFormat::Json => lines.json().init(),
+        LogFormat::Auto if is_terminal => {
+            log.with(lines.with_ansi(true).with_filter(filter)).init()
+        }
+        LogFormat::Text => log.with(lines.with_ansi(false).with_filter(filter)).init(),
+        LogFormat::Auto | LogFormat::Json => log.with(lines.json().with_filter(filter)).init(),
     }
 }
 
 /// For verbs that end by themselves and whose reader looks on.
 pub fn begin_plain(level: &str) {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter(level))
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+    let is_terminal = std::io::stderr().is_terminal();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
+    tracing_subscriber::registry().with(lines.with_filter(filter(level))).init();
 }
 
-fn filter(levels: &str) -> EnvFilter {
+/// What is written, by target and level. Two targets never are, whatever is asked for: `genai`
+/// writes whole requests and answers into its trace, and `hyper` what goes over the wire.
+fn filter<S: Subscriber + for<'a> LookupSpan<'a>>(levels: &str) -> impl Filter<S> + use<S> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels));
-    // Whatever is asked for: it writes whole requests and answers into its trace.
-    filter.add_directive(silenced("genai")).add_directive(silenced("hyper"))
-}
-
-fn silenced(part: &str) -> Directive {
-    let mut directive = Directive::from(Level::ERROR);
-    if let Ok(off) = format!("{part}=off").parse() {
-        directive = off;
-    }
-    directive
+    let is_discreet = |metadata: &Metadata<'_>| {
+        let part = metadata.target().split("::").next().unwrap_or_default();
+        part != "genai" && part != "hyper"
+    };
+    filter.and(filter_fn(is_discreet))
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::secret::Secret;
-use crate::config::values::{Count, Ratio, Seconds, Temperature, WebUrl};
+use crate::config::values::{CallSeconds, Count, Ratio, Temperature, WebUrl};
 use crate::llm::model::ModelId;
 
 /// What a persona thinks about. An agent that is left out takes over what `response` has.
@@ -72,7 +72,7 @@ pub struct Params {
     /// It ends its answer before any of these texts: one, or a list.
     pub stop: Option<Stop>,
     /// Makes its answers more repeatable, where the provider can.
-    pub seed: Option<i64>,
+    pub seed: Option<u64>,
     /// How long it thinks before it answers, where the model can.
     pub reasoning_effort: Option<Effort>,
     /// Whatever else is set.
@@ -105,12 +105,12 @@ pub enum Effort {
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
     /// The provider's key. Left out: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
-    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`.
+    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, which only the provider's own address is shown.
     pub api_key: Option<Secret>,
     /// Where the API is, if not at the provider's own address.
     pub api_base: Option<WebUrl>,
     /// The longest that one call may take. Left out: `models.timeout_seconds`.
-    pub timeout: Option<Seconds>,
+    pub timeout: Option<CallSeconds>,
     /// How often a call that failed is tried again. Left out: one less than `models.attempts`.
     #[serde(alias = "num_retries")]
     pub max_retries: Option<Count<0, 10>>,
@@ -126,26 +126,28 @@ pub const CLIENT_ARGS: [&str; 6] =
 pub const PARAMS: [&str; 6] =
     ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
 
-impl AgentsConfig {
-    /// The same agents with another model, and none to fall back on. How a provider is reached is
-    /// kept where it stays the same.
-    pub fn all_with(&self, model: &ModelId) -> Self {
-        let response = self.response.clone().unwrap_or_default();
-        let with = |own: &Option<AgentConfig>| {
-            let own = own.clone().unwrap_or_default();
-            let id = own.model_id.as_ref().or(response.model_id.as_ref());
-            let is_same = id.and_then(ModelId::provider) == model.provider();
-            let args =
-                if own.model_id.is_some() { own.client_args } else { response.client_args.clone() };
-            let client_args = if is_same { args } else { ClientArgs::default() };
-            Some(AgentConfig { model_id: Some(model.clone()), client_args, fallback: None, ..own })
-        };
+impl ClientArgs {
+    /// What is not set here is as there.
+    pub fn or(self, other: &Self) -> Self {
+        let own_headers = !self.extra_headers.is_empty();
         Self {
-            response: with(&self.response),
-            judgment: with(&self.judgment),
-            memory: with(&self.memory),
-            state: with(&self.state),
+            api_key: self.api_key.or_else(|| other.api_key.clone()),
+            api_base: self.api_base.or_else(|| other.api_base.clone()),
+            timeout: self.timeout.or(other.timeout),
+            max_retries: self.max_retries.or(other.max_retries),
+            extra_headers: if own_headers {
+                self.extra_headers
+            } else {
+                other.extra_headers.clone()
+            },
         }
+    }
+}
+
+impl Params {
+    /// Without the keys that only their own provider may know.
+    pub fn known(&self) -> Self {
+        Self { others: BTreeMap::new(), ..self.clone() }
     }
 }
 

@@ -46,7 +46,12 @@ impl Environment {
             let (name, value) = pair.map_err(|error| broken_line(&error, &text, file))?;
             variables.insert(name, value);
         }
-        variables.extend(process);
+        for (name, value) in process {
+            // A variable that is set to nothing hides nothing.
+            if !value.is_empty() || !variables.contains_key(&name) {
+                variables.insert(name, value);
+            }
+        }
         Ok(Self { variables })
     }
 
@@ -68,11 +73,16 @@ impl fmt::Debug for Environment {
 }
 
 /// A `$` without a brace is a `$`, as in the config: a password may hold one. Values in single
-/// quotes are plain anyway.
+/// quotes, of one line or several, are plain anyway.
 fn with_plain_dollars(text: &str) -> String {
+    let mut is_quoted = false;
     let line = |line: &str| {
         let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
-        if value.starts_with('\'') || !line.contains('$') {
+        let was_quoted = is_quoted;
+        if is_quoted || value.starts_with('\'') {
+            is_quoted ^= line.matches('\'').count() % 2 == 1;
+        }
+        if was_quoted || value.starts_with('\'') || !line.contains('$') {
             return line.to_owned();
         }
         let plain = line.replace("\\$", "$").replace('$', "\\$");

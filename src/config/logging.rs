@@ -26,7 +26,7 @@ pub struct Logger(pub String);
 /// How urgent a line is. Large and small letters are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-#[schemars(inline, rename_all = "UPPERCASE")]
+#[schemars(with = "String", inline, extend("pattern" = "^(?i:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)$|\\$\\{"))]
 pub enum Level {
     Debug,
     Info,

@@ -66,24 +66,57 @@ impl Default for Minds {
 }
 
 impl Minds {
-    /// Fails if a model needs a key and there is none. The tree is only asked for places.
-    pub fn of(config: &Config, tree: &Node, environment: &Environment) -> Result<Self, Problem> {
+    /// No model at all.
+    pub fn builtin() -> Self {
+        let model = Model { id: ModelId::Builtin, params: Params::default(), server: None };
+        let mind = Mind { system_prompt: None, model, fallback: None };
+        Self { response: mind.clone(), judgment: mind.clone(), memory: mind.clone(), state: mind }
+    }
+
+    /// If `all` is given, every agent thinks with it. Fails if a model needs a key and there is none.
+    /// The tree is only asked for places.
+    pub fn of(
+        config: &Config,
+        tree: &Node,
+        environment: &Environment,
+        all: Option<&ModelId>,
+    ) -> Result<Self, Problem> {
         let agents = &config.agents;
-        if *agents == AgentsConfig::default() {
-            return Ok(Self::default());
+        if *agents == AgentsConfig::default() && all.is_none() {
+            return Ok(Self::builtin());
         }
         let search = Search { config, tree, environment };
         let response = agents.response.clone().unwrap_or_default();
         let judgment = completed(agents.judgment.as_ref(), &response);
         let memory = completed(agents.memory.as_ref(), &response);
+        if let Some(model) = all {
+            let state = completed(agents.state.as_ref(), &judgment);
+            let mind = |agent: &AgentConfig, name: &str| {
+                search.mind(&with_model(agent, model), name, NamedBy::Flag)
+            };
+            return Ok(Self {
+                response: mind(&response, "response")?,
+                judgment: mind(&judgment, "judgment")?,
+                memory: mind(&memory, "memory")?,
+                state: mind(&state, "state")?,
+            });
+        }
         let (state, named_by) = search.state(&judgment)?;
         Ok(Self {
-            response: search.mind(&response, "response", None)?,
-            judgment: search.mind(&judgment, "judgment", None)?,
-            memory: search.mind(&memory, "memory", None)?,
+            response: search.mind(&response, "response", NamedBy::Config)?,
+            judgment: search.mind(&judgment, "judgment", NamedBy::Config)?,
+            memory: search.mind(&memory, "memory", NamedBy::Config)?,
             state: search.mind(&state, "state", named_by)?,
         })
     }
+}
+
+/// What says which model an agent thinks with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedBy {
+    Config,
+    Variable(&'static str),
+    Flag,
 }
 
 /// What an agent leaves out is what another has.
@@ -92,13 +125,26 @@ fn completed(own: Option<&AgentConfig>, other: &AgentConfig) -> AgentConfig {
     if own.model_id.is_some() {
         return own;
     }
-    let has_client_args = own.client_args != ClientArgs::default();
     AgentConfig {
         model_id: other.model_id.clone(),
         system_prompt: own.system_prompt,
         params: own.params.or_else(|| other.params.clone()),
-        client_args: if has_client_args { own.client_args } else { other.client_args.clone() },
+        client_args: own.client_args.or(&other.client_args),
         fallback: own.fallback.or_else(|| other.fallback.clone()),
+    }
+}
+
+/// The same agent with another model, and none to fall back on. How it is reached, and what only
+/// its provider knows, is kept where the provider stays the same.
+fn with_model(agent: &AgentConfig, model: &ModelId) -> AgentConfig {
+    let is_same = agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
+    let params = agent.params.as_ref();
+    AgentConfig {
+        model_id: Some(model.clone()),
+        system_prompt: agent.system_prompt.clone(),
+        params: if is_same { params.cloned() } else { params.map(Params::known) },
+        client_args: if is_same { agent.client_args.clone() } else { ClientArgs::default() },
+        fallback: None,
     }
 }
 
@@ -110,13 +156,10 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The agent for states, and the variable that names its model, if one does.
-    fn state(
-        &self,
-        judgment: &AgentConfig,
-    ) -> Result<(AgentConfig, Option<&'static str>), Problem> {
+    fn state(&self, judgment: &AgentConfig) -> Result<(AgentConfig, NamedBy), Problem> {
         let own = self.config.agents.state.as_ref();
         if own.is_some_and(|own| own.model_id.is_some()) {
-            return Ok((completed(own, judgment), None));
+            return Ok((completed(own, judgment), NamedBy::Config));
         }
         let of = |model_id: ModelId| {
             let client_args = match &model_id {
@@ -133,16 +176,16 @@ impl Search<'_> {
                     format!("the variable {JUDGE_MODEL} cannot be used: {wrong}"),
                 )
             })?;
-            return Ok((of(model_id), Some(JUDGE_MODEL)));
+            return Ok((of(model_id), NamedBy::Variable(JUDGE_MODEL)));
         }
         let anthropic = Provider::Anthropic;
         let has_key = self.client_args_of(anthropic).api_key.is_some()
             || self.key_variable(anthropic).is_some();
         if has_key {
             let model_id = ModelId::Of { provider: anthropic, name: STATE_MODEL.to_owned() };
-            return Ok((of(model_id), None));
+            return Ok((of(model_id), NamedBy::Config));
         }
-        Ok((completed(own, judgment), None))
+        Ok((completed(own, judgment), NamedBy::Config))
     }
 
     /// How another agent reaches this provider.
@@ -157,20 +200,23 @@ impl Search<'_> {
         agents.next().map(|agent| agent.client_args.clone()).unwrap_or_default()
     }
 
-    fn mind(
-        &self,
-        agent: &AgentConfig,
-        name: &str,
-        named_by: Option<&str>,
-    ) -> Result<Mind, Problem> {
+    fn mind(&self, agent: &AgentConfig, name: &str, named_by: NamedBy) -> Result<Mind, Problem> {
         let params = agent.params.clone().unwrap_or_default();
         let id = agent.model_id.clone().unwrap_or(ModelId::Builtin);
         let path = [name];
-        let model = self.model(id, params.clone(), &agent.client_args, &path, named_by)?;
+        let model = self.model(id.clone(), params.clone(), &agent.client_args, &path, named_by)?;
         let fallback = agent.fallback.as_ref().map(|fallback| {
-            let params = fallback.params.clone().unwrap_or(params);
+            let is_same = fallback.model_id.provider() == id.provider();
+            let taken_over = if is_same { params.clone() } else { params.known() };
+            let params = fallback.params.clone().unwrap_or(taken_over);
             let path = [name, "fallback"];
-            self.model(fallback.model_id.clone(), params, &fallback.client_args, &path, None)
+            self.model(
+                fallback.model_id.clone(),
+                params,
+                &fallback.client_args,
+                &path,
+                NamedBy::Config,
+            )
         });
         let system_prompt = agent.system_prompt.clone();
         Ok(Mind { system_prompt, model, fallback: fallback.transpose()? })
@@ -182,13 +228,19 @@ impl Search<'_> {
         params: Params,
         client_args: &ClientArgs,
         path: &[&str],
-        named_by: Option<&str>,
+        named_by: NamedBy,
     ) -> Result<Model, Problem> {
         let provider = match &id {
             ModelId::Builtin => return Ok(Model { id, params, server: None }),
             ModelId::Of { provider, .. } => *provider,
         };
-        let key = client_args.api_key.clone().or_else(|| self.key_variable(provider));
+        // A key that was given for the provider must not travel to other servers.
+        let is_elsewhere = client_args
+            .api_base
+            .as_ref()
+            .is_some_and(|base| base.as_base() != provider.default_base());
+        let of_provider = || self.key_variable(provider).filter(|_| !is_elsewhere);
+        let key = client_args.api_key.clone().or_else(of_provider);
         if let (None, None, Some(variable)) = (&key, &client_args.api_base, provider.key_variable())
         {
             return Err(self.no_key(provider, variable, path, named_by));
@@ -217,18 +269,23 @@ impl Search<'_> {
         provider: Provider,
         variable: &str,
         path: &[&str],
-        named_by: Option<&str>,
+        named_by: NamedBy,
     ) -> Problem {
         let agent = path.join(".");
         let remedy = format!(
             "set agents.{agent}.client_args.api_key, or the variable {variable} in the \
              environment or in a .env file"
         );
-        if let Some(variable) = named_by {
+        let named_by = match named_by {
+            NamedBy::Config => None,
+            NamedBy::Variable(variable) => Some(format!("the variable {variable}")),
+            NamedBy::Flag => Some("--model".to_owned()),
+        };
+        if let Some(named_by) = named_by {
             return Problem::of_file(
                 None,
                 format!(
-                    "the variable {variable} names a model of {}, which needs a key: {remedy}",
+                    "{named_by} names a model of {}, which needs a key: {remedy}",
                     provider.name()
                 ),
             );

@@ -67,6 +67,8 @@ const NOTICES: &[Notice] = &[
     },
     // Not here yet.
     not_yet(&["prompts_dir"]),
+    not_yet(&["agents", "memory"]),
+    not_yet(&["agents", "state"]),
     Notice {
         path: &["response", "wait"],
         values: &["adaptive"],
@@ -113,6 +115,18 @@ pub fn take(tree: &mut Node) -> Vec<Problem> {
         said.push(Problem::of_file(Some(entry.key_place), sentence));
         if let Why::Obsolete(_) = notice.why {
             remove(tree, notice.path);
+        }
+    }
+    let loggers = tree.find(&["logging", "loggers"]);
+    for logger in loggers.map_or(&[][..], |loggers| loggers.node.entries()) {
+        // The parts of this program are named like aizuchi::agent.
+        if logger.key.contains('.') || logger.key == "LiteLLM" {
+            let key = shown(&logger.key).unwrap_or("a key".to_owned());
+            let sentence = format!(
+                "logging.loggers.{key} has no effect: it is a part of another program; the parts \
+                 of this one are named like aizuchi::agent"
+            );
+            said.push(Problem::of_file(Some(logger.key_place), sentence));
         }
     }
     for agent in agents(tree) {

@@ -1,7 +1,7 @@
 //! The JSON Schema of the config, for editors, and the list of its keys.
 
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::config::Config;
 
@@ -16,10 +16,45 @@ pub enum Languages {
 /// The schema that an editor completes and checks a config with.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Config).to_value();
+    admit_variables(&mut schema);
+    let retries = "/$defs/ClientArgs/properties/max_retries";
+    if let Some(retries) = schema.pointer(retries).cloned()
+        && let Some(known) = schema.pointer_mut("/$defs/ClientArgs/properties")
+    {
+        known["num_retries"] = retries;
+    }
     if let Some(object) = schema.as_object_mut() {
         object.insert("title".to_owned(), "The settings of Aizuchi".into());
     }
     schema
+}
+
+/// Whatever is not a text anyway may be given by a variable.
+fn admit_variables(part: &mut Value) {
+    match part {
+        Value::Array(parts) => parts.iter_mut().for_each(admit_variables),
+        Value::Object(object) => {
+            object.values_mut().for_each(admit_variables);
+            let is_number =
+                |kind: &Value| matches!(kind.as_str(), Some("integer" | "number" | "boolean"));
+            let is_closed = object.get("type").is_some_and(|kind| match kind.as_array() {
+                Some(kinds) => kinds.iter().any(is_number),
+                None => is_number(kind),
+            }) || object.contains_key("enum")
+                || object.contains_key("oneOf");
+            if is_closed {
+                let mut choice = std::mem::take(object);
+                let kept = ["description", "default"];
+                let kept = kept.map(|key| (key.to_owned(), choice.remove(key)));
+                object.insert(
+                    "anyOf".to_owned(),
+                    json!([choice, { "type": "string", "pattern": r"\$\{" }]),
+                );
+                object.extend(kept.into_iter().filter_map(|(key, value)| Some((key, value?))));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// The path of every key there is; `*` stands for a name that the user chooses.

@@ -56,7 +56,7 @@ fn to_provider(params: &Params) -> provider::Params {
         max_tokens: params.max_tokens.and_then(|count| u32::try_from(count.0).ok()),
         top_p: params.top_p.map(|share| share.0),
         stop: params.stop.as_ref().map_or(Vec::new(), |stop| stop.texts().to_vec()),
-        seed: params.seed.and_then(|seed| u64::try_from(seed).ok()),
+        seed: params.seed,
         reasoning_effort: params.reasoning_effort.map(|effort| effort.name().to_owned()),
         others: params.others.clone().into_iter().collect(),
     }

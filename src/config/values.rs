@@ -12,6 +12,12 @@ use serde::Deserialize;
 #[schemars(inline, extend("minimum" = 0, "maximum" = 31_622_400))]
 pub struct Seconds(pub f64);
 
+/// How long a call may take, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 1, "maximum" = 600))]
+pub struct CallSeconds(pub f64);
+
 /// A number from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
@@ -67,6 +73,15 @@ impl WebUrl {
     /// With a slash at its end, so that a path can follow.
     pub fn as_base(&self) -> String {
         format!("{}/", self.0.trim_end_matches('/'))
+    }
+}
+
+impl TryFrom<f64> for CallSeconds {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        let is_fine = (1.0..=600.0).contains(&value);
+        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to 600")
     }
 }
 

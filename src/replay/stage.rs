@@ -29,7 +29,7 @@ use crate::prompt::{Prompt, Verb};
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Kind, Recorder};
 use crate::replay::{Policy, Rules};
-use crate::runner::{self, Runner};
+use crate::runner::Runner;
 use crate::store::volatile::VolatileStore;
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
@@ -78,7 +78,7 @@ pub fn play(
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,
     };
-    let runner = Runner::new(agent, under_way, runner::Settings::default())?;
+    let runner = Runner::new(agent, under_way, policy.config.runner())?;
     let mut stage = Stage { pool: LocalPool::new(), clock, ears, recorder, people: HashSet::new() };
     let stop = CancellationToken::new();
     let stopped = stop.clone();

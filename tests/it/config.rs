@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, Loaded};
+use aizuchi::config::{Config, Loaded, Thinkers};
 use assert_cmd::Command;
 
 #[test]
@@ -123,7 +123,7 @@ fn the_database_has_two_names() {
 #[test]
 fn the_policies_are_configs() {
     for file in std::fs::read_dir("policies").unwrap() {
-        let loaded = Config::load(Some(&file.unwrap().path()), None).unwrap();
+        let loaded = Config::load(Some(&file.unwrap().path()), Thinkers::AsConfigured).unwrap();
         assert_eq!(loaded.warnings, [""; 0]);
     }
 }

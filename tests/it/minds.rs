@@ -74,6 +74,25 @@ async fn one_flag_names_the_model() {
 }
 
 #[tokio::test]
+async fn the_key_in_the_environment_is_enough() {
+    let home = Home::new(1000.0);
+    let run = crate::command::aizuchi()
+        .arg("--config")
+        .arg(home.config())
+        .args(["run", "--model", "openai/gpt-4o-mini"])
+        .env_remove("OPENAI_API_KEY")
+        .assert()
+        .code(1);
+    let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("--model names a model of openai, which needs a key: set"), "{said}");
+    let room =
+        home.start_with(&["run", "--model", "openai/gpt-4o-mini"], &[("OPENAI_API_KEY", KEY)]);
+    let page = room.request("/").await.text().await.unwrap();
+    assert!(page.contains(r#""mind":"openai/gpt-4o-mini""#), "{page}");
+    assert_eq!(room.stop(), Some(0));
+}
+
+#[tokio::test]
 async fn another_model_answers_when_the_first_is_down() {
     let server = Server::start(Limits::default()).await;
     let down = Treatment::Status(401, vec![], String::new());

@@ -1,6 +1,7 @@
 //! Looks at a database without changing anything: `check` must not migrate it, nor create it.
 
 use std::fs::{File, TryLockError};
+use std::ops::Not;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
@@ -28,9 +29,13 @@ pub async fn examine(path: &Path) -> Result<Found, StoreError> {
     if is_locked(path)? {
         return Ok(Found::InUse);
     }
-    if std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly()) {
-        return Err(StoreError::Broken(format!("{}: the database is read-only", path.display())));
+    for file in [path, &beside(path)] {
+        let is_ours = !file.exists() || File::options().append(true).open(file).is_ok();
+        if !is_ours {
+            return Err(StoreError::Broken(format!("{} cannot be written", file.display())));
+        }
     }
+    can_be_created(path)?;
     let newest = newest_migration(path).await.map_err(|error| opening(path, error))?;
     let ours = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
     if newest > ours {
@@ -43,7 +48,11 @@ pub async fn examine(path: &Path) -> Result<Found, StoreError> {
 }
 
 async fn newest_migration(path: &Path) -> Result<i64, sqlx::Error> {
-    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    // A database that was closed well has all in one file, and then nothing is left beside it.
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let is_closed = std::fs::metadata(log).is_ok_and(|log| log.len() > 0).not();
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
     let mut connection = options.connect().await?;
     let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut connection).await?.is_some();
     let newest = match has_table {

@@ -35,7 +35,10 @@ fn the_example_has_every_key() {
             && path.len() > 2
     };
     let is_free = |path: &[String]| path.iter().any(|key| key == "extra_headers") && path.len() > 5;
-    for path in keys().iter().filter(|path| !is_told_once(path) && !is_free(path)) {
+    // An older name of max_retries.
+    let is_alias = |path: &[String]| path.last().is_some_and(|key| key == "num_retries");
+    let is_told = |path: &[String]| !is_told_once(path) && !is_free(path) && !is_alias(path);
+    for path in keys().iter().filter(|path| is_told(path)) {
         assert!(has(&tree, path), "{} is not in the example", path.join("."));
     }
 }
@@ -47,9 +50,17 @@ fn the_schema_describes_the_example() {
         let tree: Value = serde_saphyr::from_str(&text).unwrap();
         conforms(&tree, &schema, &schema, "").unwrap();
     }
+    for text in [
+        "response: {jitter_ratio: \"${JITTER}\", wait: \"${WAIT:-fixed}\"}",
+        "logging: {level: info}",
+        "agents: {response: {model_id: builtin, client_args: {num_retries: 2}}}",
+    ] {
+        let tree: Value = serde_saphyr::from_str(text).unwrap();
+        conforms(&tree, &schema, &schema, "").unwrap();
+    }
     for (text, expected) in [
         ("persona: {nam: x}", "/persona/nam is unknown"),
-        ("response: {jitter_ratio: 2}", "/response/jitter_ratio is out of range"),
+        ("response: {jitter_ratio: 2}", "/response/jitter_ratio fits no choice"),
         ("response: {wait: soon}", "/response/wait fits no choice"),
         ("http: 1", "/http is of a wrong type"),
     ] {
@@ -129,6 +140,11 @@ fn conforms(value: &Value, part: &Value, schema: &Value, path: &str) -> Result<(
     };
     if !kinds.is_empty() && !kinds.iter().any(is_kind) {
         return Err(format!("{path} is of a wrong type"));
+    }
+    let is_variable = |text: &str| text.contains("${");
+    let wants_variable = part["pattern"] == r"\$\{";
+    if wants_variable && !value.as_str().is_some_and(is_variable) {
+        return Err(format!("{path} is no variable"));
     }
     let number = value.as_f64();
     let is_over = number.zip(part["maximum"].as_f64()).is_some_and(|(value, most)| value > most);

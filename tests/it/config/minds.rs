@@ -1,7 +1,7 @@
 //! Who thinks, and how a model is reached.
 
-use aizuchi::config::Config;
 use aizuchi::config::minds::{Minds, Model};
+use aizuchi::config::{Config, Thinkers};
 
 use crate::config::environment;
 
@@ -57,7 +57,8 @@ agents:
     assert_eq!(params.others["frequency_penalty"], 0.2);
     let Model { id, params: of_fallback, server } = response.fallback.as_ref().unwrap();
     let server = server.as_ref().unwrap();
-    assert_eq!((id.to_string().as_str(), of_fallback), ("anthropic/claude", params));
+    // What only the other provider knows would be refused by this one.
+    assert_eq!((id.to_string().as_str(), of_fallback), ("anthropic/claude", &params.known()));
     assert_eq!(server.key.as_ref().unwrap().expose(), "mine");
     assert_eq!((server.base.as_str(), server.attempts), ("https://api.anthropic.com/v1/", 4));
     assert_eq!(server.timeout_seconds, 5.0);
@@ -66,6 +67,75 @@ agents:
     assert_eq!(memory.fallback.as_ref().unwrap().server.as_ref(), Some(server));
     assert_eq!((memory.model.params.max_tokens.unwrap().0, &memory.system_prompt), (9, &None));
     assert_eq!(state.model, response.model);
+}
+
+#[test]
+fn what_an_agent_sets_itself_leaves_the_rest_as_it_is() {
+    let text = r#"
+agents:
+  response:
+    model_id: openai/local
+    client_args: {api_base: "http://localhost:9/v1", api_key: mine}
+  judgment:
+    client_args: {timeout: 10}
+"#;
+    let environment = environment(&[("OPENAI_API_KEY", "real")], "");
+    let config = Config::read(text, "config.yaml", &environment).unwrap().config;
+    let server = config.minds.judgment.model.server.unwrap();
+    // Private talk must not go to another server because of a timeout.
+    assert_eq!((server.base.as_str(), server.timeout_seconds), ("http://localhost:9/v1/", 10.0));
+    assert_eq!(server.key.unwrap().expose(), "mine");
+}
+
+#[test]
+fn a_providers_key_does_not_travel_to_other_servers() {
+    let key = |base: &str| {
+        let text = format!(
+            "agents: {{response: {{model_id: openai/x, client_args: {{api_base: \"{base}\"}}}}}}"
+        );
+        let environment = environment(&[("OPENAI_API_KEY", "real")], "");
+        let config = Config::read(&text, "config.yaml", &environment).unwrap().config;
+        config.minds.response.model.server.unwrap().key
+    };
+    assert_eq!(key("http://elsewhere.example/v1"), None);
+    assert_eq!(key("https://api.openai.com/v1").unwrap().expose(), "real");
+}
+
+#[test]
+fn one_model_for_all_keeps_what_still_fits() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = r#"
+agents:
+  response:
+    model_id: openai/local
+    params: {max_tokens: 77, frequency_penalty: 0.2}
+    client_args: {api_base: "http://localhost:9/v1", api_key: mine}
+    fallback: {model_id: ollama/small}
+  judgment:
+    system_prompt: Be strict.
+"#;
+    std::fs::write(&file, text).unwrap();
+    let load = |model: &str| {
+        let model = model.parse().unwrap();
+        Config::load(Some(&file), Thinkers::All(&model)).map(|loaded| loaded.config.minds)
+    };
+    let minds = load("openai/other").unwrap();
+    for mind in [&minds.response, &minds.judgment, &minds.memory, &minds.state] {
+        assert_eq!(mind.model.id.to_string(), "openai/other");
+        assert_eq!(mind.model.server.as_ref().unwrap().base, "http://localhost:9/v1/");
+        assert_eq!(mind.model.params.max_tokens.unwrap().0, 77);
+        assert!(mind.fallback.is_none());
+    }
+    assert_eq!(minds.judgment.system_prompt.as_deref(), Some("Be strict."));
+    let minds = load("ollama/small").unwrap();
+    let model = minds.judgment.model;
+    assert_eq!(model.server.unwrap().base, "http://localhost:11434/v1/");
+    assert_eq!((model.params.max_tokens.unwrap().0, model.params.others.len()), (77, 0));
+    // Nobody is asked in a replay, so nobody needs a key.
+    std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
+    let config = Config::load(Some(&file), Thinkers::Nobody).unwrap().config;
+    assert_eq!(config.minds, Minds::builtin());
 }
 
 #[test]

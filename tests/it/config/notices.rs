@@ -90,6 +90,7 @@ health_check:
 const WARNINGS: &str = "
 config.yaml:2:1: slack has no effect in this version yet
 config.yaml:14:7: agents.response.client_args.api_version has no effect
+config.yaml:19:3: agents.memory has no effect in this version yet
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
 config.yaml:28:3: memory.long_term_update_interval_seconds has no effect in this version yet
 config.yaml:29:3: memory.short_term_window_hours has no effect in this version yet
@@ -106,6 +107,8 @@ config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked onc
 config.yaml:52:3: response.channel_sync_interval_seconds has no effect in this version yet
 config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
 config.yaml:57:3: logging.format is no longer used: a format of Python says nothing here; it is auto, text or json, and auto is used
+config.yaml:59:5: logging.loggers.myao2.application has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
+config.yaml:60:5: logging.loggers.LiteLLM has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept beside their decision
 config.yaml:62:1: tools has no effect in this version yet
 config.yaml:75:3: health_check.port takes the port 8080 from the pages, which are at 127.0.0.1:8081 instead; http.listen can name another address
