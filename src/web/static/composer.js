@@ -2,6 +2,7 @@
 
 import { Refusal, postMessage } from "./api.js";
 import { Completion } from "./completion.js";
+import { fitHeight } from "./fit.js";
 import { isImeKey } from "./ime.js";
 
 /** The form below a conversation. */
@@ -121,14 +122,4 @@ export class Composer {
     this.#error.textContent = sentence;
     this.#error.hidden = sentence === "";
   }
-}
-
-/**
- * Makes a field as high as its text, as far as its style allows.
- * @param {HTMLTextAreaElement} field
- */
-export function fitHeight(field) {
-  field.style.height = "auto";
-  const height = field.scrollHeight;
-  if (height > 0) field.style.height = `${height}px`;
 }

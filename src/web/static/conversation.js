@@ -2,8 +2,9 @@
 
 import { deleteMessage, editMessage } from "./api.js";
 import { announce } from "./announcer.js";
-import { Composer, fitHeight } from "./composer.js";
-import { askDelete } from "./deleting.js";
+import { Composer } from "./composer.js";
+import { askDelete } from "./dialogs.js";
+import { fitHeight } from "./fit.js";
 import { say } from "./i18n.js";
 import { drawMessages, drawNotes } from "./messages.js";
 import { EMPTY, decisionNote, pendingNote } from "./note.js";

@@ -3,6 +3,8 @@
 import { Refusal } from "./api.js";
 import { isImeKey } from "./ime.js";
 
+const LONGEST_EXCERPT = 200;
+
 /**
  * Shows a dialog until it is closed.
  * @param {HTMLDialogElement} dialog
@@ -47,4 +49,17 @@ export function openDialog(dialog, act) {
   dialog.showModal();
   input?.select();
   return new Promise((resolve) => (dialog.onclose = () => resolve(isDone)));
+}
+
+/**
+ * Asks before a line is deleted.
+ * @param {Object} message
+ * @param {() => Promise<void>} act
+ * @returns {Promise<boolean>} whether it was deleted
+ */
+export function askDelete(message, act) {
+  const letters = [...message.text];
+  const excerpt = letters.length > LONGEST_EXCERPT ? `${letters.slice(0, LONGEST_EXCERPT).join("")}…` : message.text;
+  document.getElementById("delete-excerpt").textContent = excerpt;
+  return openDialog(document.getElementById("delete-dialog"), act);
 }

@@ -2,8 +2,8 @@
 
 import { Refusal } from "./api.js";
 import { Completion } from "./completion.js";
-import { fitHeight } from "./composer.js";
 import { build, buildButton } from "./elements.js";
+import { fitHeight } from "./fit.js";
 import { say } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 

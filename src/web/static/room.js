@@ -6,6 +6,7 @@ import { announce, announceMessage } from "./announcer.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
 import { initial } from "./elements.js";
+import { fitViewport } from "./fit.js";
 import { startHelp } from "./help.js";
 import { History } from "./history.js";
 import { say, settings } from "./i18n.js";
@@ -19,7 +20,6 @@ import { Reading } from "./reading.js";
 import { startSidebar } from "./sidebar.js";
 import { State } from "./state.js";
 import { Stream } from "./stream.js";
-import { fitViewport } from "./viewport.js";
 
 const LOAD_RETRY_MS = 2_000;
 /** A decision that a page hears of later than this is history, not news. */
