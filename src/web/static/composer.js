@@ -2,19 +2,20 @@
 
 import { Refusal, postMessage } from "./api.js";
 import { Completion } from "./completion.js";
+import { Draft } from "./draft.js";
 import { fitHeight } from "./fit.js";
 import { isImeKey } from "./ime.js";
 
 /** The form below a conversation. */
 export class Composer {
+  #form;
   #field;
   #error;
-  #where = null;
   #completion;
   #doings;
-  #sending = new Set();
-  /** The id under which each draft is being sent. */
-  #ids = new Map();
+  /** By conversation. */
+  #drafts = new Map();
+  #draft = null;
 
   /**
    * @param {HTMLFormElement} form
@@ -22,6 +23,7 @@ export class Composer {
    *   editLast: () => boolean}} doings `editLast` says whether there is a line of one's own
    */
   constructor(form, doings) {
+    this.#form = form;
     this.#field = form.querySelector("textarea");
     this.#error = form.querySelector(".error");
     this.#doings = doings;
@@ -33,7 +35,7 @@ export class Composer {
     form.querySelector(".mention-button").addEventListener("click", () => this.#completion.begin());
     this.#field.addEventListener("keydown", (event) => this.#onKey(event));
     this.#field.addEventListener("input", () => {
-      this.#keepDraft();
+      this.#draft.type(this.#field.value);
       this.fit();
     });
   }
@@ -45,11 +47,10 @@ export class Composer {
    */
   show(channel, thread) {
     this.#completion.close();
-    this.#where = { channel, thread, draft: `draft ${channel} ${thread ?? ""}` };
-    this.#field.value = sessionStorage.getItem(this.#where.draft) ?? "";
-    this.#field.readOnly = this.#sending.has(this.#where.draft);
-    this.#showError("");
-    this.fit();
+    const key = `${channel} ${thread ?? ""}`;
+    if (!this.#drafts.has(key)) this.#drafts.set(key, new Draft(channel, thread));
+    this.#draft = this.#drafts.get(key);
+    this.#showDraft();
   }
 
   focus() {
@@ -68,58 +69,57 @@ export class Composer {
       event.preventDefault();
       this.#send();
     }
-    if (event.key === "ArrowUp" && !hasModifier && this.#field.value === "" && this.#doings.editLast()) {
-      event.preventDefault();
+    // The last line may still be under way.
+    const isEmpty = this.#field.value === "" && !this.#draft.isSending;
+    if (event.key === "ArrowUp" && !hasModifier && isEmpty && this.#doings.editLast()) event.preventDefault();
+  }
+
+  #send() {
+    const draft = this.#draft;
+    if (draft.typed.trim() === "") return;
+    this.#completion.close();
+    draft.begin(this.#doings.cast().me);
+    // Lines are sent one after another, so that they keep their order.
+    if (!draft.isSending) this.#sendAll(draft);
+    this.#showDraft();
+  }
+
+  async #sendAll(draft) {
+    draft.isSending = true;
+    try {
+      while (draft.sending.length > 0) await this.#sendFirst(draft);
+    } finally {
+      draft.isSending = false;
+      if (this.#draft === draft) this.#showDraft();
     }
   }
 
-  async #send() {
-    const { channel, thread, draft } = this.#where;
-    const text = this.#field.value;
-    if (text.trim() === "" || this.#sending.has(draft)) return;
-    const line = { id: this.#idFor(draft, text), channel, user: this.#doings.cast().me, text };
-    if (thread !== null) line.thread = thread;
-
-    this.#completion.close();
-    this.#sending.add(draft);
-    this.#field.readOnly = true;
-    this.#showError("");
-    const isStillHere = () => this.#where.draft === draft;
+  async #sendFirst(draft) {
+    const [line] = draft.sending;
     try {
       const { id, ts } = await postMessage(line);
-      sessionStorage.removeItem(draft);
-      this.#ids.delete(draft);
-      if (isStillHere()) this.#field.value = "";
-      this.#doings.onSent({ ...line, thread, id, ts });
+      draft.arrive();
+      this.#doings.onSent({ ...line, thread: line.thread ?? null, id, ts });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (isStillHere()) this.#showError(error.kept);
-    } finally {
-      this.#sending.delete(draft);
-      if (isStillHere()) {
-        this.#field.readOnly = false;
-        this.fit();
-      }
+      draft.refuse(error.kept);
     }
   }
 
-  /** The same text is sent again under the same id, so that a lost answer does not double the line. */
-  #idFor(draft, text) {
-    const kept = this.#ids.get(draft);
-    if (kept?.text === text) return kept.id;
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    this.#ids.set(draft, { text, id });
-    return id;
-  }
-
-  #keepDraft() {
-    if (this.#field.value === "") sessionStorage.removeItem(this.#where.draft);
-    else sessionStorage.setItem(this.#where.draft, this.#field.value);
-  }
-
-  #showError(sentence) {
-    this.#error.textContent = sentence;
-    this.#error.hidden = sentence === "";
+  #showDraft() {
+    const { typed, problem, isSending } = this.#draft;
+    const { value, selectionEnd } = this.#field;
+    if (typed !== value) {
+      this.#field.value = typed;
+      // What came back stands in front: the cursor stays where it is in what was typed since.
+      if (value !== "" && typed.endsWith(value)) {
+        const cursor = typed.length - value.length + selectionEnd;
+        this.#field.setSelectionRange(cursor, cursor);
+      }
+    }
+    this.#form.setAttribute("aria-busy", String(isSending));
+    this.#error.textContent = problem;
+    this.#error.hidden = problem === "";
+    this.fit();
   }
 }
