@@ -225,10 +225,10 @@ export class Conversation {
   }
 
   async #saveEdit(id, text) {
-    const { channel, text: before } = this.#state.message(id);
-    if (text.trim() !== before) {
-      await editMessage(id, { channel, user: this.#doings.cast().me, text });
-      this.#state.patchMessage(id, { text: text.trim(), edited: true });
+    const before = this.#state.message(id);
+    if (text.trim() !== before.text) {
+      await editMessage(id, { channel: before.channel, user: this.#doings.cast().me, text });
+      this.#state.patchMessage(before, { text: text.trim(), edited: true });
     }
     this.#endEdit(id);
   }
@@ -247,7 +247,7 @@ export class Conversation {
     const whose = { channel: message.channel, user: this.#doings.cast().me };
     const isDone = await askDelete(message, () => deleteMessage(id, whose));
     if (isDone) {
-      this.#state.patchMessage(id, { text: "", deleted: true });
+      this.#state.patchMessage(this.#state.message(id), { text: "", deleted: true });
       announce(say("deleted"));
     }
     this.draw();

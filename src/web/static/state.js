@@ -52,12 +52,14 @@ export class State {
   }
 
   /**
-   * What this tab has just done to a line. The revision stays, so that the server's version wins when it comes.
-   * @param {string} id
+   * What this tab has just done to a line. The revision stays, so that the server's version wins when it comes; and
+   * where it came first, it stands.
+   * @param {Object} before the line as it was when this began
    * @param {Object} changes
    */
-  patchMessage(id, changes) {
-    this.#messages.set(id, { ...this.#messages.get(id), ...changes });
+  patchMessage(before, changes) {
+    const isSame = this.#messages.get(before.id)?.revision === before.revision;
+    if (isSame) this.#messages.set(before.id, { ...before, ...changes });
   }
 
   /**
