@@ -29,9 +29,8 @@ export class Conversation {
   #where = null;
   #isAtEnd = true;
   #lastId = null;
-  /** The line that is being edited, and whether that began in the composer. */
-  #editing = null;
-  #isFromComposer = false;
+  /** @type {Map<string, import("./line.js").Edit>} what is being edited, by line and person */
+  #edits = new Map();
   /** @type {Composer} */
   composer;
 
@@ -54,8 +53,8 @@ export class Conversation {
       cast,
       openThread,
       edit: (id) => this.#edit(id, false),
-      saveEdit: (id, text) => this.#saveEdit(id, text),
-      cancelEdit: (id) => this.#endEdit(id),
+      saveEdit: (edit) => this.#saveEdit(edit),
+      cancelEdit: (edit) => this.#endEdit(edit),
       remove: (id) => this.#remove(id),
     };
     this.#roving = new Roving(this.#list, (id, key) => this.#onKey(id, key));
@@ -96,7 +95,7 @@ export class Conversation {
     if (!isSame) {
       this.#isAtEnd = true;
       this.#lastId = null;
-      this.#editing = null;
+      this.#leaveUnchanged();
       this.composer.show(channel, thread);
       this.#older.show(channel, thread);
     }
@@ -115,6 +114,7 @@ export class Conversation {
     const place = this.#roving.place;
     const lines = this.#lines();
     drawMessages(this.#list, lines, this.#doings);
+    for (const field of this.#list.querySelectorAll(".edit textarea")) fitHeight(field);
     this.#roving.refresh();
     const isFocusLost = place >= 0 && !this.#list.contains(document.activeElement);
     if (isFocusLost && !this.#roving.focus(place)) this.composer.focus();
@@ -157,18 +157,19 @@ export class Conversation {
     const { channel, thread } = this.#where;
     const replies = this.#state.replies(channel);
     const isNew = (id) => this.#reading.hasNewReplies(channel, id, replies.get(id) ?? []);
+    const { me } = this.#doings.cast();
+    const edit = (message) => this.#edits.get(editKey(message.id, me)) ?? null;
     const messages = this.#state
       .conversation(channel, thread)
-      .filter((message) => !message.deleted || replies.has(message.id) || message.id === this.#editing);
+      .filter((message) => !message.deleted || replies.has(message.id) || edit(message) !== null);
     const notes = this.#notes(messages);
-    const { me } = this.#doings.cast();
     const lines = messages.map((message) => ({
       message,
       note: notes.get(message) ?? null,
       replies: replies.get(message.id)?.length ?? 0,
       hasNewReplies: isNew(message.id),
       isOwn: isHuman(message) && message.user === me,
-      isEditing: message.id === this.#editing,
+      edit: edit(message),
       isOlderThread: false,
     }));
     if (thread !== null) return lines;
@@ -213,32 +214,39 @@ export class Conversation {
     return true;
   }
 
+  /** Whoever comes back, or speaks as the same person again, finds an edit as it was left, unless nothing was written. */
+  #leaveUnchanged() {
+    for (const [key, edit] of this.#edits) if (edit.text === edit.before) this.#edits.delete(key);
+  }
+
   #edit(id, isFromComposer) {
-    this.#editing = id;
-    this.#isFromComposer = isFromComposer;
+    const { user, text } = this.#state.message(id);
+    const key = editKey(id, user);
+    if (!this.#edits.has(key)) this.#edits.set(key, { id, user, before: text, text, isFromComposer });
     this.draw();
-    const field = this.#list.querySelector(".edit textarea");
-    fitHeight(field);
-    field.focus();
+    this.#roving.focusLine(id, ".edit textarea");
+    const field = document.activeElement;
     field.setSelectionRange(field.value.length, field.value.length);
     field.closest("li").scrollIntoView({ block: "nearest" });
   }
 
-  async #saveEdit(id, text) {
-    const before = this.#state.message(id);
-    if (text.trim() !== before.text) {
-      await editMessage(id, { channel: before.channel, user: this.#doings.cast().me, text });
+  async #saveEdit(edit) {
+    const { id, user, text } = edit;
+    // Compared with what the form began with: somebody may have changed the line since.
+    if (text.trim() !== edit.before.trim()) {
+      const before = this.#state.message(id);
+      await editMessage(id, { channel: before.channel, user, text });
       this.#state.patchMessage(before, { text: text.trim(), edited: true });
     }
-    this.#endEdit(id);
+    this.#endEdit(edit);
   }
 
-  #endEdit(id) {
-    if (this.#editing !== id) return;
-    this.#editing = null;
+  #endEdit(edit) {
+    const isHere = this.#list.contains(document.activeElement.closest(".edit"));
+    this.#edits.delete(editKey(edit.id, edit.user));
     this.draw();
-    if (this.#isFromComposer) this.composer.focus();
-    else this.focusLine(id);
+    if (!isHere) return;
+    if (edit.isFromComposer || !this.focusLine(edit.id)) this.composer.focus();
   }
 
   async #remove(id) {
@@ -263,4 +271,8 @@ export class Conversation {
 
 function isHuman(message) {
   return !message.bot && !message.persona;
+}
+
+function editKey(id, user) {
+  return JSON.stringify([id, user]);
 }

@@ -8,23 +8,25 @@ import { say } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 /**
+ * @param {import("./line.js").Edit} edit
  * @param {Object} message
  * @param {import("./line.js").Doings} doings
  */
-export function editForm(message, doings) {
+export function editForm(edit, message, doings) {
   const form = build("form", "edit");
   form.dataset.testid = "edit-form";
   const frame = build("div", "field");
   const field = build("textarea");
   field.rows = 1;
-  field.value = message.text;
+  field.value = edit.text;
   field.dataset.testid = "edit-field";
   field.setAttribute("aria-label", say("edit_label"));
   frame.append(field);
   const error = build("p", "error");
   error.setAttribute("role", "alert");
   error.dataset.testid = "edit-error";
-  error.hidden = true;
+  error.textContent = message.deleted ? say("edit_gone") : "";
+  error.hidden = !message.deleted;
   const save = buildButton("primary", "edit-save", say("save"));
   save.type = "submit";
   const cancel = buildButton("quiet", "edit-cancel", say("cancel"));
@@ -33,7 +35,10 @@ export function editForm(message, doings) {
   form.append(frame, error, row);
   const completion = new Completion(field, doings.cast);
 
-  field.addEventListener("input", () => fitHeight(field));
+  field.addEventListener("input", () => {
+    edit.text = field.value;
+    fitHeight(field);
+  });
   field.addEventListener("keydown", (event) => {
     if (isImeKey(event) || completion.takes(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -44,9 +49,9 @@ export function editForm(message, doings) {
     // The keys of the list around it mean something else here.
     event.stopPropagation();
     if (event.key !== "Escape" || isImeKey(event) || event.defaultPrevented) return;
-    doings.cancelEdit(message.id);
+    doings.cancelEdit(edit);
   });
-  cancel.addEventListener("click", () => doings.cancelEdit(message.id));
+  cancel.addEventListener("click", () => doings.cancelEdit(edit));
 
   let isSaving = false;
   form.addEventListener("submit", async (event) => {
@@ -56,10 +61,10 @@ export function editForm(message, doings) {
     field.readOnly = true;
     error.hidden = true;
     try {
-      await doings.saveEdit(message.id, field.value);
+      await doings.saveEdit(edit);
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
-      error.textContent = problem.kept;
+      error.textContent = problem.status === 404 ? say("edit_gone") : problem.kept;
       error.hidden = false;
     } finally {
       isSaving = false;

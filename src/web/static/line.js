@@ -16,8 +16,17 @@ let count = 0;
  * @property {number} replies
  * @property {boolean} hasNewReplies
  * @property {boolean} isOwn
- * @property {boolean} isEditing
+ * @property {?Edit} edit under way
  * @property {boolean} isOlderThread it only points at a thread whose parent does not stand here
+ */
+
+/**
+ * @typedef {Object} Edit
+ * @property {string} id
+ * @property {string} user
+ * @property {string} before what the line said when this began
+ * @property {string} text
+ * @property {boolean} isFromComposer
  */
 
 /**
@@ -25,8 +34,8 @@ let count = 0;
  * @typedef {Object} Doings
  * @property {?(id: string) => void} openThread null where no threads can be opened
  * @property {(id: string) => void} edit
- * @property {(id: string, text: string) => Promise<void>} saveEdit
- * @property {(id: string) => void} cancelEdit
+ * @property {(edit: Edit) => Promise<void>} saveEdit
+ * @property {(edit: Edit) => void} cancelEdit
  * @property {(id: string) => void} remove
  * @property {() => {persona: string, people: string[], me: string}} cast
  */
@@ -50,11 +59,11 @@ export function messageItem(line, continues, doings) {
   const note = buildNote(`note-${(count += 1)}`);
   item.setAttribute("aria-describedby", note.id);
 
-  const body = line.isEditing ? editForm(message, doings) : text(message, doings);
+  const body = line.edit !== null ? editForm(line.edit, message, doings) : text(message, doings);
   item.append(avatar(message), head(message), body, note);
   if (line.replies > 0 && doings.openThread !== null) item.append(repliesButton(line, doings));
   const actions = actionButtons(line, doings);
-  if (actions.length > 0 && !line.isEditing) addActions(item, actions, message);
+  if (actions.length > 0 && line.edit === null) addActions(item, actions, message);
   for (const control of item.querySelectorAll("a, button")) control.tabIndex = -1;
   return item;
 }

@@ -41,10 +41,10 @@ export function drawNotes(list, lines) {
 }
 
 function spoken(line, continues, cast, doings) {
-  const { message, replies, hasNewReplies, isOwn, isEditing } = line;
+  const { message, replies, hasNewReplies, isOwn, edit } = line;
   // What is being written must stay, whatever happens to the line meanwhile.
-  const print = isEditing
-    ? "editing"
+  const print = edit !== null
+    ? `editing ${message.deleted}`
     : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, /[@＠]/.test(message.text) ? cast : ""]);
   return { key: message.id, print, build: () => messageItem(line, continues, doings) };
 }
