@@ -2,13 +2,15 @@
 
 import { say, sayDuration, settings } from "./i18n.js";
 
-/** Fills the page's `data-text`, `data-label` and `data-placeholder` places, once, at the start. */
+const BUILTIN = "builtin";
+
+/** Fills the page's places for words, once, at the start. */
 export function fillPage() {
-  const values = {
-    wait: sayDuration(settings.wait_seconds),
-    usual_wait: sayDuration(settings.usual_wait_seconds),
-    mind: settings.mind,
-  };
+  const { mind } = settings;
+  const judge = settings.judge ?? mind;
+  const wait = sayDuration(settings.wait_seconds);
+  const usual_wait = sayDuration(settings.usual_wait_seconds);
+  const values = { wait, usual_wait, mind, judge };
   for (const element of document.querySelectorAll("[data-text]")) {
     element.textContent = say(element.dataset.text, values);
   }
@@ -20,7 +22,22 @@ export function fillPage() {
   for (const element of document.querySelectorAll("[data-placeholder]")) {
     element.placeholder = say(element.dataset.placeholder, values);
   }
-  for (const element of document.querySelectorAll("[data-only]")) {
-    element.hidden = (element.dataset.only === "builtin") !== (settings.mind === "builtin");
+  for (const element of document.querySelectorAll("[data-minds]")) {
+    element.textContent = say(`${element.dataset.minds}_${minds(mind, judge)}`, values);
   }
+  const length = wait === usual_wait ? "usual_wait" : "own_wait";
+  for (const element of document.querySelectorAll("[data-wait]")) {
+    element.textContent = say(`${element.dataset.wait}_${length}`, values);
+  }
+}
+
+/**
+ * Who thinks here, as the end of a sentence's key.
+ * @param {string} mind who answers
+ * @param {string} judge who decides when
+ */
+function minds(mind, judge) {
+  if (mind === judge) return mind === BUILTIN ? "builtin" : "model";
+  if (mind === BUILTIN) return "builtin_answers";
+  return judge === BUILTIN ? "builtin_judges" : "models";
 }
