@@ -108,6 +108,11 @@ export class Conversation {
     this.#pane.hidden = true;
   }
 
+  /** Not behind the sidebar. */
+  get isSeen() {
+    return this.#pane.checkVisibility();
+  }
+
   /** Brings the lines up to date, keeping the place where the person reads and where the focus is. */
   draw() {
     if (this.#where === null) return;

@@ -197,7 +197,7 @@ function route() {
   if (isKnown) keepAddress(channel, thread);
   open = isKnown ? { channel, thread } : { channel: state.channels[0].id, thread: null };
   // First, because a pane that is not laid out cannot be measured.
-  showPanel(open.thread === null ? "channel" : "thread");
+  showPanes();
   channelPane.show(open.channel, null);
   if (open.thread === null) threadPane.hide();
   else threadPane.show(open.channel, open.thread);
@@ -232,24 +232,29 @@ function focusComposer() {
   else document.getElementById(open.thread === null ? "channel-title" : "thread-title").focus();
 }
 
-/** On a narrow screen one panel is seen at a time. */
-function showPanel(panel) {
-  room.dataset.panel = panel;
+/** The style decides, by the width of the screen, what of the sidebar and the panes is seen at a time. */
+function showPanes() {
+  room.dataset.panel = open.thread === null ? "channel" : "thread";
+  delete room.dataset.sidebar;
+}
+
+function showSidebar() {
+  room.dataset.sidebar = "";
 }
 
 function showChannels() {
-  showPanel("channels");
+  showSidebar();
   document.querySelector("#channels [aria-current]").focus();
 }
 
 function showPeople() {
-  showPanel("channels");
+  showSidebar();
   focusPerson(myName());
 }
 
 /** Back to the talk. */
 function leaveSidebar() {
-  showPanel(open.thread === null ? "channel" : "thread");
+  showPanes();
   focusComposer();
   draw();
 }
@@ -276,7 +281,7 @@ function drawNow() {
   const parent = state.message(open.thread);
   if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
-  const isWatched = !document.hidden && room.dataset.panel !== "channels" && myName() !== "";
+  const isWatched = !document.hidden && openPane().isSeen && myName() !== "";
   if (isWatched) reading.readChannel(open.channel, messages);
   if (isWatched && open.thread !== null) {
     reading.readThread(open.channel, open.thread, state.conversation(open.channel, open.thread));
