@@ -1,12 +1,12 @@
-/** A conversation's lines as list items. Items that have not changed keep their elements, focus and all. */
+/** A conversation's lines as list items. */
 
 import { build } from "./elements.js";
 import { messageItem, olderThreadItem } from "./line.js";
 import { drawNote } from "./note.js";
+import { reconcile } from "./reconcile.js";
 import { day } from "./time.js";
 
 const SAME_BREATH_SECONDS = 300;
-const DRAWN = new WeakMap();
 
 /**
  * @param {HTMLOListElement} list
@@ -57,38 +57,6 @@ function olderThread(line, doings) {
 function isSameBreath(before, { message, isOlderThread }) {
   if (isOlderThread || before.isOlderThread || message.persona) return false;
   return before.message.user === message.user && message.ts - before.message.ts < SAME_BREATH_SECONDS;
-}
-
-function reconcile(list, items) {
-  const wanted = new Set(items.map(({ key }) => key));
-  // First, because an element that has to move around another one would lose the focus.
-  for (const element of [...list.children]) if (!wanted.has(DRAWN.get(element).key)) element.remove();
-  const old = new Map([...list.children].map((element) => [DRAWN.get(element).key, element]));
-  let place = list.firstElementChild;
-  for (const item of items) {
-    const known = old.get(item.key);
-    if (known !== undefined && DRAWN.get(known).print === item.print) {
-      if (known === place) place = place.nextElementSibling;
-      else list.insertBefore(known, place);
-      continue;
-    }
-    const element = item.build();
-    DRAWN.set(element, { key: item.key, print: item.print });
-    if (known === place && known !== undefined) place = place.nextElementSibling;
-    list.insertBefore(element, place);
-    if (known !== undefined) replace(known, element);
-  }
-}
-
-function replace(known, element) {
-  const focused = known.contains(document.activeElement) ? document.activeElement : null;
-  const isOpen = known.querySelector(".more")?.getAttribute("aria-expanded");
-  known.remove();
-  if (isOpen) element.querySelector(".more")?.setAttribute("aria-expanded", isOpen);
-  if (focused === null) return;
-  // First the line, because its buttons are hidden until the focus is within.
-  element.focus();
-  element.querySelector(`[data-testid="${focused.dataset.testid}"]`)?.focus();
 }
 
 function dayItem(heading) {
