@@ -2,19 +2,19 @@
 
 import { build, icon, initial } from "./elements.js";
 import { say } from "./i18n.js";
+import { reconcile } from "./reconcile.js";
 
 /**
  * @param {{persona: string, people: string[], me: string}} cast
  */
 export function drawPeople({ persona, people, me }) {
-  const list = document.getElementById("people");
   const names = people.includes(me) || me === "" ? people : [...people, me];
-  const print = JSON.stringify([persona, names, me]);
-  if (list.dataset.print === print) return;
-  list.dataset.print = print;
-  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.person : undefined;
-  list.replaceChildren(personaItem(persona), ...names.map((name) => personItem(name, name === me)));
-  if (focused !== undefined) focusPerson(focused);
+  const items = names.map((name) => {
+    const isMe = name === me;
+    return { key: `person ${name}`, print: String(isMe), build: () => personItem(name, isMe) };
+  });
+  const first = { key: "persona", print: persona, build: () => personaItem(persona) };
+  reconcile(document.getElementById("people"), [first, ...items]);
 }
 
 /** @param {string} name */

@@ -36,5 +36,5 @@ function replace(known, element) {
   if (focused === null) return;
   // First the line, because its buttons are hidden until the focus is within.
   element.focus();
-  element.querySelector(`[data-testid="${focused.dataset.testid}"]`)?.focus();
+  element.querySelector(`[data-testid="${CSS.escape(focused.dataset.testid)}"]`)?.focus();
 }
