@@ -2,7 +2,7 @@
 
 import { Refusal, fetchChannels, fetchRevision } from "./api.js";
 import { addressOf, keepAddress, readAddress } from "./address.js";
-import { announce, announceMessage } from "./announcer.js";
+import { announce, announceMessage, retract } from "./announcer.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
 import { initial } from "./elements.js";
@@ -122,6 +122,7 @@ async function loadAll() {
 function hearMessage(message) {
   const news = state.applyMessage(message);
   if (news === "known") return;
+  if (message.deleted || message.edited) retract(message.id);
   draw();
   const isNew = news === "new" && !message.deleted && !message.edited && message.user !== myName();
   if (!isNew || message.channel !== open.channel || !state.isReached(message)) return;
