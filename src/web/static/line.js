@@ -159,6 +159,7 @@ function addActions(item, buttons, message) {
     const isOpen = more.getAttribute("aria-expanded") === "true";
     for (const other of item.parentElement.querySelectorAll(".more")) other.setAttribute("aria-expanded", "false");
     more.setAttribute("aria-expanded", String(!isOpen));
+    if (!isOpen) actions.scrollIntoView({ block: "nearest" });
   });
   item.addEventListener("focusout", (event) => {
     if (!item.contains(event.relatedTarget)) more.setAttribute("aria-expanded", "false");
