@@ -47,6 +47,7 @@ const ENGLISH = {
   reconnecting: "reconnecting…",
 
   line: "{user}, {time}: {text}",
+  user_bot: "{user} (bot)",
   actions: "Actions",
   actions_for: "Actions for this message by {user}",
   edit: "Edit",
@@ -193,6 +194,7 @@ const JAPANESE = {
   reconnecting: "再接続しています…",
 
   line: "{user}、{time}、{text}",
+  user_bot: "{user}（ボット）",
   actions: "メッセージの操作",
   actions_for: "{user} さんのメッセージの操作",
   edit: "編集",

@@ -54,8 +54,7 @@ export function messageItem(line, continues, doings) {
   item.classList.toggle("continues", continues);
   item.classList.toggle("persona", message.persona);
   item.tabIndex = -1;
-  const label = message.deleted ? say("deleted") : plainText(message);
-  item.setAttribute("aria-label", say("line", { user: message.user, time: clock(message.ts), text: label }));
+  item.setAttribute("aria-label", label(message));
   const note = buildNote(`note-${(count += 1)}`);
   item.setAttribute("aria-describedby", note.id);
 
@@ -88,6 +87,22 @@ export function olderThreadItem({ message, hasNewReplies }, doings) {
   return item;
 }
 
+/** Everything that is seen of it, because a label replaces what it labels. */
+function label(message) {
+  const user = isBot(message) ? say("user_bot", { user: message.user }) : message.user;
+  const words = message.deleted ? say("deleted") : plainText(message);
+  const text = isEdited(message) ? `${words} ${say("edited_mark")}` : words;
+  return say("line", { user, time: clock(message.ts), text });
+}
+
+function isBot(message) {
+  return message.bot || message.persona;
+}
+
+function isEdited(message) {
+  return message.edited && !message.deleted;
+}
+
 function avatar(message) {
   const element = build("span", "avatar");
   element.setAttribute("aria-hidden", "true");
@@ -99,7 +114,7 @@ function avatar(message) {
 function head(message) {
   const element = build("p", "head");
   element.append(build("b", "author", message.user), " ");
-  if (message.bot || message.persona) element.append(build("span", "badge", say("bot")), " ");
+  if (isBot(message)) element.append(build("span", "badge", say("bot")), " ");
   const time = build("time", "", clock(message.ts));
   time.dateTime = isoMoment(message.ts);
   time.title = moment(message.ts);
@@ -111,7 +126,7 @@ function text(message, doings) {
   const element = build("div", "text");
   if (message.deleted) element.append(build("em", "gone", say("deleted")));
   else showText(element, message, doings.cast());
-  if (!message.edited || message.deleted) return element;
+  if (!isEdited(message)) return element;
   // Beside the last words, whatever they stand in.
   const last = element.classList.contains("rich") ? element.lastElementChild : null;
   (last?.matches("p") ? last : element).append(" ", build("span", "edited", say("edited_mark")));
