@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** @returns {Promise<{persona: {name: string}, channels: {id: string, name: string}[]}>} */
+/** @returns {Promise<{persona: {name: string}, channels: {id: string, name: string}[], revision: number}>} */
 export function fetchChannels() {
   return ask("/api/channels");
 }
@@ -40,12 +40,12 @@ export function fetchMessages(channel, { thread = null, before } = {}) {
   return ask(`/api/messages?${query}`);
 }
 
-/**
- * How far the server's history goes.
- * @param {string} channel
- */
-export async function fetchRevision(channel) {
-  return (await ask(`/api/decisions?${new URLSearchParams({ channel })}`)).revision;
+/** How far the server's history goes. */
+export async function fetchRevision() {
+  const { channels, revision } = await fetchChannels();
+  if (revision !== undefined) return revision;
+  // An older server says it elsewhere.
+  return (await ask(`/api/decisions?${new URLSearchParams({ channel: channels[0].id })}`)).revision;
 }
 
 /**

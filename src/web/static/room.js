@@ -70,7 +70,7 @@ async function start() {
     },
     onRoom: hearRoom,
     onConnection: showConnection,
-    currentRevision: () => fetchRevision(state.channels[0].id),
+    currentRevision: fetchRevision,
     onStartOver: () => location.reload(),
   }).start(revision);
   setInterval(() => {
