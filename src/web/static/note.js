@@ -65,6 +65,7 @@ export function buildNote(id) {
   link.dataset.testid = "decision-link";
   link.hidden = true;
   link.tabIndex = -1;
-  note.append(build("span"), " ", link);
+  // With the last word, so that it never stands on a line of its own.
+  note.append(build("span"), "\u00a0", link);
   return note;
 }
