@@ -36,15 +36,27 @@ export class Source {
     this.#connect();
   }
 
+  /** Stops, until it is opened again. */
+  close() {
+    clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#events?.close();
+    this.#events = null;
+  }
+
+  /** Goes on where it stopped. */
+  open() {
+    if (this.#events === null) this.#connect();
+    else this.retryNow();
+  }
+
   /** Tries at once if it is only waiting to try again. */
   retryNow() {
     if (this.#retry !== null) this.#connect();
   }
 
   #connect() {
-    clearTimeout(this.#retry);
-    this.#retry = null;
-    this.#events?.close();
+    this.close();
     // One below the counter: a message and its decision may share a revision, and the connection may have
     // broken between the two. What comes twice is recognized by its id and revision.
     const events = new EventSource(`/events?after=${Math.max(0, this.#position - 1)}`);

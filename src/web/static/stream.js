@@ -7,6 +7,8 @@
  * everything after this from now on" (a channel keeps one sender's order). So a tab may count relayed events as
  * seen only after a stand that is not ahead of it (`#joined`). A stand that *is* ahead shows a gap between what
  * the tab fetched and what is relayed; then it asks the leader to go back. Tabs recognize repeated events.
+ *
+ * Where the browser has no locks, the tabs that are seen have a connection each.
  */
 
 import { Source } from "./source.js";
@@ -45,8 +47,8 @@ export class Stream {
    */
   start(revision) {
     this.#seen = revision;
-    // Locks exist only in secure contexts; over plain HTTP from another machine every tab is on its own.
-    if (!navigator.locks || !("BroadcastChannel" in window)) return this.#lead();
+    // Locks exist only in secure contexts, and not over plain HTTP from another machine.
+    if (!navigator.locks) return this.#leadAlone();
     this.#tabs = new BroadcastChannel("aizuchi-room");
     this.#tabs.onmessage = ({ data }) => this.#hear(data);
     this.#tabs.postMessage({ kind: "hello" });
@@ -76,6 +78,33 @@ export class Stream {
       },
     });
     window.addEventListener("online", () => this.#source.retryNow());
+  }
+
+  /**
+   * Every tab has a connection of its own, and a browser has six. So a hidden tab gives its own up once another tab
+   * is looked at, and goes on where it stopped when it is looked at again.
+   */
+  #leadAlone() {
+    this.#lead();
+    const looks = new BroadcastChannel("aizuchi-room-looks");
+    let isLast = !document.hidden;
+    const look = () => {
+      if (!document.hidden) {
+        isLast = true;
+        looks.postMessage("");
+        this.#source.open();
+      } else if (!isLast) {
+        this.#source.close();
+        this.#settle("reconnecting");
+      }
+    };
+    // The other tab may be shown before this one is told that it is hidden.
+    looks.onmessage = () => {
+      isLast = false;
+      if (document.hidden) look();
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
   }
 
   #settle(connection) {
