@@ -32,7 +32,7 @@ const ENGLISH = {
   speak_as: "Speak as {name}",
   speaking_as: "You speak as {name}. Choose somebody else",
   now_you_are: "You now speak as {name}.",
-  change_name: "Change",
+  change_name: "Use another name",
   unread: "{count} unread",
   bot: "bot",
   edited_mark: "(edited)",
@@ -92,10 +92,10 @@ const ENGLISH = {
   spoke_because: "spoke: {why}",
   details: "details",
 
-  name_question: "What should we call you?",
-  name_why: "Every tab can be somebody else. You can change the name later.",
+  name_question: "Under which name do you speak?",
+  name_why: "Each name is a person of its own. Every tab can speak under another one, and you can switch at any time.",
   name_label: "Your name",
-  name_save: "Enter the room",
+  name_save: "Speak under this name",
 
   intro_who:
     "In this room are you, {persona} (a bot), and everyone else who opens this page. " +
@@ -179,7 +179,7 @@ const JAPANESE = {
   speak_as: "{name} として話す",
   speaking_as: "{name} として話しています。ほかの人に切り替える",
   now_you_are: "これから {name} として話します。",
-  change_name: "変更",
+  change_name: "別の名前で話す",
   unread: "未読 {count} 件",
   bot: "ボット",
   edited_mark: "（編集済み）",
@@ -239,10 +239,10 @@ const JAPANESE = {
   spoke_because: "話した理由: {why}",
   details: "詳しく",
 
-  name_question: "お名前は？",
-  name_why: "タブごとに別の人になれます。名前は後で変えられます。",
+  name_question: "どの名前で話しますか？",
+  name_why: "名前ごとに別の人になります。タブごとに別の名前で話せて、いつでも切り替えられます。",
   name_label: "名前",
-  name_save: "部屋に入る",
+  name_save: "この名前で話す",
 
   intro_who:
     "この部屋には、あなたと {persona}（ボット）、そしてこのページを開いた人たちがいます。" +
