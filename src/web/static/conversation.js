@@ -55,7 +55,7 @@ export class Conversation {
       edit: (id) => this.#edit(id, false),
       saveEdit: (edit) => this.#saveEdit(edit),
       cancelEdit: (edit) => this.#endEdit(edit),
-      remove: (id) => this.#remove(id),
+      delete: (id) => this.#delete(id),
     };
     this.#roving = new Roving(this.#list, (id, key) => this.#onKey(id, key));
     this.#older = new Older(pane.querySelector(".older"), history, (isLeft) => {
@@ -206,7 +206,7 @@ export class Conversation {
     if (key === "Enter" && this.#doings.openThread !== null) {
       this.#doings.openThread(message === undefined ? id.replace("thread ", "") : id);
     } else if (isOwn && (key === "e" || key === "E")) this.#edit(id, false);
-    else if (isOwn && (key === "Delete" || key === "Backspace")) this.#remove(id);
+    else if (isOwn && (key === "Delete" || key === "Backspace")) this.#delete(id);
     else if (key === "Escape" && this.#where.thread === null) this.composer.focus();
     else return false;
     return true;
@@ -254,7 +254,7 @@ export class Conversation {
     if (edit.isFromComposer || !this.focusLine(edit.id)) this.composer.focus();
   }
 
-  async #remove(id) {
+  async #delete(id) {
     const message = this.#state.message(id);
     const place = this.#roving.place;
     const whose = { channel: message.channel, user: this.#doings.cast().me };

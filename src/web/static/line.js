@@ -36,7 +36,7 @@ let count = 0;
  * @property {(id: string) => void} edit
  * @property {(edit: Edit) => Promise<void>} saveEdit
  * @property {(edit: Edit) => void} cancelEdit
- * @property {(id: string) => void} remove
+ * @property {(id: string) => void} delete
  * @property {() => {persona: string, people: string[], me: string}} cast
  */
 
@@ -154,7 +154,7 @@ function actionButtons({ message, replies, isOwn }, doings) {
   }
   if (isOwn && !message.deleted) {
     add("message-edit", say("edit"), "edit", () => doings.edit(message.id));
-    add("message-delete", say("delete"), "delete", () => doings.remove(message.id));
+    add("message-delete", say("delete"), "delete", () => doings.delete(message.id));
   }
   return buttons;
 }

@@ -278,7 +278,7 @@ function draw() {
 }
 
 function drawNow() {
-  // Its first line was taken back, and nobody had replied.
+  // Its first line was deleted, and nobody had replied.
   const parent = state.message(open.thread);
   if (parent?.deleted && !state.replies(open.channel).has(parent.id)) return closeThread();
   const messages = state.messages(open.channel);
