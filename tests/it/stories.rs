@@ -584,7 +584,7 @@ async fn a_mention_taken_back_is_not_answered() {
     });
     assert_snapshot!(told.await, @"
        0s alice: (deleted)
-    [m000] dropped: the question was taken back ()
+    [m000] dropped: the question was withdrawn ()
     ");
 }
 
@@ -618,7 +618,7 @@ async fn a_mention_edited_out_is_not_answered() {
     });
     assert_snapshot!(told.await, @"
        0s alice: are you there?
-    [m000] dropped: the question was taken back ()
+    [m000] dropped: the question was withdrawn ()
     ");
 }
 

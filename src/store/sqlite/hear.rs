@@ -176,6 +176,9 @@ pub async fn hear_edit(
         counters.note(arrived);
         effects.note(&after, edit.at, arrived, standing, counters.revision);
     }
+    if before.is_human() {
+        forget(connection, counters, &edit.conversation, &edit.message).await?;
+    }
     query(sql::EDIT_LINE)
         .bind(edit.conversation.workspace.as_str())
         .bind(edit.conversation.channel.as_str())
@@ -188,9 +191,6 @@ pub async fn hear_edit(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    if before.is_human() {
-        forget(connection, counters, &edit.conversation, &edit.message).await?;
-    }
     effects.write(connection).await?;
     standings.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
