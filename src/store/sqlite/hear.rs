@@ -267,7 +267,9 @@ async fn forget(
 ) -> Result<(), StoreError> {
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
     // The exchanges go last: they tell which decisions have seen the line.
-    for statement in [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
+    for statement in
+        [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_SAID, sql::FORGET_EXCHANGES]
+    {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
         let forget = if statement == sql::FORGET_REASONS {
             forget.bind(counters.revision as i64)

@@ -169,10 +169,7 @@ statements! {
     PUT_PIECE = "
         INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft')";
-    // What has come to its end in the outbox keeps no words: what was said is a line by now.
-    SAY_PIECE = "
-        UPDATE outbox SET state = 'said', message = ?2, text = '', notes = json_set(notes, '$.why', '')
-        WHERE id = ?1 AND state <> 'said'";
+    SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
     PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
     NEXT_PIECE = "
         SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
@@ -182,7 +179,7 @@ statements! {
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends every piece of a draft that is not said yet.
+    /// Ends every piece of a draft that is not said yet, and keeps none of its words.
     END_PIECES = "
         UPDATE outbox SET state = ?2, text = '', notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
@@ -265,6 +262,18 @@ statements! {
             JOIN attempts AS a ON a.id = e.attempt
             WHERE e.workspace = ?1 AND e.channel = ?2
                 AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3))";
+    /// What was said because of the line ?3, or is that line. A piece that a step holds is in use.
+    FORGET_SAID = "
+        UPDATE outbox
+        SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'said' AND NOT EXISTS (SELECT 1 FROM steps WHERE piece = outbox.id)
+            AND (workspace = ?1 AND message = ?3 OR decision IN (
+                SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+                UNION
+                SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
+                JOIN attempts AS a ON a.id = e.attempt
+                WHERE e.workspace = ?1 AND e.channel = ?2
+                    AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3)))";
     FORGET_LETTERS = "
         UPDATE dead_letters SET text = NULL WHERE workspace = ?1 AND channel = ?2 AND text IS NOT NULL";
     DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
