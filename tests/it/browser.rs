@@ -2,6 +2,7 @@
 
 mod tab;
 mod talk;
+mod threads;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
