@@ -90,6 +90,28 @@ impl Tab {
         self.types(&key.to_string()).await;
     }
 
+    pub async fn presses_with(&self, modifier: Key, key: impl Into<char>) {
+        let (held, value) = (modifier.into(), key.into());
+        let keys = [
+            KeyAction::Down { value: held },
+            KeyAction::Down { value },
+            KeyAction::Up { value },
+            KeyAction::Up { value: held },
+        ];
+        self.keys(keys).await;
+    }
+
+    /// Goes back with the Tab key, as far as it takes.
+    pub async fn tabs_back_to(&self, what: &str) {
+        for _ in 0..40 {
+            if is_named(&self.evaluate(FOCUS).await, what) {
+                return;
+            }
+            self.presses_with(Key::Shift, Key::Tab).await;
+        }
+        panic!("the Tab key leads past {what}");
+    }
+
     async fn keys(&self, keys: impl IntoIterator<Item = KeyAction>) {
         self.to_front().await;
         let keyboard = KeyActions::new("keyboard".to_owned());
