@@ -1,8 +1,10 @@
 //! The room in a real browser, as people use it: with a mouse, with keys, with an input method, on a phone.
 
+mod composition;
 mod keyboard;
 mod languages;
 mod lines;
+mod narrow;
 mod tab;
 mod talk;
 mod threads;
@@ -21,6 +23,7 @@ use crate::program::Program;
 
 /// The machines that run tests have no mouse, and their browsers tell the page so.
 const MOUSE: &str = "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4";
+const FINGER: &str = "--blink-settings=primaryHoverType=1,availableHoverTypes=1,primaryPointerType=2,availablePointerTypes=2";
 
 /// A browser with a profile of its own, which ends with the test.
 struct Browser {
@@ -33,6 +36,11 @@ impl Browser {
     /// A wide window and a mouse.
     async fn start() -> Self {
         Self::start_with(MOUSE).await
+    }
+
+    /// A finger.
+    async fn start_touched() -> Self {
+        Self::start_with(FINGER).await
     }
 
     async fn start_with(pointer: &str) -> Self {

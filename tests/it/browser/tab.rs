@@ -8,7 +8,7 @@ use fantoccini::actions::{
 use fantoccini::elements::Element;
 use fantoccini::error::CmdError;
 use fantoccini::key::Key;
-use fantoccini::wd::WindowHandle;
+use fantoccini::wd::{WebDriverCompatibleCommand, WindowHandle};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
@@ -153,6 +153,13 @@ impl Tab {
         }
         self.client.find(here).await?.click().await
     }
+
+    /// Sends the browser a command of its own protocol, for what WebDriver has no words.
+    pub async fn commands(&self, command: &str, parameters: Value) {
+        self.to_front().await;
+        let command = DevTools { command: command.to_owned(), parameters };
+        self.client.issue_cmd(command).await.unwrap();
+    }
 }
 
 /// Seeing.
@@ -241,4 +248,25 @@ fn is_named(focus: &Value, what: &str) -> bool {
 fn line_path(text: &str) -> String {
     let list = "//ol[@data-testid='messages']";
     format!("{list}/li[@data-testid='message'][contains(., {})]", json!(text))
+}
+
+#[derive(Debug)]
+struct DevTools {
+    command: String,
+    parameters: Value,
+}
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(
+        &self,
+        base: &reqwest::Url,
+        session: Option<&str>,
+    ) -> Result<reqwest::Url, <reqwest::Url as std::str::FromStr>::Err> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _url: &reqwest::Url) -> (reqwest::Method, Option<String>) {
+        let body = json!({ "cmd": self.command, "params": self.parameters });
+        (reqwest::Method::POST, Some(body.to_string()))
+    }
 }
