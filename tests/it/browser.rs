@@ -1,6 +1,7 @@
 //! The room in a real browser, as people use it: with a mouse, with keys, with an input method, on a phone.
 
 mod composition;
+mod history;
 mod keyboard;
 mod languages;
 mod lines;

@@ -185,6 +185,7 @@ function apply(known, thing) {
   return before === undefined ? "new" : "changed";
 }
 
+/** As the server orders them, letter by letter: where a page of lines ends must be the same place here. */
 function byTime(a, b) {
-  return a.ts - b.ts || a.id.localeCompare(b.id, "en", { numeric: true });
+  return a.ts - b.ts || (a.id < b.id ? -1 : Number(a.id > b.id));
 }
