@@ -25,8 +25,8 @@ struct Words {
 async fn the_room_is_english() {
     speaks(Words {
         tag: "en",
-        name_question: "What should we call you?",
-        name_save: "Enter the room",
+        name_question: "Under which name do you speak?",
+        name_save: "Speak under this name",
         placeholder: "Write a message",
         remark: "lunch was good",
         silence: "stayed silent: nobody asked the room anything",
@@ -44,9 +44,9 @@ async fn the_room_is_english() {
 async fn the_room_is_japanese() {
     speaks(Words {
         tag: "ja",
-        name_question: "お名前は？",
-        name_save: "部屋に入る",
-        placeholder: "メッセージを書く",
+        name_question: "どの名前で話しますか？",
+        name_save: "この名前で話す",
+        placeholder: "発言を書く",
         remark: "お昼はおいしかったです",
         silence: "黙っていました: みんなへの質問はありませんでした",
         question: "脚立はどこですか？",

@@ -65,7 +65,7 @@ impl Tab {
         self.says_in("composer", text).await;
     }
 
-    /// Sends a line, and waits until it has arrived: one line is sent at a time.
+    /// Sends a line, and waits until it has arrived.
     pub async fn says_in(&self, field: &str, text: &str) {
         self.writes_in(field, text).await;
         self.presses(Key::Enter).await;

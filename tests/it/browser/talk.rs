@@ -1,5 +1,6 @@
 //! Talking: two people in two tabs, a reload, a server that restarts; and reading why it spoke.
 
+use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -40,6 +41,60 @@ async fn two_tabs_talk_and_the_persona_answers() {
     alice.sees(&[&all[..], &["welcome, carol"]].concat()).await;
     browser.close().await;
 }
+
+#[tokio::test]
+async fn the_next_line_is_begun_while_the_last_is_on_its_way() {
+    let home = Home::on(free_port(), 0.1);
+    let mut room = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&room, "alice").await;
+    // A slow way to the server: no line arrives before it is let through.
+    let slow = "const real = window.fetch;
+        window.fetch = async (address, options) => {
+            const isLine = options?.method === 'POST';
+            if (isLine) await new Promise((through) => (window.letThrough = through));
+            return real(address, options);
+        }";
+    alice.evaluate(slow).await;
+
+    alice.types("soup today").await;
+    alice.presses(Key::Enter).await;
+    alice.types("and bread").await;
+    alice.reads(FIELD, json!("and bread")).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.sees(&["soup today"]).await;
+    alice.reads(FIELD, json!("and bread")).await;
+
+    // An Enter that comes too early counts when its time has come.
+    alice.presses(Key::Enter).await;
+    alice.types("and salt").await;
+    alice.presses(Key::Enter).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.sees(&["soup today", "and bread"]).await;
+    alice.reads(FIELD, json!("")).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.sees(&["soup today", "and bread", "and salt"]).await;
+
+    // What could not be sent comes back, before what was written since.
+    alice.types("and oil").await;
+    alice.presses(Key::Enter).await;
+    alice.types("and butter").await;
+    room.kill();
+    alice.connection("reconnecting").await;
+    alice.evaluate("window.letThrough()").await;
+    alice.find("error").await;
+    alice.reads(FIELD, json!("and oil\nand butter")).await;
+    room = home.start();
+    alice.connection("live").await;
+    alice.presses(Key::Enter).await;
+    alice.evaluate("window.letThrough()").await;
+    alice.sees(&["soup today", "and bread", "and salt", "and oil\nand butter"]).await;
+    alice.reads(FIELD, json!("")).await;
+    drop(room);
+    browser.close().await;
+}
+
+const FIELD: &str = "return document.querySelector('[data-testid=composer]').value";
 
 #[tokio::test]
 async fn a_decision_opens_with_what_was_asked_and_answered() {
