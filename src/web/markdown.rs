@@ -10,7 +10,8 @@ const CLOSES: char = '\u{e001}';
 
 /// Safe HTML for a Markdown text.
 pub fn html(text: &str) -> String {
-    let text = with_strong_marks(text);
+    // The marks are ours alone.
+    let text = with_strong_marks(&text.replace([OPENS, CLOSES], ""));
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     // Links that are open, and whether they lead anywhere.
     let mut links = Vec::new();
@@ -128,6 +129,7 @@ mod tests {
                 ),
             ),
             ("五 ** 六、**七", "<p>五 ** 六、**七</p>\n".to_owned()),
+            ("\u{e001}a\u{e000}", "<p>a</p>\n".to_owned()),
             ("# Big **news**", "<p><strong>Big <strong>news</strong></strong></p>\n".to_owned()),
             ("`a < b`", "<p><code>a &lt; b</code></p>\n".to_owned()),
             ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n".to_owned()),
