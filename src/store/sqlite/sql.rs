@@ -55,6 +55,18 @@ macro_rules! decisions {
     };
 }
 
+/// The decisions that cover the line ?3 of the channel ?2, or whose prompts held it.
+macro_rules! decided_on {
+    () => {
+        "SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+        UNION
+        SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
+        JOIN attempts AS a ON a.id = e.attempt
+        WHERE e.workspace = ?1 AND e.channel = ?2
+            AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3)"
+    };
+}
+
 statements! {
     // sqlx's own table.
     HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
@@ -240,40 +252,22 @@ statements! {
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, workspace, channel, at_ms, lines, prompt, answer)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// What models wrote about the line ?3 may repeat it: the reasons of the decisions that cover it or
-    /// whose prompts held it.
-    FORGET_REASONS = "
-        UPDATE decisions
-        SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
-        WHERE judgment IS NOT NULL AND id IN (
-            SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
-            UNION
-            SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
-            JOIN attempts AS a ON a.id = e.attempt
-            WHERE e.workspace = ?1 AND e.channel = ?2
-                AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3))";
-    FORGET_VERDICTS = "
-        UPDATE attempts
-        SET judgment = json_set(judgment, '$.reason', '')
-        WHERE judgment IS NOT NULL AND decision IN (
-            SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
-            UNION
-            SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
-            JOIN attempts AS a ON a.id = e.attempt
-            WHERE e.workspace = ?1 AND e.channel = ?2
-                AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3))";
-    /// What was said because of the line ?3, or is that line. A piece that a step holds is in use.
-    FORGET_SAID = "
-        UPDATE outbox
-        SET text = '', notes = json_set(notes, '$.why', '')
+    // ?3 is a line that was edited or deleted. What models wrote about it may repeat it.
+
+    FORGET_REASONS = concat!(
+        "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
+        WHERE judgment IS NOT NULL AND id IN (", decided_on!(), ")"
+    );
+    FORGET_VERDICTS = concat!(
+        "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (", decided_on!(), ")"
+    );
+    /// What was said because of the line, or is that line. A piece that a step holds is in use.
+    FORGET_SAID = concat!(
+        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'said' AND NOT EXISTS (SELECT 1 FROM steps WHERE piece = outbox.id)
-            AND (workspace = ?1 AND message = ?3 OR decision IN (
-                SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
-                UNION
-                SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
-                JOIN attempts AS a ON a.id = e.attempt
-                WHERE e.workspace = ?1 AND e.channel = ?2
-                    AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3)))";
+            AND (workspace = ?1 AND message = ?3 OR decision IN (", decided_on!(), "))"
+    );
     FORGET_LETTERS = "
         UPDATE dead_letters SET text = NULL WHERE workspace = ?1 AND channel = ?2 AND text IS NOT NULL";
     DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
