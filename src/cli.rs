@@ -149,7 +149,7 @@ fn welcome(config: &Config, app: &App) -> String {
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。みんなに質問して\n  \
              {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。@{name} と書けばすぐに答えます。\n\
-             \n  頭脳      {mind}\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  モデル    {mind}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }
 }
@@ -162,7 +162,7 @@ fn mind(config: &Config) -> String {
             .language
             .pick(
                 "built in: a few rules, not a language model",
-                "内蔵（いくつかの規則で動き、言語モデルではありません）",
+                "内蔵のルール（言語モデルではありません）",
             )
             .to_owned(),
         ModelId::Of { .. } => model.to_string(),

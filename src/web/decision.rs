@@ -148,7 +148,10 @@ fn facts(decision: &Decision, language: Language) -> Vec<Fact<'static>> {
     let mut facts = vec![Fact::at(language.pick("Opened", "開始"), decision.opened)];
     facts.extend(decision.closed.map(|at| Fact::at(language.pick("Closed", "終了"), at)));
     facts.extend(decision.gate.map(|gate| {
-        Fact::new(language.pick("Settled by a rule", "適用された規則"), gate_reason(gate, language))
+        Fact::new(
+            language.pick("Settled by a rule", "適用されたルール"),
+            gate_reason(gate, language),
+        )
     }));
     let Some(verdict) = &decision.judgment else { return facts };
     let wants = match verdict.should_respond {
@@ -232,7 +235,7 @@ impl Words {
             calls: language.pick("What the mind was asked", "モデルへの問い合わせ"),
             no_calls: language.pick(
                 "Nobody was asked: a rule settled it.",
-                "問い合わせはありません。規則だけで決まりました。",
+                "問い合わせはありません。ルールだけで決まりました。",
             ),
             no_calls_yet: language
                 .pick("Nobody has been asked yet.", "まだ問い合わせていません。"),

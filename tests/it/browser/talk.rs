@@ -97,6 +97,32 @@ async fn the_next_line_is_begun_while_the_last_is_on_its_way() {
 const FIELD: &str = "return document.querySelector('[data-testid=composer]').value";
 
 #[tokio::test]
+async fn who_knows_the_token_is_let_in() {
+    let home = Home::new(1000.0);
+    let token = "open-sesame-0123456789";
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let config = config.replace("127.0.0.1:0", &format!("127.0.0.1:0\n  token: {token}"));
+    std::fs::write(home.config(), config).unwrap();
+    let room = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.blank().await;
+    alice.opens(&room.address).await;
+    alice.writes_in("token", "i do not know it").await;
+    alice.clicks("enter").await;
+    let refusal = "return document.querySelector('[role=alert]')?.textContent";
+    alice.reads(refusal, json!("That is not the token.")).await;
+    alice.writes_in("token", token).await;
+    alice.clicks("enter").await;
+    alice.writes_in("name-input", "alice").await;
+    alice.clicks("name-save").await;
+    alice.connection("live").await;
+    alice.writes_in("composer", "here I am").await;
+    alice.presses(Key::Enter).await;
+    alice.sees(&["here I am"]).await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn a_decision_opens_with_what_was_asked_and_answered() {
     let room = Home::new(0.1);
     let room = room.start();
