@@ -177,7 +177,7 @@ pub struct Edit {
     pub mentions: Vec<Mention>,
 }
 
-/// A line was taken back. Its text is forgotten; that it was there stays known.
+/// A line was deleted. Its text is forgotten; that it was there stays known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
     pub conversation: ConversationId,

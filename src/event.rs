@@ -116,6 +116,9 @@ pub struct DraftNotes {
     pub owed: Vec<MessageId>,
     /// The line it is about, if it answers one.
     pub about: Option<MessageId>,
+    /// The lines that its words were made from.
+    #[serde(default)]
+    pub lines: Vec<MessageId>,
     /// The store's revision that its context held.
     pub considered: u64,
     /// How the decision ends once this is said: an apology ends as failed.
@@ -148,6 +151,8 @@ pub struct Claim {
     pub token: i64,
     /// 1 for the first.
     pub attempt: u32,
+    /// How often an owed answer was begun anew.
+    pub redrafts: u32,
 }
 
 /// What handling a step came to.
@@ -156,6 +161,47 @@ pub struct Outcome {
     /// The model calls made on the way, whatever came of them.
     pub attempts: Vec<Attempt>,
     pub end: End,
+}
+
+impl Outcome {
+    /// The store's revision and the lines that its words were made from.
+    pub fn made_from<'a>(&'a self, claim: &'a Claim) -> (u64, &'a [MessageId]) {
+        if let Event::Post(piece) = &claim.event {
+            return (piece.draft.considered, &piece.draft.lines);
+        }
+        let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
+        exchange.map_or((u64::MAX, &[]), |exchange| (exchange.considered, &exchange.lines))
+    }
+
+    /// The same without what models were asked and wrote: a line that they saw has changed, and they
+    /// may repeat it.
+    pub fn without_words(self) -> Self {
+        let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
+        let attempts = self.attempts.into_iter().map(|attempt| Attempt {
+            exchange: None,
+            judgment: attempt.judgment.map(blank),
+            ..attempt
+        });
+        let end = match self.end {
+            End::Silent(closing) if closing.judgment.is_some() => End::Silent(Closing {
+                judgment: closing.judgment.map(blank),
+                why: String::new(),
+                ..closing
+            }),
+            End::Join { judgment, state, due } => {
+                End::Join { judgment: blank(judgment), state, due }
+            }
+            end @ (End::Silent(_)
+            | End::Drafted { .. }
+            | End::Said(_)
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. }
+            | End::Overtaken) => end,
+        };
+        Self { attempts: attempts.collect(), end }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

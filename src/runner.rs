@@ -40,19 +40,24 @@ impl Default for Settings {
     }
 }
 
-/// When the runner finished a step last, for those who ask whether it is well.
-#[derive(Clone, Debug, Default)]
-pub struct Pulse(Arc<AtomicI64>);
+/// Whether the runner gets on, for those who ask.
+#[derive(Clone, Debug)]
+pub struct Pulse {
+    /// When it began, or finished a step last.
+    beat_ms: Arc<AtomicI64>,
+    /// It may take so long for a step, with all hands at work.
+    longest_step: SignedDuration,
+}
 
 impl Pulse {
     fn beat(&self, now: Timestamp) {
-        self.0.store(now.as_millisecond(), Ordering::Relaxed);
+        self.beat_ms.store(now.as_millisecond(), Ordering::Relaxed);
     }
 
-    /// `None` if nothing has been done yet.
-    pub fn last(&self) -> Option<Timestamp> {
-        let at_ms = Some(self.0.load(Ordering::Relaxed)).filter(|at_ms| *at_ms > 0);
-        Timestamp::from_millisecond(at_ms?).ok()
+    /// Nothing was finished for longer than a step may take.
+    pub fn is_still(&self, now: Timestamp) -> bool {
+        let beat = Timestamp::from_millisecond(self.beat_ms.load(Ordering::Relaxed));
+        beat.is_ok_and(|beat| now.duration_since(beat) > self.longest_step)
     }
 }
 
@@ -93,7 +98,10 @@ impl Runner {
             store: agent.store.clone(),
             clock: agent.clock.clone(),
             metrics: agent.metrics.clone(),
-            pulse: Pulse::default(),
+            pulse: Pulse {
+                beat_ms: Arc::new(AtomicI64::new(agent.clock.now().as_millisecond())),
+                longest_step: longest,
+            },
             agent,
             under_way,
             settings,

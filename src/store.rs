@@ -50,12 +50,13 @@ pub trait Store: Send + Sync {
     /// retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// Whether a line of this conversation, or a thread's parent, that was known at `revision` has been
-    /// edited by a person or deleted since.
+    /// Whether one of these lines of a conversation, or of a thread's parent, has been edited by a
+    /// person or deleted since `revision`.
     async fn has_changed_since(
         &self,
         conversation: &ConversationId,
         revision: u64,
+        lines: &[MessageId],
     ) -> Result<bool, StoreError>;
 
     /// When the next step will be ready.

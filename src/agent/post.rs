@@ -6,6 +6,7 @@ use crate::context::{Context, MESSAGE_LIMIT};
 use crate::decision::Ended;
 use crate::event::{Claim, Closing, End, Piece};
 use crate::platform::PlatformError;
+use crate::store::StoreError;
 
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
 const OWED_TRIES: u32 = 10;
@@ -33,7 +34,14 @@ impl Agent {
         if let Some(end) = self.no_longer_wanted(claim, piece, &context) {
             return Ok(end);
         }
-        if !piece.is_out() && self.has_changed_since(piece).await? {
+        let changed = match self.has_changed_since(piece).await {
+            Ok(changed) => changed && !piece.is_out(),
+            Err(_) if claim.attempt < tries => {
+                return Ok(End::NotSaid { due: self.now() + self.backoff(claim) });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if changed {
             let why = self
                 .persona
                 .language
@@ -83,9 +91,9 @@ impl Agent {
     }
 
     /// Words that were made from a line which was edited or deleted since may repeat it.
-    async fn has_changed_since(&self, piece: &Piece) -> Result<bool, Trouble> {
-        let considered = piece.draft.considered;
-        Ok(self.store.has_changed_since(&piece.conversation, considered).await?)
+    async fn has_changed_since(&self, piece: &Piece) -> Result<bool, StoreError> {
+        let notes = &piece.draft;
+        self.store.has_changed_since(&piece.conversation, notes.considered, &notes.lines).await
     }
 
     /// The last check before the act: does anyone still wait for this, and has nobody spoken since?

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::{ConversationId, one_line};
+use crate::chat::{ConversationId, MessageId, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
 use crate::platform::split;
 use crate::prompt::Prompt;
+
+/// How often an owed answer is made anew because a line that it was made from has changed.
+const MOST_REDRAFTS: u32 = 3;
 
 impl Agent {
     pub(super) async fn reply(
@@ -25,10 +28,17 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }
+        if claim.redrafts > MOST_REDRAFTS {
+            // Somebody changes a line each time; who waits for an answer shall at least hear so.
+            return self.apology(&context);
+        }
         let words = self.words(&context, overtaken, attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match words {
-            Ok(words) => self.draft(&context, &words, Ended::Spoke),
+            Ok(words) => {
+                let lines = context.messages.iter().map(|message| message.id.clone()).collect();
+                self.draft(&context, &words, lines, Ended::Spoke)
+            }
             Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context),
             Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context),
             Err(trouble) => Err(trouble),
@@ -64,15 +74,23 @@ impl Agent {
             "Sorry, I cannot think of an answer right now. Please try again later.",
             "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。",
         );
-        self.draft(context, words, Ended::Failed)
+        self.draft(context, words, Vec::new(), Ended::Failed)
     }
 
-    fn draft(&self, context: &Context, words: &str, ends: Ended) -> Result<End, Trouble> {
+    /// `lines` are those that the words were made from.
+    fn draft(
+        &self,
+        context: &Context,
+        words: &str,
+        lines: Vec<MessageId>,
+        ends: Ended,
+    ) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
         let notes = DraftNotes {
             // Only what the prompt held is answered.
             owed: context.owed.iter().filter(|id| context.message(id).is_some()).cloned().collect(),
             about: context.motive.as_ref().and_then(|motive| motive.about.clone()),
+            lines,
             considered: context.revision,
             ends,
             why: self.why(context, ends),

@@ -127,19 +127,23 @@ pub const PARAMS: [&str; 6] =
     ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
 
 impl ClientArgs {
-    /// What is not set here is as there.
+    /// What is not set here is as there. Keys and headers are for the server that they were given
+    /// for, so they do not come along to another one.
     pub fn or(self, other: &Self) -> Self {
-        let own_headers = !self.extra_headers.is_empty();
+        let timeout = self.timeout.or(other.timeout);
+        let max_retries = self.max_retries.or(other.max_retries);
+        let is_elsewhere = self.api_base.is_some() && self.api_base != other.api_base;
+        if is_elsewhere {
+            return Self { timeout, max_retries, ..self };
+        }
+        let has_headers = !self.extra_headers.is_empty();
+        let headers = if has_headers { self.extra_headers } else { other.extra_headers.clone() };
         Self {
             api_key: self.api_key.or_else(|| other.api_key.clone()),
             api_base: self.api_base.or_else(|| other.api_base.clone()),
-            timeout: self.timeout.or(other.timeout),
-            max_retries: self.max_retries.or(other.max_retries),
-            extra_headers: if own_headers {
-                self.extra_headers
-            } else {
-                other.extra_headers.clone()
-            },
+            timeout,
+            max_retries,
+            extra_headers: headers,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Minds {
         if let Some(model) = all {
             let state = completed(agents.state.as_ref(), &judgment);
             let mind = |agent: &AgentConfig, name: &str| {
-                search.mind(&with_model(agent, model), name, NamedBy::Flag)
+                search.mind(&search.with_model(agent, model), name, NamedBy::Flag)
             };
             return Ok(Self {
                 response: mind(&response, "response")?,
@@ -134,20 +134,6 @@ fn completed(own: Option<&AgentConfig>, other: &AgentConfig) -> AgentConfig {
     }
 }
 
-/// The same agent with another model, and none to fall back on. How it is reached, and what only
-/// its provider knows, is kept where the provider stays the same.
-fn with_model(agent: &AgentConfig, model: &ModelId) -> AgentConfig {
-    let is_same = agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
-    let params = agent.params.as_ref();
-    AgentConfig {
-        model_id: Some(model.clone()),
-        system_prompt: agent.system_prompt.clone(),
-        params: if is_same { params.cloned() } else { params.map(Params::known) },
-        client_args: if is_same { agent.client_args.clone() } else { ClientArgs::default() },
-        fallback: None,
-    }
-}
-
 struct Search<'a> {
     config: &'a Config,
     tree: &'a Node,
@@ -155,6 +141,22 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The same agent with another model, and none to fall back on. How it is reached is as some
+    /// agent reaches this provider, and what only its provider knows is kept where that stays.
+    fn with_model(&self, agent: &AgentConfig, model: &ModelId) -> AgentConfig {
+        let is_same = agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
+        let params = agent.params.as_ref();
+        let of_another =
+            || model.provider().map(|provider| self.client_args_of(provider)).unwrap_or_default();
+        AgentConfig {
+            model_id: Some(model.clone()),
+            system_prompt: agent.system_prompt.clone(),
+            params: if is_same { params.cloned() } else { params.map(Params::known) },
+            client_args: if is_same { agent.client_args.clone() } else { of_another() },
+            fallback: None,
+        }
+    }
+
     /// The agent for states, and the variable that names its model, if one does.
     fn state(&self, judgment: &AgentConfig) -> Result<(AgentConfig, NamedBy), Problem> {
         let own = self.config.agents.state.as_ref();

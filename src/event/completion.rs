@@ -44,6 +44,18 @@ pub struct Completion {
     pub opened: Option<(DecisionId, bool)>,
 }
 
+impl Completion {
+    /// The same without the reason that a model gave for speaking, if it did: a line that it saw has
+    /// changed. That somebody had asked stays true.
+    pub fn without_words(mut self, claim: &Claim) -> Self {
+        let spoke = |closing: &&mut Closing| !claim.is_owed && closing.ended == Ended::Spoke;
+        if let Some(closing) = self.closed.as_mut().filter(spoke) {
+            closing.why.clear();
+        }
+        self
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsaid {
     /// The claim's piece is a draft again.
@@ -175,7 +187,8 @@ impl Standing {
         let generation = step.generation + 1;
         if !self.owed.is_empty() {
             let reply = armed(Event::Reply(conversation), now, step.decision, generation);
-            *step = Step { is_owed: true, follow: step.follow, ..reply };
+            let redrafts = step.redrafts + u32::from(step.is_owed);
+            *step = Step { is_owed: true, follow: step.follow, redrafts, ..reply };
         } else if let Some(due) = step.follow {
             *step = armed(Event::Judge(conversation), due.max(now), step.decision, generation);
         }

@@ -1,5 +1,5 @@
 //! The one pending step of a conversation (invariant 2) and how people move it: by a line that is
-//! heard, edited or taken back. Every store applies these rules inside its own transaction.
+//! heard, edited or deleted. Every store applies these rules inside its own transaction.
 //!
 //! While somebody is owed an answer, the step is an owed one, or words are on their way.
 
@@ -19,8 +19,9 @@ pub struct Step {
     pub decision: DecisionId,
     /// It will answer somebody who addressed the persona.
     pub is_owed: bool,
-    /// An owed answer was begun anew once to hold more lines; it is not a second time.
-    pub is_redrafted: bool,
+    /// How often an owed answer was begun anew: once at most to hold more lines, and whenever a line
+    /// that it was made from has changed.
+    pub redrafts: u32,
     /// Lines wait behind an owed answer, or came while words were on their way: if they turn out
     /// not to have been considered, they are judged then, once this step is done.
     pub follow: Option<Timestamp>,
@@ -54,6 +55,7 @@ impl Step {
             generation: self.generation,
             token,
             attempt: self.attempts + 1,
+            redrafts: self.redrafts,
         }
     }
 
@@ -146,7 +148,7 @@ impl Standing {
         self.restart(rested)
     }
 
-    /// A line was taken back.
+    /// A line was deleted.
     pub fn hear_deletion(&mut self, message: &Message, rested: Timestamp) -> Option<Arrived> {
         if !message.is_human() {
             return None;
@@ -189,7 +191,7 @@ impl Standing {
         if step.is_owed {
             return self.redraft(due).unwrap_or(stays);
         }
-        // Should the mention be taken back, what waited before goes on.
+        // Should the mention be withdrawn, what waited before goes on.
         let follow = step.follow.unwrap_or(step.due);
         let has_overtaken = step.holds_work();
         self.replace(Event::Reply(message.conversation.clone()), due);
@@ -210,12 +212,12 @@ impl Standing {
     fn redraft(&mut self, due: Timestamp) -> Option<Arrived> {
         let step = self.step.as_ref()?;
         let (decision, follow) = (step.decision, step.follow);
-        let has_overtaken = step.is_begun() && !step.is_out() && !step.is_redrafted;
+        let has_overtaken = step.is_begun() && !step.is_out() && step.redrafts == 0;
         if has_overtaken {
             self.replace(Event::Reply(step.event.conversation().clone()), due);
             if let Some(step) = &mut self.step {
                 step.is_owed = true;
-                step.is_redrafted = true;
+                step.redrafts = 1;
                 step.follow = follow;
             }
         }
@@ -259,7 +261,7 @@ pub(super) fn armed(event: Event, due: Timestamp, decision: DecisionId, generati
         due,
         decision,
         is_owed: false,
-        is_redrafted: false,
+        redrafts: 0,
         follow: None,
         generation,
         attempts: 0,

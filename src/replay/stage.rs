@@ -224,8 +224,9 @@ impl Store for NotedStore {
         &self,
         conversation: &ConversationId,
         revision: u64,
+        lines: &[MessageId],
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(conversation, revision).await
+        self.inner.has_changed_since(conversation, revision, lines).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -27,7 +27,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ConversationId, Message, UserId};
+use crate::chat::{ConversationId, Message, MessageId, UserId};
 use crate::context::{Context, StateHash};
 use crate::event::{Claim, Outcome};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
@@ -76,7 +76,8 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            // What is deleted must not be found in the file.
+            // What is deleted must not be found in the file; the log beside it is emptied when what
+            // is too old is dropped.
             .pragma("secure_delete", "1")
             .busy_timeout(BUSY_TIMEOUT)
             .row_buffer_size(ROW_BUFFER);
@@ -174,8 +175,9 @@ impl Store for SqliteStore {
         &self,
         conversation: &ConversationId,
         revision: u64,
+        lines: &[MessageId],
     ) -> Result<bool, StoreError> {
-        flow::has_changed_since(&self.readers, conversation, revision).await
+        flow::has_changed_since(&self.readers, conversation, revision, lines).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

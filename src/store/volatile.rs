@@ -115,8 +115,9 @@ impl Store for VolatileStore {
         &self,
         conversation: &ConversationId,
         revision: u64,
+        lines: &[MessageId],
     ) -> Result<bool, StoreError> {
-        Ok(self.lock().has_changed_since(conversation, revision))
+        Ok(self.lock().has_changed_since(conversation, revision, lines))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -336,26 +337,32 @@ impl State {
                 kept.iter_mut().filter(|kept| is_held(kept)).for_each(|kept| *kept = None);
             }
         }
-        for letter in self.dead_letters.iter_mut().filter(|letter| here(&letter.conversation)) {
-            letter.text = None;
-        }
     }
 
-    fn has_changed_since(&self, conversation: &ConversationId, revision: u64) -> bool {
+    fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+        lines: &[MessageId],
+    ) -> bool {
         // Bots that edit their lines all the time do not count.
         let has_changed = |line: &StoredLine| {
             line.heard <= revision
+                && lines.contains(&line.message.id)
                 && line.revision > revision
                 && (line.is_deleted || line.message.is_human())
         };
-        let lines = self.talks.get(conversation).map_or(&[][..], |talk| &talk.lines);
+        if lines.is_empty() || revision >= self.revision {
+            return false;
+        }
+        let talk = self.talks.get(conversation).map_or(&[][..], |talk| &talk.lines);
         let parent = conversation.thread.as_ref().and_then(|thread| {
             let place =
                 (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
             let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
             lines.iter().find(|line| line.message.id == *thread)
         });
-        lines.iter().chain(parent).any(has_changed)
+        talk.iter().chain(parent).any(has_changed)
     }
 
     fn line(

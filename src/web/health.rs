@@ -13,9 +13,6 @@ use crate::metrics::Snapshot;
 use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
-/// Due steps may wait while all hands are busy. If none was finished for so long, something is wrong.
-const STUCK: SignedDuration = SignedDuration::from_secs(60);
-
 /// The process runs and answers.
 pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
@@ -28,13 +25,11 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> 
         return Err(unready("it is shutting down".to_owned()));
     }
     web.archive.health().await?;
+    // Due steps may wait while all hands are busy, as long as something gets done.
     let overdue = overdue(&web).await?;
-    let last = web.pulse.last().map(|last| web.clock.now().duration_since(last));
-    if overdue > STUCK && last.is_none_or(|last| last > STUCK) {
+    if overdue > SignedDuration::ZERO && web.pulse.is_still(web.clock.now()) {
         let seconds = overdue.as_secs();
-        return Err(unready(format!(
-            "steps have been due for {seconds} s, and none was finished for a minute"
-        )));
+        return Err(unready(format!("steps have been due for {seconds} s, and nothing is done")));
     }
     Ok(Json(json!({ "status": "ready" })))
 }

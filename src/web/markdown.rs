@@ -15,7 +15,15 @@ pub fn html(text: &str) -> String {
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     // Links that are open, and whether they lead anywhere.
     let mut links = Vec::new();
-    let safe = parser.flat_map(|event| tame(event, &mut links));
+    let mut is_code = false;
+    let safe = parser.flat_map(|event| {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => is_code = true,
+            Event::End(TagEnd::CodeBlock) => is_code = false,
+            _ => {}
+        }
+        if is_code { vec![without_marks(event)] } else { tame(event, &mut links) }
+    });
     let mut shown = String::with_capacity(text.len() * 2);
     html::push_html(&mut shown, safe);
     shown
@@ -23,7 +31,8 @@ pub fn html(text: &str) -> String {
 
 fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
     match event {
-        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
+        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(plain(&text))],
+        event @ Event::Code(_) => vec![without_marks(event)],
         Event::Text(text) if text.contains([OPENS, CLOSES]) => strong_parts(&text),
         // Alignment would be a style, which the page forbids.
         Event::Start(Tag::Table(columns)) => {
@@ -32,9 +41,10 @@ fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         // A chat's line break is one.
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-            let leads = is_web(&dest_url) && !links.contains(&true);
+            let address = plain(&dest_url);
+            let leads = is_web(&address) && !links.contains(&true);
             links.push(leads);
-            if leads { vec![Event::InlineHtml(anchor(&dest_url))] } else { Vec::new() }
+            if leads { vec![Event::InlineHtml(anchor(&address))] } else { Vec::new() }
         }
         Event::End(TagEnd::Link | TagEnd::Image) => match links.pop() {
             Some(true) => vec![Event::InlineHtml("</a>".into())],
@@ -78,6 +88,19 @@ fn line_with_strong_marks(line: &str) -> String {
         }
     }
     marked
+}
+
+/// With the `**` that our marks stand for.
+fn plain(text: &str) -> CowStr<'static> {
+    text.replace([OPENS, CLOSES], "**").into()
+}
+
+fn without_marks(event: Event<'_>) -> Event<'_> {
+    match event {
+        Event::Text(text) => Event::Text(plain(&text)),
+        Event::Code(text) => Event::Code(plain(&text)),
+        other => other,
+    }
 }
 
 fn strong_parts(text: &str) -> Vec<Event<'static>> {
@@ -129,6 +152,12 @@ mod tests {
                 ),
             ),
             ("五 ** 六、**七", "<p>五 ** 六、**七</p>\n".to_owned()),
+            ("~~~\n**「x」**y\n~~~", "<pre><code>**「x」**y\n</code></pre>\n".to_owned()),
+            ("<b>**「x」**y</b>", "<p>&lt;b&gt;<strong>「x」</strong>y&lt;/b&gt;</p>\n".to_owned()),
+            (
+                "[名](https://example.org/**あ**)",
+                format!("<p><a href=\"https://example.org/**%E3%81%82**\" {link}>名</a></p>\n"),
+            ),
             ("\u{e001}a\u{e000}", "<p>a</p>\n".to_owned()),
             ("# Big **news**", "<p><strong>Big <strong>news</strong></strong></p>\n".to_owned()),
             ("`a < b`", "<p><code>a &lt; b</code></p>\n".to_owned()),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::chat::{Arrival, ConversationId, Heard, Message};
+use aizuchi::chat::{Arrival, ConversationId, Heard, Message, MessageId};
 use aizuchi::clock::Clock;
 use aizuchi::context::Context;
 use aizuchi::event::{Claim, Outcome, Piece, Posted};
@@ -212,8 +212,9 @@ impl Store for Mortal<dyn Store> {
         &self,
         conversation: &ConversationId,
         revision: u64,
+        lines: &[MessageId],
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(conversation, revision).await
+        self.inner.has_changed_since(conversation, revision, lines).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

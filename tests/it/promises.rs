@@ -173,7 +173,8 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
             let follows = Follows::Judge { due: at(second + 90) };
             let is_known =
                 kept.store.hear(Hearing { heard: change, follows }).await.unwrap().is_new;
-            let changed = kept.store.has_changed_since(&top("garden"), considered).await.unwrap();
+            let (garden, line) = (top("garden"), [MessageId::new(id)]);
+            let changed = kept.store.has_changed_since(&garden, considered, &line).await.unwrap();
             assert_eq!(changed, is_known, "{id}");
             let exchange = Exchange { considered, ..exchange(&[id]) };
             let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
@@ -540,6 +541,7 @@ impl Kept {
         let notes = DraftNotes {
             owed: owed.into_iter().map(MessageId::new).collect(),
             about: None,
+            lines: Vec::new(),
             considered: self.store.context(&top("garden"), 50).await.unwrap().revision,
             ends: Ended::Spoke,
             why: "asked".to_owned(),

@@ -178,6 +178,31 @@ async fn an_answer_made_from_a_line_that_is_deleted_meanwhile_is_made_anew() {
 }
 
 #[tokio::test]
+async fn nobody_is_kept_waiting_for_ever_by_lines_that_keep_changing() {
+    let told = on_every_store(|world| async move {
+        let line = world.says("bob", "draft 0").await;
+        world.says("alice", "@Aizuchi what does bob say?").await;
+        for number in 1..=9 {
+            let (there, line) = (world.clone(), line.clone());
+            world.mind.meanwhile(Verb::Reply, move || async move {
+                // A moment later, since two edits of one moment are one.
+                there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
+                there.edits(&line, &format!("draft {number}")).await;
+            });
+        }
+        world.pass(1000).await;
+        assert_eq!(world.mind.asked(Verb::Reply).len(), 4);
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s bob: draft 4
+       0s alice: @Aizuchi what does bob say?
+       4s (persona): Sorry, I cannot think of an answer right now. Please try again later.
+    [m000 m001] failed: I could not think of an answer (reply superseded, reply superseded, reply superseded, reply superseded)
+    ");
+}
+
+#[tokio::test]
 async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked() {
     let told = on_every_store(|world| async move {
         let parent = world.says("bob", "the code is 1234").await;

@@ -240,6 +240,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             let notes = DraftNotes {
                 owed: context.owed.clone(),
                 about: None,
+                lines: context.messages.iter().map(|message| message.id.clone()).collect(),
                 considered: context.revision,
                 ends: Ended::Spoke,
                 why: "asked".to_owned(),

@@ -8,7 +8,7 @@ use sqlx::SqliteExecutor;
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, MessageId};
 use crate::decision::{Attempt, DecisionId};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
@@ -64,6 +64,9 @@ pub async fn complete(
     let conversation = claim.event.conversation();
     let mut standings = Standings::read(connection, &HashSet::from([conversation])).await?;
     let is_current = standings.of(conversation).is_current(claim);
+    let (revision, lines) = outcome.made_from(claim);
+    let is_stale = has_changed_since(&mut *connection, conversation, revision, lines).await?;
+    let outcome = if is_stale { outcome.without_words() } else { outcome };
     for attempt in outcome.attempts {
         put_attempt(connection, claim, attempt.kept_if(is_current)).await?;
     }
@@ -74,6 +77,7 @@ pub async fn complete(
     }
     let known = known(connection, counters, claim).await?;
     let completion = standings.of(conversation).complete(claim, outcome.end, &known, now);
+    let completion = if is_stale { completion.without_words(claim) } else { completion };
     let settled = Settled::by(&completion, seen, unseen);
     write_completion(connection, counters, claim, completion, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
@@ -105,18 +109,17 @@ async fn put_attempt(
     let attempt_row = put.execute(&mut *connection).await.map_err(stored)?.last_insert_rowid();
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let conversation = claim.event.conversation();
-    // A line that was changed while the model thought must not be kept as it was.
-    if has_changed_since(&mut *connection, conversation, exchange.considered).await? {
-        return Ok(());
-    }
     let put = query(sql::PUT_EXCHANGE)
+        .bind(attempt_row)
+        .bind(attempt.at.as_millisecond())
+        .bind(&*exchange.prompt)
+        .bind(exchange.answer.as_deref());
+    put.execute(&mut *connection).await.map_err(stored)?;
+    let put = query(sql::PUT_EXCHANGE_LINES)
         .bind(attempt_row)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
-        .bind(attempt.at.as_millisecond())
-        .bind(json!(exchange.lines).to_string())
-        .bind(&*exchange.prompt)
-        .bind(exchange.answer.as_deref());
+        .bind(json!(exchange.lines).to_string());
     put.execute(connection).await.map_err(stored)?;
     Ok(())
 }
@@ -156,12 +159,14 @@ pub async fn has_changed_since(
     executor: impl SqliteExecutor<'_>,
     conversation: &ConversationId,
     revision: u64,
+    lines: &[MessageId],
 ) -> Result<bool, StoreError> {
     let changed = query(sql::CHANGED_SINCE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(rows::thread(conversation))
-        .bind(revision as i64);
+        .bind(revision as i64)
+        .bind(json!(lines).to_string());
     let row = changed.fetch_one(executor).await.map_err(stored)?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
@@ -241,6 +246,8 @@ async fn write_completion(
             .bind(closing.state.map(|state| state.0))
             .bind(closing.why);
         close.execute(&mut *connection).await.map_err(stored)?;
+        let said = query(sql::FORGET_SAID).bind(claim.decision.0);
+        said.execute(&mut *connection).await.map_err(stored)?;
     }
     if let Some((fresh, is_owed)) = completion.opened {
         open_next(connection, counters, claim, fresh, is_owed, now).await?;

@@ -225,6 +225,11 @@ pub async fn hear_deletion(
         .await
         .map_err(stored)?;
     forget(connection, counters, &deletion.conversation, &deletion.message).await?;
+    let letters = query(sql::FORGET_LETTERS)
+        .bind(deletion.conversation.workspace.as_str())
+        .bind(deletion.conversation.channel.as_str())
+        .bind(rows::thread(&deletion.conversation));
+    letters.execute(&mut *connection).await.map_err(stored)?;
     effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
@@ -266,10 +271,7 @@ async fn forget(
     message: &MessageId,
 ) -> Result<(), StoreError> {
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
-    // The exchanges go last: they tell which decisions have seen the line.
-    for statement in
-        [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_SAID, sql::FORGET_EXCHANGES]
-    {
+    for statement in [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
         let forget = if statement == sql::FORGET_REASONS {
             forget.bind(counters.revision as i64)
@@ -278,8 +280,6 @@ async fn forget(
         };
         forget.execute(&mut *connection).await.map_err(stored)?;
     }
-    let letters = query(sql::FORGET_LETTERS).bind(workspace).bind(channel);
-    letters.execute(connection).await.map_err(stored)?;
     Ok(())
 }
 

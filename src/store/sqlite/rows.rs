@@ -118,7 +118,7 @@ pub fn step_values(step: &Step) -> Value {
         step.ready().as_millisecond(),
         step.decision,
         i64::from(step.is_owed),
-        i64::from(step.is_redrafted),
+        step.redrafts,
         step.follow.map(Timestamp::as_millisecond),
         step.generation,
         step.attempts,
@@ -242,7 +242,7 @@ struct StepRow {
     due_ms: i64,
     decision: DecisionId,
     is_owed: i64,
-    is_redrafted: i64,
+    redrafts: u32,
     follow_ms: Option<i64>,
     generation: u64,
     attempts: u32,
@@ -265,19 +265,9 @@ impl StepRow {
             (None, _) | (_, None) => None,
         };
         let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
-        let (is_owed, is_redrafted) = (self.is_owed != 0, self.is_redrafted != 0);
+        let (is_owed, redrafts) = (self.is_owed != 0, self.redrafts);
         let event = self.event()?;
-        Ok(Step {
-            event,
-            due,
-            decision,
-            is_owed,
-            is_redrafted,
-            follow,
-            generation,
-            attempts,
-            lease,
-        })
+        Ok(Step { event, due, decision, is_owed, redrafts, follow, generation, attempts, lease })
     }
 
     fn event(self) -> Read<Event> {

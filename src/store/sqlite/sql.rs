@@ -26,7 +26,7 @@ macro_rules! step {
     () => {
         "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
             'verb', s.verb, 'piece', s.piece, 'due_ms', s.due_ms, 'ready_ms', s.ready_ms,
-            'decision', s.decision, 'is_owed', s.is_owed, 'is_redrafted', s.is_redrafted,
+            'decision', s.decision, 'is_owed', s.is_owed, 'redrafts', s.redrafts,
             'follow_ms', s.follow_ms, 'generation', s.generation, 'attempts', s.attempts,
             'token', s.token, 'lease_until_ms', s.lease_until_ms, 'draft', o.draft, 'key', o.key,
             'text', o.text, 'notes', o.notes, 'dispatched_ms', o.dispatched_ms)"
@@ -60,10 +60,9 @@ macro_rules! decided_on {
     () => {
         "SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
         UNION
-        SELECT a.decision FROM exchanges AS e INDEXED BY exchanges_of_channel
-        JOIN attempts AS a ON a.id = e.attempt
-        WHERE e.workspace = ?1 AND e.channel = ?2
-            AND EXISTS (SELECT 1 FROM json_each(e.lines) WHERE value = ?3)"
+        SELECT a.decision FROM exchange_lines AS l
+        CROSS JOIN attempts AS a ON a.id = l.attempt
+        WHERE l.workspace = ?1 AND l.channel = ?2 AND l.line = ?3"
     };
 }
 
@@ -136,7 +135,7 @@ statements! {
 
     PUT_STEPS = "
         INSERT INTO steps
-            (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, is_redrafted,
+            (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, redrafts,
              follow_ms, generation, attempts, token, lease_until_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
             value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13,
@@ -146,7 +145,7 @@ statements! {
         ON CONFLICT DO UPDATE SET
             verb = excluded.verb, piece = excluded.piece, due_ms = excluded.due_ms,
             ready_ms = excluded.ready_ms, decision = excluded.decision, is_owed = excluded.is_owed,
-            is_redrafted = excluded.is_redrafted, follow_ms = excluded.follow_ms,
+            redrafts = excluded.redrafts, follow_ms = excluded.follow_ms,
             generation = excluded.generation, attempts = excluded.attempts, token = excluded.token,
             lease_until_ms = excluded.lease_until_ms";
     DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
@@ -191,9 +190,11 @@ statements! {
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends every piece of a draft that is not said yet, and keeps none of its words.
+    /// Ends every piece of a draft that is not said yet. What is dead waits for a person to read it;
+    /// of the others no words are kept.
     END_PIECES = "
-        UPDATE outbox SET state = ?2, text = '', notes = json_set(notes, '$.why', '')
+        UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
+            notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
     REPLACE_DRAFTS = "
         UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
@@ -242,7 +243,8 @@ statements! {
         SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_revision
             WHERE workspace = ?1 AND revision > ?4 AND heard <= ?4 AND channel = ?2
                 AND (thread = ?3 OR id = ?3)
-                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)) AS has_changed";
+                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
+                AND id IN (SELECT value FROM json_each(?5))) AS has_changed";
     MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
     PUT_ATTEMPT = "
         INSERT INTO attempts
@@ -250,8 +252,11 @@ statements! {
              output_tokens, latency_ms, result, judgment, error, price_micros)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     PUT_EXCHANGE = "
-        INSERT INTO exchanges (attempt, workspace, channel, at_ms, lines, prompt, answer)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
+    PUT_EXCHANGE_LINES = "
+        INSERT INTO exchange_lines (workspace, channel, line, attempt)
+        SELECT ?2, ?3, value, ?1 FROM json_each(?4) WHERE true
+        ON CONFLICT DO NOTHING";
     // ?3 is a line that was edited or deleted. What models wrote about it may repeat it.
 
     FORGET_REASONS = concat!(
@@ -262,19 +267,23 @@ statements! {
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (", decided_on!(), ")"
     );
-    /// What was said because of the line, or is that line. A piece that a step holds is in use.
-    FORGET_SAID = concat!(
-        "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state = 'said' AND NOT EXISTS (SELECT 1 FROM steps WHERE piece = outbox.id)
-            AND (workspace = ?1 AND message = ?3 OR decision IN (", decided_on!(), "))"
-    );
-    FORGET_LETTERS = "
-        UPDATE dead_letters SET text = NULL WHERE workspace = ?1 AND channel = ?2 AND text IS NOT NULL";
-    DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
-    /// Those whose prompt holds the line ?3.
     FORGET_EXCHANGES = "
-        DELETE FROM exchanges
-        WHERE workspace = ?1 AND channel = ?2 AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value = ?3)";
+        DELETE FROM exchanges WHERE attempt IN
+            (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
+    /// The words that were not said in the thread ?3 may repeat a line of it that was deleted.
+    FORGET_LETTERS = "
+        UPDATE dead_letters SET text = NULL
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
+    /// What was said stands among the lines by now.
+    FORGET_SAID = "
+        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE decision = ?1 AND state = 'said'";
+    DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
+    DROP_DEAD = "
+        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
+    DROP_EXCHANGE_LINES = "
+        DELETE FROM exchange_lines WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1)";
+    TRUNCATE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
     DROP_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1";
 
     // Reading.
@@ -365,7 +374,10 @@ statements! {
         LIMIT ?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
     EXCHANGES = "
-        SELECT e.lines, e.prompt, e.answer
+        SELECT e.prompt, e.answer,
+            (SELECT json_group_array(line) FROM
+                (SELECT line FROM exchange_lines INDEXED BY exchange_lines_of_attempt
+                 WHERE attempt = a.id ORDER BY line)) AS lines
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";

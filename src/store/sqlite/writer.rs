@@ -91,9 +91,20 @@ impl SqliteWriter {
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
         });
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        if changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
+            self.empty_log().await;
+        }
         for (done, result) in waiting.into_iter().zip(results) {
             // Whoever has stopped waiting does not want the answer.
             let _ = done.send(result);
+        }
+    }
+
+    /// What was deleted is still in the log until it is written over. While somebody reads it stays,
+    /// and goes the next time.
+    async fn empty_log(&mut self) {
+        if let Err(error) = query(sql::TRUNCATE_LOG).execute(&mut self.connection).await {
+            tracing::debug!("the log of the database could not be emptied: {error}");
         }
     }
 
@@ -207,13 +218,21 @@ async fn apply_one(
             flow::complete(connection, counters, claim, outcome, *now).await.map(Written::Completed)
         }
         Change::DropExchanges { before } => {
-            for statement in [sql::DROP_EXCHANGES, sql::DROP_LETTERS] {
+            for statement in
+                [sql::DROP_EXCHANGE_LINES, sql::DROP_EXCHANGES, sql::DROP_LETTERS, sql::DROP_DEAD]
+            {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await.map_err(stored)?;
             }
             Ok(Written::Dropped)
         }
-        Change::Nothing => Ok(Written::Nothing),
+        Change::Nothing => {
+            // Something has to be written to see whether it can be.
+            let same =
+                query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
+            same.execute(connection).await.map_err(stored)?;
+            Ok(Written::Nothing)
+        }
     }
 }
 

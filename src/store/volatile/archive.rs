@@ -123,7 +123,10 @@ impl Archive for VolatileStore {
         let state = self.lock();
         let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
         let exchange = |kept: &Option<KeptExchange>| {
-            Some(Exchange { considered: 0, ..(*kept.as_ref()?.exchange).clone() })
+            let mut exchange = (*kept.as_ref()?.exchange).clone();
+            exchange.lines.sort();
+            exchange.lines.dedup();
+            Some(Exchange { considered: 0, ..exchange })
         };
         Ok(kept.iter().map(exchange).collect())
     }

@@ -1,6 +1,6 @@
 //! Taking due steps and applying what they came to, in memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -44,6 +44,9 @@ impl State {
         let conversation = claim.event.conversation();
         let is_current =
             self.talks.get(conversation).is_some_and(|talk| talk.standing.is_current(claim));
+        let (revision, lines) = outcome.made_from(claim);
+        let is_stale = self.has_changed_since(conversation, revision, lines);
+        let outcome = if is_stale { outcome.without_words() } else { outcome };
         self.note_attempts(claim, outcome.attempts, is_current);
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
@@ -58,6 +61,7 @@ impl State {
         let completion = self.change_standing(conversation, |standing| {
             standing.complete(claim, outcome.end, &known, now)
         });
+        let completion = if is_stale { completion.without_words(claim) } else { completion };
         let settled = Settled::by(&completion, seen, unseen);
         self.write_completion(claim, completion, now);
         let revision = self.revision;
@@ -66,21 +70,10 @@ impl State {
     }
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
-        let changed: BTreeMap<u64, bool> = attempts
-            .iter()
-            .filter_map(|attempt| attempt.exchange.as_ref())
-            .map(|exchange| exchange.considered)
-            .map(|revision| {
-                (revision, self.has_changed_since(claim.event.conversation(), revision))
-            })
-            .collect();
-        let has_changed = |revision: u64| changed.get(&revision).is_some_and(|changed| *changed);
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         for attempt in attempts {
             let mut attempt = attempt.kept_if(is_current);
-            // A line that was changed while the model thought must not be kept as it was.
-            let exchange =
-                attempt.exchange.take().filter(|exchange| !has_changed(exchange.considered));
+            let exchange = attempt.exchange.take();
             let kept = exchange.map(|exchange| KeptExchange { at: attempt.at, exchange });
             decision.attempts.push(attempt);
             self.exchanges.entry(claim.decision).or_default().push(kept);

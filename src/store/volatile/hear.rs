@@ -79,6 +79,10 @@ impl State {
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
         self.forget(conversation, &deletion.message);
+        let letters = self.dead_letters.iter_mut();
+        letters
+            .filter(|letter| letter.conversation == *conversation)
+            .for_each(|letter| letter.text = None);
         let arrived =
             self.change_standing(conversation, |standing| standing.hear_deletion(&before, due));
         if let Some(arrived) = arrived {

@@ -85,6 +85,9 @@ agents:
     // Private talk must not go to another server because of a timeout.
     assert_eq!((server.base.as_str(), server.timeout_seconds), ("http://localhost:9/v1/", 10.0));
     assert_eq!(server.key.unwrap().expose(), "mine");
+    let elsewhere = text.replace("{timeout: 10}", "{api_base: \"http://elsewhere.example/v1\"}");
+    let config = Config::read(&elsewhere, "config.yaml", &environment).unwrap().config;
+    assert_eq!(config.minds.judgment.model.server.unwrap().key, None);
 }
 
 #[test]
