@@ -31,7 +31,9 @@ pub fn begin(logging: &LoggingConfig) {
             log.with(lines.with_ansi(true).with_filter(filter)).init()
         }
         LogFormat::Text => log.with(lines.with_ansi(false).with_filter(filter)).init(),
-        LogFormat::Auto | LogFormat::Json => log.with(lines.json().with_filter(filter)).init(),
+        LogFormat::Auto | LogFormat::Json => {
+            log.with(lines.json().with_span_list(false).with_filter(filter)).init()
+        }
     }
 }
 
