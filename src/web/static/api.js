@@ -42,10 +42,7 @@ export function fetchMessages(channel, { thread = null, before } = {}) {
 
 /** How far the server's history goes. */
 export async function fetchRevision() {
-  const { channels, revision } = await fetchChannels();
-  if (revision !== undefined) return revision;
-  // An older server says it elsewhere.
-  return (await ask(`/api/decisions?${new URLSearchParams({ channel: channels[0].id })}`)).revision;
+  return (await fetchChannels()).revision;
 }
 
 /**
