@@ -164,13 +164,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The store's revision and the lines that its words were made from.
+    /// The store's revision and the lines that its words were made from; no lines if there are none.
     pub fn made_from<'a>(&'a self, claim: &'a Claim) -> (u64, &'a [MessageId]) {
         if let Event::Post(piece) = &claim.event {
             return (piece.draft.considered, &piece.draft.lines);
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
-        exchange.map_or((u64::MAX, &[]), |exchange| (exchange.considered, &exchange.lines))
+        exchange.map_or((0, &[]), |exchange| (exchange.considered, &exchange.lines))
     }
 
     /// The same without what models were asked and wrote: a line that they saw has changed, and they

@@ -161,6 +161,9 @@ pub async fn has_changed_since(
     revision: u64,
     lines: &[MessageId],
 ) -> Result<bool, StoreError> {
+    if lines.is_empty() {
+        return Ok(false);
+    }
     let changed = query(sql::CHANGED_SINCE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
