@@ -249,8 +249,10 @@ async fn write_completion(
             .bind(closing.state.map(|state| state.0))
             .bind(closing.why);
         close.execute(&mut *connection).await.map_err(stored)?;
-        let said = query(sql::FORGET_SAID).bind(claim.decision.0);
-        said.execute(&mut *connection).await.map_err(stored)?;
+        if let Event::Post(_) = &claim.event {
+            let said = query(sql::FORGET_SAID).bind(claim.decision.0);
+            said.execute(&mut *connection).await.map_err(stored)?;
+        }
     }
     if let Some((fresh, is_owed)) = completion.opened {
         open_next(connection, counters, claim, fresh, is_owed, now).await?;
