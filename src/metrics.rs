@@ -189,8 +189,18 @@ impl Metrics {
         self.start_seconds.set(after.as_secs_f64());
     }
 
-    /// All figures as OpenMetrics text.
-    pub fn text(&self, snapshot: &Snapshot) -> String {
+    /// All figures as OpenMetrics text; those that are looked up are new if there is a snapshot.
+    pub fn text(&self, snapshot: Option<&Snapshot>) -> String {
+        if let Some(snapshot) = snapshot {
+            self.look_at(snapshot);
+        }
+        self.resident_memory_bytes.set(resident_memory_bytes().unwrap_or(0));
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string does not fail");
+        text
+    }
+
+    fn look_at(&self, snapshot: &Snapshot) {
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for verb in ["judge", "reply", "post"] {
             let count = snapshot.pending.iter().find(|(name, _)| name == verb);
@@ -199,10 +209,6 @@ impl Metrics {
         }
         self.dead_letters.set(whole(snapshot.dead_letters));
         self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
-        self.resident_memory_bytes.set(resident_memory_bytes().unwrap_or(0));
-        let mut text = String::new();
-        encode(&mut text, &self.registry).expect("writing to a string does not fail");
-        text
     }
 }
 

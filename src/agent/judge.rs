@@ -15,6 +15,9 @@ use crate::event::{Closing, End};
 use crate::persona::Language;
 use crate::prompt::{Prompt, stamp};
 
+/// In characters. One sentence was asked for.
+const LONGEST_REASON: usize = 500;
+
 impl Agent {
     pub(super) async fn judge(
         &self,
@@ -106,11 +109,19 @@ pub fn parse(answer: &str, context: &Context) -> Result<Judgment, String> {
     }
     Ok(Judgment {
         should_respond: answered.should_respond,
-        reason: one_line(&answered.reason),
+        reason: shortened(&one_line(&answered.reason)),
         confidence: answered.confidence,
         delay_seconds: answered.delay_seconds,
         about: resolve(answered.about.as_deref(), context),
     })
+}
+
+/// A reason stands beside a line of chat, so a model that rambles is cut short.
+fn shortened(reason: &str) -> String {
+    match reason.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
+    }
 }
 
 /// The line that a model names by its printed time and name; else the newest human line.
@@ -136,5 +147,17 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
         Gate::OwnLine => language.pick("it is my own line", "自分の発言です"),
         Gate::OtherBot => language.pick("it is another bot's line", "ほかのボットの発言です"),
         Gate::CaughtUp => language.pick("it was said while I was away", "不在の間の発言です"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_rambles_is_cut_short() {
+        assert_eq!(shortened("誰も答えていません"), "誰も答えていません");
+        assert_eq!(shortened(&"あ".repeat(500)), "あ".repeat(500));
+        assert_eq!(shortened(&"あ".repeat(501)), "あ".repeat(500) + "…");
     }
 }

@@ -34,15 +34,18 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> 
     Ok(Json(json!({ "status": "ready" })))
 }
 
-/// The figures, in OpenMetrics. Those that have to be looked up are zero while the store cannot be
-/// read: then the others matter most.
+/// The figures, in OpenMetrics. Those that have to be looked up stay as they were while the store
+/// cannot be read: then the others matter most, and `/ready` tells.
 pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
-    let backlog = web.archive.backlog().await.unwrap_or_default();
-    let overdue = overdue(&web).await.unwrap_or_default();
-    let snapshot =
-        Snapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue };
+    let snapshot = snapshot(&web).await.ok();
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], web.metrics.text(&snapshot))
+    ([(header::CONTENT_TYPE, kind)], web.metrics.text(snapshot.as_ref()))
+}
+
+async fn snapshot(web: &Web) -> Result<Snapshot, StoreError> {
+    let backlog = web.archive.backlog().await?;
+    let overdue = overdue(web).await?;
+    Ok(Snapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
 }
 
 /// How long the oldest step has been due.

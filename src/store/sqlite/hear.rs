@@ -271,13 +271,14 @@ async fn forget(
     message: &MessageId,
 ) -> Result<(), StoreError> {
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
-    for statement in [sql::FORGET_REASONS, sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
+    let reasons = query(sql::FORGET_REASONS)
+        .bind(workspace)
+        .bind(channel)
+        .bind(message.as_str())
+        .bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await.map_err(stored)?;
+    for statement in [sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
-        let forget = if statement == sql::FORGET_REASONS {
-            forget.bind(counters.revision as i64)
-        } else {
-            forget
-        };
         forget.execute(&mut *connection).await.map_err(stored)?;
     }
     Ok(())
