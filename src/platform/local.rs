@@ -177,7 +177,7 @@ impl LocalRoom {
         Ok(line.at)
     }
 
-    /// Takes somebody's own line back.
+    /// Deletes somebody's own line.
     pub async fn delete(&self, own: OwnLine) -> Result<(), SayError> {
         let line = self.own_line(own).await?;
         let deletion = Deletion {
@@ -245,7 +245,8 @@ impl LocalRoom {
         Ok(ConversationId { workspace: workspace(), channel, thread })
     }
 
-    async fn known_channel(&self, channel: &ChannelId) -> Result<(), SayError> {
+    /// Fails if there is no such channel here.
+    pub async fn known_channel(&self, channel: &ChannelId) -> Result<(), SayError> {
         let channels = self.archive.channels(&workspace()).await?;
         let is_known = channels.iter().any(|known| known.id == *channel);
         if is_known { Ok(()) } else { Err(SayError::UnknownChannel(channel.to_string())) }

@@ -205,9 +205,9 @@ pub async fn dead_letters(State(web): State<Arc<Web>>) -> Answer {
 }
 
 async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, Problem> {
-    let channels = web.archive.channels(&workspace()).await?;
-    let known = channels.into_iter().find(|known| known.id.as_str() == channel);
-    known.map(|known| known.id).ok_or_else(|| refused(web, &SayError::UnknownChannel(channel)))
+    let channel = ChannelId::new(channel);
+    web.room.known_channel(&channel).await.map_err(|error| refused(web, &error))?;
+    Ok(channel)
 }
 
 /// `after` is a message's id or a time in epoch seconds.
