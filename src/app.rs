@@ -75,6 +75,7 @@ impl App {
             clock: clock.clone(),
             metrics: metrics.clone(),
             waiting: config.room_waiting(),
+            remembers_after: Some(config.remembers_after()),
             seed,
         });
         let room =

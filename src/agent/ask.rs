@@ -111,7 +111,7 @@ fn exchange(prompt: &Prompt, answer: &Result<String, Trouble>) -> Arc<Exchange> 
     Arc::new(Exchange {
         prompt: prompt.text.as_str().into(),
         answer: answer.as_deref().ok().map(Arc::from),
-        lines: prompt.context.messages.iter().map(|message| message.id.clone()).collect(),
+        made_from: prompt.context.lineage(),
         considered: prompt.context.revision,
     })
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::{ConversationId, MessageId, one_line};
+use crate::chat::{ConversationId, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
+use crate::memory::Lineage;
 use crate::platform::split;
 use crate::prompt::Prompt;
 
@@ -35,10 +36,7 @@ impl Agent {
         let words = self.words(&context, overtaken, attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match words {
-            Ok(words) => {
-                let lines = context.messages.iter().map(|message| message.id.clone()).collect();
-                self.draft(&context, &words, lines, Ended::Spoke)
-            }
+            Ok(words) => self.draft(&context, &words, context.lineage(), Ended::Spoke),
             Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context),
             Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context),
             Err(trouble) => Err(trouble),
@@ -74,15 +72,14 @@ impl Agent {
             "Sorry, I cannot think of an answer right now. Please try again later.",
             "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。",
         );
-        self.draft(context, words, Vec::new(), Ended::Failed)
+        self.draft(context, words, Lineage::default(), Ended::Failed)
     }
 
-    /// `lines` are those that the words were made from.
     fn draft(
         &self,
         context: &Context,
         words: &str,
-        lines: Vec<MessageId>,
+        made_from: Lineage,
         ends: Ended,
     ) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
@@ -90,7 +87,7 @@ impl Agent {
             // Only what the prompt held is answered.
             owed: context.owed.iter().filter(|id| context.message(id).is_some()).cloned().collect(),
             about: context.motive.as_ref().and_then(|motive| motive.about.clone()),
-            lines,
+            made_from,
             considered: context.revision,
             ends,
             why: self.why(context, ends),

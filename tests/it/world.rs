@@ -13,6 +13,7 @@ use aizuchi::chat::{
     Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::clock::Clock;
+use aizuchi::context::{Limits, Window};
 use aizuchi::event::{Piece, Posted};
 use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting};
@@ -49,6 +50,12 @@ pub fn workspace() -> WorkspaceId {
 
 pub fn top(channel: &str) -> ConversationId {
     ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
+}
+
+/// So many of the newest lines, and everything that is remembered.
+pub fn window(messages: usize) -> Window {
+    let limits = Limits { channel_messages: messages, ..Limits::default() };
+    limits.window(at(0))
 }
 
 pub fn thread(channel: &str, parent: &str) -> ConversationId {
@@ -285,6 +292,7 @@ pub fn parts(
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
+        remembers_after: None,
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
     };
