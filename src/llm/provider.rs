@@ -333,7 +333,7 @@ fn answer(response: ChatResponse) -> Result<Answer, Trouble> {
         (false, was_cut) => {
             // Whoever reads it should see that there was more.
             text.push_str(if was_cut { "…" } else { "" });
-            Ok(Answer { text, usage, model: None, missed: Vec::new() })
+            Ok(Answer::of(text, usage))
         }
         (true, true) => {
             useless("it used up max_tokens before it said anything; allow it more".to_owned())
