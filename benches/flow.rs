@@ -131,7 +131,8 @@ async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
             store.claim(now, SignedDuration::from_secs(100), most).await.expect("it claims");
         assert_eq!(claims.len(), most, "there are enough steps");
         let closing = Closing::new(Ended::ChoseSilence, "they get along");
-        let outcome = Outcome { attempts: Vec::new(), end: End::Silent(closing) };
+        let outcome =
+            Outcome { attempts: Vec::new(), memos: Vec::new(), end: End::Silent(closing) };
         let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
         join_all(completed).await.into_iter().for_each(|done| {
             done.expect("it completes");

@@ -102,7 +102,11 @@ impl Agent {
     pub async fn handle(&self, claim: &Claim, overtaken: &CancellationToken) -> Outcome {
         if claim.attempt > MOST_ATTEMPTS {
             let error = format!("it did not come to an end in {MOST_ATTEMPTS} attempts");
-            return Outcome { attempts: Vec::new(), end: self.give_up(claim, error) };
+            return Outcome {
+                attempts: Vec::new(),
+                memos: Vec::new(),
+                end: self.give_up(claim, error),
+            };
         }
         let mut attempts = Vec::new();
         let handled = match &claim.event {
@@ -113,7 +117,7 @@ impl Agent {
             Event::Post(piece) => self.post(claim, piece).await,
         };
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
-        Outcome { attempts, end }
+        Outcome { attempts, memos: Vec::new(), end }
     }
 
     /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
 use crate::context::StateHash;
 use crate::decision::{Attempt, DecisionId, Ended, Gate, Judgment};
+use crate::memo::MemoChange;
 use crate::memory::Lineage;
 
 /// Everything the runner does.
@@ -162,10 +163,28 @@ pub struct Claim {
 pub struct Outcome {
     /// The model calls made on the way, whatever came of them.
     pub attempts: Vec<Attempt>,
+    /// What the thought changed about memos. They are written if its words are kept, and else dropped
+    /// with them, so that a thought that is repeated changes nothing twice.
+    pub memos: Vec<MemoChange>,
     pub end: End,
 }
 
 impl Outcome {
+    /// The changes that are to be written, if people have not moved on.
+    pub fn memos_to_write(&self) -> &[MemoChange] {
+        match &self.end {
+            End::Drafted { .. } => &self.memos,
+            End::Silent(_)
+            | End::Join { .. }
+            | End::Said(_)
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. }
+            | End::Overtaken => &[],
+        }
+    }
+
     /// What its words were made from, as of which revision of the store, if there are any.
     pub fn made_from<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(piece) = &claim.event {
@@ -175,8 +194,8 @@ impl Outcome {
         exchange.map(|exchange| (exchange.considered, &exchange.made_from))
     }
 
-    /// The same without what models were asked and wrote: a line that they saw has changed, and they
-    /// may repeat it.
+    /// The same without what models were asked and wrote, memos included: a line that they saw has
+    /// changed, and they may repeat it.
     pub fn without_words(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
         let attempts = self.attempts.into_iter().map(Attempt::without_words);
@@ -198,7 +217,7 @@ impl Outcome {
             | End::GivenUp { .. }
             | End::Overtaken) => end,
         };
-        Self { attempts: attempts.collect(), end }
+        Self { attempts: attempts.collect(), memos: Vec::new(), end }
     }
 }
 

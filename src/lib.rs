@@ -7,6 +7,7 @@
 pub mod chat;
 pub mod persona;
 pub mod memory;
+pub mod memo;
 pub mod context;
 pub mod decision;
 pub mod event;

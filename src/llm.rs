@@ -14,6 +14,7 @@ use jiff::SignedDuration;
 
 use crate::decision::Usage;
 use crate::prompt::Prompt;
+use crate::prompt::tool::{Echo, ToolCall};
 
 #[async_trait]
 pub trait Llm: Send + Sync {
@@ -27,11 +28,22 @@ pub trait Llm: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
+    /// The tools that it wants to use first; empty when it has come to its end.
+    pub calls: Vec<ToolCall>,
+    /// The answer as it came, where its provider wants to see it again behind the tools' results.
+    pub echo: Option<Arc<Echo>>,
     pub usage: Usage,
     /// The model that gave it, if not the one that was asked first.
     pub model: Option<Arc<str>>,
     /// Models that were asked before, and why they gave none.
     pub missed: Vec<Missed>,
+}
+
+impl Answer {
+    /// Words by the model that was asked.
+    pub fn of(text: String, usage: Usage) -> Self {
+        Self { text, calls: Vec::new(), echo: None, usage, model: None, missed: Vec::new() }
+    }
 }
 
 /// A model that was asked in vain, before another one answered.

@@ -4,6 +4,8 @@
 //! text with `> ` before each of its lines, so no text can forge a heading, a section or a speaker.
 //! Names stand in such headings and nowhere else.
 
+pub mod tool;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::chat::{AuthorKind, Message, ends_line, one_line};
 use crate::context::Context;
 use crate::persona::Persona;
+use crate::prompt::tool::{ToolRound, ToolSpec};
 
 /// What a model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +43,10 @@ pub struct Prompt {
     pub text: String,
     pub context: Arc<Context>,
     pub persona: Arc<Persona>,
+    /// What it may use before it answers.
+    pub tools: Vec<ToolSpec>,
+    /// What it has used so far.
+    pub rounds: Vec<ToolRound>,
 }
 
 impl Prompt {
@@ -90,9 +97,9 @@ impl Prompt {
         }
     }
 
-    /// The first 16 hex digits of the text's SHA-256.
+    /// The first 16 hex digits of the SHA-256 of all that is asked.
     pub fn hash(&self) -> String {
-        let digest = Sha256::digest(self.text.as_bytes());
+        let digest = Sha256::digest(self.shown().as_bytes());
         digest.iter().take(8).fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
@@ -132,7 +139,8 @@ impl Prompt {
         }
         let time = language.pick("Current time", "現在時刻");
         let _ = write!(text, "---\n\n{time}: {}\n\n{task}\n", clock(now));
-        Self { verb, text, context: context.clone(), persona: persona.clone() }
+        let (context, persona) = (context.clone(), persona.clone());
+        Self { verb, text, context, persona, tools: Vec::new(), rounds: Vec::new() }
     }
 }
 

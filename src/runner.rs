@@ -305,5 +305,5 @@ fn panicked(claim: &Claim, now: Timestamp) -> Outcome {
         Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
         Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
     };
-    Outcome { attempts: Vec::new(), end }
+    Outcome { attempts: Vec::new(), memos: Vec::new(), end }
 }

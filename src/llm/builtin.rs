@@ -41,7 +41,7 @@ impl Llm for BuiltinMind {
             cached_tokens: 0,
             output_tokens: estimated_tokens(&text),
         };
-        Ok(Answer { text, usage, model: None, missed: Vec::new() })
+        Ok(Answer::of(text, usage))
     }
 }
 

@@ -2,15 +2,17 @@
 //! it leaves to its caller. Every call has an end in time, what passes is tried again a few times,
 //! and no word of a request or an answer gets into an error.
 
+mod tools;
 mod trouble;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use genai::adapter::AdapterKind;
 use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort, StopReason,
+    Tool,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
@@ -21,9 +23,10 @@ use serde_json::{Map, Value};
 use crate::clock::{Clock, chance, seconds};
 use crate::decision::Usage;
 use crate::llm::model::Provider;
-use crate::llm::provider::trouble::{DECLINED, Trouble, trouble};
+use crate::llm::provider::trouble::{DECLINED, Trouble, is_unknown_there, trouble};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::prompt::Prompt;
+use crate::prompt::tool::ToolCall;
 
 /// Where no `max_tokens` is set: some providers' own default is their model's whole capacity.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
@@ -33,6 +36,8 @@ const MAX_TOKENS_WITH_THOUGHT: u32 = 32_000;
 const LONGEST_ANSWER_BYTES: usize = 256 * 1024;
 /// The user turn for those that refuse a request which is a system message alone.
 const SMALLEST_TURN: &str = ".";
+/// How long a server that seems to know no tools is offered none. It may have refused something else.
+const REST_FROM_TOOLS: SignedDuration = SignedDuration::from_hours(1);
 /// What a model is asked only to see whether it answers.
 const SMALLEST_QUESTION: &str = "Answer with the word ok.";
 
@@ -77,6 +82,18 @@ pub struct ProviderMind {
     tries: u32,
     /// The first of [`MANNERS`] that this server is known to take.
     manner: AtomicUsize,
+    /// Until then it is offered no tools: it has answered what it had refused with them.
+    without_tools_until_ms: AtomicI64,
+}
+
+/// What is asked, before it takes the shape that a server wants.
+#[derive(Default)]
+struct Question {
+    system: String,
+    schema: Option<JsonSpec>,
+    tools: Vec<Tool>,
+    /// Calls and their results.
+    turns: Vec<ChatMessage>,
 }
 
 /// The shape of a request. Servers that speak OpenAI's language differ in what they take: some
@@ -122,18 +139,18 @@ impl ProviderMind {
             timeout: settings.timeout,
             tries: settings.tries,
             manner: AtomicUsize::new(manner),
+            without_tools_until_ms: AtomicI64::new(i64::MIN),
         })
     }
 
     /// Sees whether the model can be asked at all, for the price of one token.
     pub async fn check(&self) -> Result<(), LlmError> {
         let shortest = ChatOptions { max_tokens: Some(1), ..self.options.clone() };
+        let question = Question { system: SMALLEST_QUESTION.to_owned(), ..Question::default() };
         let checked = async {
-            match self.call_in_some_manner(SMALLEST_QUESTION, None, &shortest).await {
+            match self.call_in_some_manner(&question, &shortest).await {
                 // Models that think before they speak refuse so short an answer.
-                Err(Trouble::Misfit(_)) => {
-                    self.call_in_some_manner(SMALLEST_QUESTION, None, &self.options).await
-                }
+                Err(Trouble::Misfit(_)) => self.call_in_some_manner(&question, &self.options).await,
                 answered => answered,
             }
         };
@@ -178,30 +195,68 @@ impl ProviderMind {
         }
     }
 
-    /// One call for words that can be used.
+    /// One call for words that can be used, or for calls of tools where those are offered.
     async fn call(&self, prompt: &Prompt) -> Result<Answer, Trouble> {
-        let schema = prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema));
-        answer(self.call_in_some_manner(&prompt.text, schema, &self.options).await?)
+        let offers = !prompt.tools.is_empty() && self.takes_tools();
+        if offers {
+            let question = self.question_with_tools(prompt);
+            match self.call_in_some_manner(&question, &self.options).await {
+                // It may be the tools that it does not take.
+                Err(Trouble::Misfit(_)) => {}
+                answered => return self.answer_with_calls(answered?, prompt),
+            }
+        }
+        let question = Question {
+            system: prompt.told().into_owned(),
+            schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
+            ..Question::default()
+        };
+        let response = self.call_in_some_manner(&question, &self.options).await?;
+        if offers && prompt.rounds.is_empty() {
+            let until = self.clock.now() + REST_FROM_TOOLS;
+            self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);
+        }
+        answer(response, Vec::new(), prompt)
+    }
+
+    fn takes_tools(&self) -> bool {
+        self.clock.now().as_millisecond() >= self.without_tools_until_ms.load(Ordering::Relaxed)
+    }
+
+    fn question_with_tools(&self, prompt: &Prompt) -> Question {
+        Question {
+            system: prompt.text.clone(),
+            schema: None,
+            tools: tools::offered(&prompt.tools),
+            turns: tools::turns(&prompt.rounds, &self.model),
+        }
+    }
+
+    fn answer_with_calls(
+        &self,
+        response: ChatResponse,
+        prompt: &Prompt,
+    ) -> Result<Answer, Trouble> {
+        let (calls, echo) = (tools::calls(&response), tools::echo(&response, &self.model));
+        Ok(Answer { echo, ..answer(response, calls, prompt)? })
     }
 
     /// One call, in the shape that this server takes.
     async fn call_in_some_manner(
         &self,
-        system: &str,
-        schema: Option<JsonSpec>,
+        question: &Question,
         options: &ChatOptions,
     ) -> Result<ChatResponse, Trouble> {
         let first = self.manner.load(Ordering::Relaxed);
         let mut refusal = None;
         let mut tried = None;
         for (number, manner) in MANNERS.iter().enumerate().skip(first) {
-            let has_schema = manner.has_schema && schema.is_some();
+            let has_schema = manner.has_schema && question.schema.is_some();
             let manner = Manner { has_schema, ..*manner };
             if tried.replace(manner) == Some(manner) {
                 continue;
             }
-            let schema = schema.clone().filter(|_| has_schema);
-            match self.call_in(manner, system, schema, options.clone()).await {
+            match self.call_in(manner, question, options.clone()).await {
                 Err(Trouble::Misfit(why)) => {
                     refusal.get_or_insert(why);
                 }
@@ -218,19 +273,29 @@ impl ProviderMind {
     async fn call_in(
         &self,
         manner: Manner,
-        system: &str,
-        schema: Option<JsonSpec>,
+        question: &Question,
         mut options: ChatOptions,
     ) -> Result<ChatResponse, Trouble> {
-        let mut request = ChatRequest::default().with_system(system);
+        let mut request = ChatRequest::default().with_system(&question.system);
         if manner.has_user_turn {
             request = request.append_message(ChatMessage::user(SMALLEST_TURN));
         }
-        if let Some(schema) = schema {
+        if let Some(schema) = question.schema.clone().filter(|_| manner.has_schema) {
             options = options.with_response_format(schema);
         }
+        let has_tools = !question.tools.is_empty();
+        if has_tools {
+            request = request.with_tools(question.tools.clone());
+            request = request.append_messages(question.turns.clone());
+        }
         let answered = self.client.exec_chat(self.target.clone(), request, Some(&options)).await;
-        answered.map_err(|error| trouble(error, self.clock.now()))
+        answered.or_else(tools::salvaged).map_err(|error| {
+            let may_be_tools = has_tools && is_unknown_there(&error);
+            match trouble(error, self.clock.now()) {
+                Trouble::Lasting(why) if may_be_tools => Trouble::Misfit(why),
+                trouble => trouble,
+            }
+        })
     }
 }
 
@@ -308,8 +373,12 @@ fn effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     }
 }
 
-/// The words of a response, if it holds any that can be used.
-fn answer(response: ChatResponse) -> Result<Answer, Trouble> {
+/// The words of a response with these calls, if it holds anything that can be used.
+fn answer(
+    response: ChatResponse,
+    calls: Vec<ToolCall>,
+    prompt: &Prompt,
+) -> Result<Answer, Trouble> {
     let count = |tokens: Option<i32>| u64::try_from(tokens.unwrap_or(0)).unwrap_or(0);
     let details = response.usage.prompt_tokens_details.as_ref();
     let usage = Usage {
@@ -326,14 +395,20 @@ fn answer(response: ChatResponse) -> Result<Answer, Trouble> {
     }
     let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
     let mut text = response.content.into_joined_texts().unwrap_or_default();
-    if text.len() > LONGEST_ANSWER_BYTES {
+    let called: usize = calls.iter().map(|call| call.shown().len()).sum();
+    if text.len() + called > LONGEST_ANSWER_BYTES {
         return useless(format!("it is larger than {} KB", LONGEST_ANSWER_BYTES / 1024));
+    }
+    // Some say all they have to say beside their calls, and nothing behind the results.
+    let has_said = prompt.rounds.iter().any(|round| !round.said.trim().is_empty());
+    if !calls.is_empty() || (text.trim().is_empty() && has_said) {
+        return Ok(Answer { calls, ..Answer::of(text, usage) });
     }
     match (text.trim().is_empty(), was_cut) {
         (false, was_cut) => {
             // Whoever reads it should see that there was more.
             text.push_str(if was_cut { "…" } else { "" });
-            Ok(Answer { text, usage, model: None, missed: Vec::new() })
+            Ok(Answer::of(text, usage))
         }
         (true, true) => {
             useless("it used up max_tokens before it said anything; allow it more".to_owned())

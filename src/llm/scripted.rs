@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::decision::Usage;
 use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
+use crate::prompt::tool::ToolCall;
 use crate::prompt::{Prompt, Verb};
 
 /// Answers from a list for each verb, then with the standing answer.
@@ -19,8 +20,14 @@ pub struct ScriptedMind {
 
 #[derive(Default)]
 struct Script {
-    next: BTreeMap<Verb, VecDeque<Result<String, LlmError>>>,
+    next: BTreeMap<Verb, VecDeque<Scripted>>,
     standing: BTreeMap<Verb, String>,
+}
+
+enum Scripted {
+    Says(String),
+    Calls(Vec<ToolCall>),
+    Fails(LlmError),
 }
 
 impl ScriptedMind {
@@ -46,7 +53,19 @@ impl ScriptedMind {
 
     /// One more answer for this verb.
     pub fn then(&self, verb: Verb, answer: Result<&str, LlmError>) {
-        self.lock().next.entry(verb).or_default().push_back(answer.map(str::to_owned));
+        let scripted = answer.map_or_else(Scripted::Fails, |text| Scripted::Says(text.to_owned()));
+        self.lock().next.entry(verb).or_default().push_back(scripted);
+    }
+
+    /// One more answer for this verb, which calls these tools, whether or not they are offered.
+    pub fn then_calls(&self, verb: Verb, calls: &[(&str, Value)]) {
+        let numbered = calls.iter().enumerate().map(|(number, (name, arguments))| ToolCall {
+            id: format!("call-{number}"),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+        });
+        let scripted = Scripted::Calls(numbered.collect());
+        self.lock().next.entry(verb).or_default().push_back(scripted);
     }
 
     fn lock(&self) -> MutexGuard<'_, Script> {
@@ -69,19 +88,23 @@ impl Llm for ScriptedMind {
     async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
         let mut script = self.lock();
         let scripted = script.next.get_mut(&prompt.verb).and_then(VecDeque::pop_front);
-        let text = match scripted {
-            Some(scripted) => scripted?,
+        let (text, calls) = match scripted {
+            Some(Scripted::Says(text)) => (text, Vec::new()),
+            Some(Scripted::Calls(calls)) => (String::new(), calls),
+            Some(Scripted::Fails(error)) => return Err(error),
             None => {
                 let nothing =
                     || LlmError::Refused(format!("no scripted answer to {}", prompt.verb.name()));
-                script.standing.get(&prompt.verb).cloned().ok_or_else(nothing)?
+                let standing = script.standing.get(&prompt.verb).cloned();
+                (standing.ok_or_else(nothing)?, Vec::new())
             }
         };
+        let called: u64 = calls.iter().map(|call| estimated_tokens(&call.shown())).sum();
         let usage = Usage {
-            input_tokens: estimated_tokens(&prompt.text),
+            input_tokens: estimated_tokens(&prompt.shown()),
             cached_tokens: 0,
-            output_tokens: estimated_tokens(&text),
+            output_tokens: estimated_tokens(&text) + called,
         };
-        Ok(Answer { text, usage, model: None, missed: Vec::new() })
+        Ok(Answer { calls, ..Answer::of(text, usage) })
     }
 }

@@ -32,12 +32,7 @@ impl Llm for Together {
 
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.0.wait().await;
-        Ok(Answer {
-            text: "Here I am.".to_owned(),
-            usage: Default::default(),
-            model: None,
-            missed: Vec::new(),
-        })
+        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
     }
 }
 
@@ -57,12 +52,7 @@ impl Llm for Patient {
     async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
         self.asked.notify_one();
         self.may_answer.notified().await;
-        Ok(Answer {
-            text: "Here I am.".to_owned(),
-            usage: Default::default(),
-            model: None,
-            missed: Vec::new(),
-        })
+        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
     }
 }
 

@@ -17,5 +17,6 @@ mod providers;
 mod replay;
 mod stories;
 mod tidy;
+mod tool_calls;
 mod twins;
 mod world;

@@ -29,7 +29,7 @@ use crate::world::{at, line, top};
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";
 
-const EVERYONE: [Provider; 5] = [
+pub const EVERYONE: [Provider; 5] = [
     Provider::OpenAi,
     Provider::Anthropic,
     Provider::Gemini,
@@ -37,7 +37,7 @@ const EVERYONE: [Provider; 5] = [
     Provider::OpenRouter,
 ];
 
-fn wire(provider: Provider) -> Wire {
+pub fn wire(provider: Provider) -> Wire {
     match provider {
         Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => Wire::OpenAi,
         Provider::Anthropic => Wire::Anthropic,
@@ -45,7 +45,7 @@ fn wire(provider: Provider) -> Wire {
     }
 }
 
-fn settings(provider: Provider, base: &str) -> ProviderSettings {
+pub fn settings(provider: Provider, base: &str) -> ProviderSettings {
     let version = if provider == Provider::Gemini { "v1beta" } else { "v1" };
     ProviderSettings {
         provider,
@@ -60,11 +60,11 @@ fn settings(provider: Provider, base: &str) -> ProviderSettings {
     }
 }
 
-fn mind(provider: Provider, server: &Server, clock: &Clock) -> ProviderMind {
+pub fn mind(provider: Provider, server: &Server, clock: &Clock) -> ProviderMind {
     ProviderMind::new(&settings(provider, &server.base), clock.clone()).unwrap()
 }
 
-fn prompt(verb: Verb) -> Prompt {
+pub fn prompt(verb: Verb) -> Prompt {
     let persona = Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: "You are kind.".to_owned(),
@@ -77,14 +77,14 @@ fn prompt(verb: Verb) -> Prompt {
     }
 }
 
-fn context() -> Context {
+pub fn context() -> Context {
     let lines = vec![Arc::new(line(top("garden"), "1", at(0), "alice", CHAT))];
     let history = ChannelMessages::sort(top("garden").channel, "garden".into(), lines);
     Context { newest_heard: 1, revision: 1, ..Context::of(top("garden"), history) }
 }
 
 /// Lets the clock pass over every wait that ends before `limit`, so that nobody really waits.
-async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
+pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
     let hurry = async {
         loop {
             if let Some(next) = clock.next_sleeper().filter(|next| *next <= limit) {
@@ -99,7 +99,7 @@ async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = 
     }
 }
 
-async fn ask(mind: &ProviderMind, clock: &Clock, verb: Verb) -> Result<Answer, LlmError> {
+pub async fn ask(mind: &ProviderMind, clock: &Clock, verb: Verb) -> Result<Answer, LlmError> {
     hurried(clock, at(59), mind.ask(&prompt(verb))).await
 }
 
@@ -430,9 +430,9 @@ async fn an_endless_stream_of_garbage_ends_in_time() {
 async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     for (limits, calls) in [
-        (Limits { wants_user_turn: true, knows_no_schema: false }, 2),
-        (Limits { wants_user_turn: false, knows_no_schema: true }, 3),
-        (Limits { wants_user_turn: true, knows_no_schema: true }, 3),
+        (Limits { wants_user_turn: true, ..Limits::default() }, 2),
+        (Limits { knows_no_schema: true, ..Limits::default() }, 3),
+        (Limits { wants_user_turn: true, knows_no_schema: true, ..Limits::default() }, 3),
     ] {
         let server = Server::start(limits).await;
         let clock = Clock::manual(at(0));

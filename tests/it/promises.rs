@@ -145,7 +145,8 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
             let judgment = Some(judgment("they said words"));
             let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
             let closing = Closing { judgment, ..Closing::new(Ended::ChoseSilence, "said words") };
-            let outcome = Outcome { attempts: vec![asked], end: End::Silent(closing) };
+            let outcome =
+                Outcome { attempts: vec![asked], memos: vec![], end: End::Silent(closing) };
             kept.complete(&claim, outcome, second + 61).await;
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
@@ -255,7 +256,8 @@ async fn a_claimed_piece_is_committed_as_being_sent() {
         let piece = kept.piece(&again);
         assert_eq!((piece.id, piece.key, piece.dispatched), (first.id, first.key, Some(at(0))));
         // It surely was not: it is a draft again, and sent anew.
-        let not_said = Outcome { attempts: vec![], end: End::NotSaid { due: at(101) } };
+        let not_said =
+            Outcome { attempts: vec![], memos: vec![], end: End::NotSaid { due: at(101) } };
         kept.complete(&again, not_said, 100).await;
         let anew = kept.claim(101).await.remove(0);
         assert_eq!(kept.piece(&anew).dispatched, None);
@@ -316,7 +318,7 @@ async fn giving_up_leaves_a_dead_letter_and_no_step() {
         let post = kept.claim(0).await.remove(0);
         let end =
             End::GivenUp { error: "closed".to_owned(), why: "something went wrong".to_owned() };
-        kept.complete(&post, Outcome { attempts: vec![], end }, 5).await;
+        kept.complete(&post, Outcome { attempts: vec![], memos: vec![], end }, 5).await;
         let letters = kept.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("one"));
@@ -371,7 +373,12 @@ async fn a_silent_verdict_is_remembered_until_the_state_changes() {
         assert_eq!(context.silent_state, None);
         let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
         closing.state = Some(context.state());
-        kept.complete(&claim, Outcome { attempts: vec![], end: End::Silent(closing) }, 60).await;
+        kept.complete(
+            &claim,
+            Outcome { attempts: vec![], memos: vec![], end: End::Silent(closing) },
+            60,
+        )
+        .await;
         let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         assert_eq!(context.silent_state, Some(context.state()));
         kept.hear_human("2", 70, "well").await;
@@ -553,7 +560,7 @@ impl Kept {
         };
         let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
         let end = End::Drafted { draft: Draft { pieces, notes }, due: at(second) };
-        self.complete(claim, Outcome { attempts: vec![], end }, second).await;
+        self.complete(claim, Outcome { attempts: vec![], memos: vec![], end }, second).await;
     }
 
     fn piece(&self, claim: &Claim) -> Piece {
@@ -593,7 +600,11 @@ impl Kept {
 }
 
 fn silent(why: &str) -> Outcome {
-    Outcome { attempts: vec![], end: End::Silent(Closing::new(Ended::ChoseSilence, why)) }
+    Outcome {
+        attempts: vec![],
+        memos: vec![],
+        end: End::Silent(Closing::new(Ended::ChoseSilence, why)),
+    }
 }
 
 fn join(second: i64) -> Outcome {
@@ -605,13 +616,13 @@ fn join(second: i64) -> Outcome {
         about: Some(MessageId::new("1")),
     };
     let end = End::Join { judgment, state: aizuchi::context::StateHash(7), due: at(second) };
-    Outcome { attempts: vec![], end }
+    Outcome { attempts: vec![], memos: vec![], end }
 }
 
 fn said(id: &str, second: i64) -> Outcome {
     let author = aizuchi::chat::UserId::new("u-persona");
     let posted = Posted { id: MessageId::new(id), at: at(second), author };
-    Outcome { attempts: vec![], end: End::Said(posted) }
+    Outcome { attempts: vec![], memos: vec![], end: End::Said(posted) }
 }
 
 fn attempt() -> Attempt {

@@ -1,5 +1,7 @@
 //! A server that speaks three providers' languages as strictly as they do, and misbehaves on demand.
 
+pub mod tools;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+
+use crate::providers::tools::Written;
 
 /// What it counts for every answer.
 pub const INPUT_TOKENS: u64 = 120;
@@ -27,6 +31,8 @@ pub enum Wire {
 #[derive(Clone, Debug)]
 pub enum Treatment {
     Says(String),
+    /// It calls tools, and says something besides or nothing.
+    Calls(&'static str, Vec<Written>),
     /// The answer is cut, or held back: the provider's own word for why it stopped.
     Stops(&'static str, String),
     Status(u16, Vec<(&'static str, String)>, String),
@@ -52,6 +58,7 @@ pub struct Seen {
 pub struct Limits {
     pub wants_user_turn: bool,
     pub knows_no_schema: bool,
+    pub knows_no_tools: bool,
 }
 
 pub struct Server {
@@ -141,6 +148,9 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     let Some(wire) = wire(&path) else { return StatusCode::NOT_FOUND.into_response() };
     let response = match next.unwrap_or_else(|| Treatment::Says("fine".to_owned())) {
         Treatment::Says(text) => axum::Json(answer(wire, &seen, &text, None)).into_response(),
+        Treatment::Calls(text, calls) => {
+            axum::Json(calling(wire, &seen, text, &calls)).into_response()
+        }
         Treatment::Stops(why, text) => {
             axum::Json(answer(wire, &seen, &text, Some(why))).into_response()
         }
@@ -191,7 +201,11 @@ fn complaint(seen: &Seen, limits: Limits) -> Option<(StatusCode, &'static str)> 
     if header("content-type") != Some("application/json") || !body.is_object() {
         return bad("send JSON");
     }
+    let has_tools = !body["tools"].is_null();
+    let tools = wire(&seen.path).and_then(|wire| tools::complaint(wire, body));
     match wire(&seen.path) {
+        _ if limits.knows_no_tools && has_tools => bad("does not support tools"),
+        Some(_) if tools.is_some() => bad(tools.unwrap_or_default()),
         None => Some((StatusCode::NOT_FOUND, "no such address")),
         Some(Wire::OpenAi) => {
             let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
@@ -260,6 +274,19 @@ fn has_text(value: &Value) -> bool {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
     is_text(value)
         || value.as_array().is_some_and(|parts| parts.iter().any(|part| is_text(&part["text"])))
+}
+
+/// An answer that calls tools.
+fn calling(wire: Wire, seen: &Seen, text: &str, calls: &[Written]) -> Value {
+    let message = tools::message(wire, text, calls);
+    let why = if wire == Wire::Anthropic { "tool_use" } else { "tool_calls" };
+    let mut answer = answer(wire, seen, text, (wire != Wire::Gemini).then_some(why));
+    match wire {
+        Wire::OpenAi => answer["choices"][0]["message"] = message,
+        Wire::Anthropic => answer["content"] = message,
+        Wire::Gemini => answer["candidates"][0]["content"]["parts"] = message,
+    }
+    answer
 }
 
 fn answer(wire: Wire, seen: &Seen, text: &str, stopped: Option<&str>) -> Value {

@@ -277,5 +277,5 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         error: (kind == 7).then(|| "down".to_owned()),
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
-    Outcome { attempts: vec![attempt], end }
+    Outcome { attempts: vec![attempt], memos: vec![], end }
 }

@@ -65,6 +65,16 @@ pub fn trouble(error: Error, now: Timestamp) -> Trouble {
     }
 }
 
+/// It says that it has no such thing: a model, an address, or tools. Gateways say so of a model whose
+/// servers know no tools.
+pub fn is_unknown_there(error: &Error) -> bool {
+    let (Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) = error
+    else {
+        return false;
+    };
+    matches!(webc_error, webc::Error::ResponseFailedStatus { status, .. } if status.as_u16() == 404)
+}
+
 /// Nothing came, or not all of it.
 fn unanswered(error: &reqwest::Error) -> Trouble {
     let why = if error.is_timeout() {

@@ -1,0 +1,233 @@
+//! Memos: short named notes that the persona keeps by itself, and the rules on them. Plain data; what
+//! changes is gathered in a [`notebook::Notebook`] and written by the store with the outcome.
+
+pub mod notebook;
+mod words;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ChannelId, UserId, Visibility, ends_line, one_line};
+
+/// In characters.
+pub const LONGEST_NAME: usize = 32;
+pub const MOST_TAGS: usize = 3;
+/// The longest page of a list of memos.
+pub const LONGEST_LIST: usize = 50;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memo {
+    /// One line, and the only memo of this name in its realm.
+    pub name: String,
+    pub content: String,
+    /// 1 to 5; 5 matters most.
+    pub priority: u8,
+    /// At most [`MOST_TAGS`], none twice.
+    pub tags: Vec<String>,
+    /// What is too long for the content.
+    pub detail: Option<String>,
+    /// Tells this memo from another one that has had its name.
+    pub created: Timestamp,
+    pub updated: Timestamp,
+    /// Where its content was said.
+    pub channel: ChannelId,
+    /// Who could read that then.
+    pub visibility: Visibility,
+    /// Who said it, where that is known.
+    pub said_by: Option<UserId>,
+}
+
+/// Where a memo is seen, and where its name is its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Realm {
+    /// Everywhere: it was said in public.
+    Workspace,
+    /// In this channel only (invariant 9).
+    Channel(ChannelId),
+}
+
+/// What the store writes, in this order, when an outcome is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoChange {
+    /// It is new, or takes the place of the memo with its realm, name and `created`. One of the same
+    /// realm and name but another `created` was made by somebody else meanwhile and stays; this one
+    /// then goes by a [`free_name`].
+    Put(Memo),
+    Remove {
+        realm: Realm,
+        name: String,
+    },
+}
+
+/// What a new memo holds, as a model says it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Entry {
+    pub name: String,
+    pub content: String,
+    pub priority: i64,
+    #[serde(default)]
+    pub tags: Option<Vec<String>>,
+}
+
+/// What becomes different about a memo. What is left out stays; `detail` takes the old one's place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Amendment {
+    #[serde(default)]
+    pub content: Option<String>,
+    #[serde(default)]
+    pub priority: Option<i64>,
+    #[serde(default)]
+    pub tags: Option<Vec<String>>,
+    #[serde(default)]
+    pub detail: Option<String>,
+    #[serde(default)]
+    pub new_name: Option<String>,
+}
+
+/// Why a memo cannot be like this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoError {
+    #[error("Name cannot be empty")]
+    NoName,
+    #[error("Name must be {LONGEST_NAME} characters or less")]
+    LongName,
+    #[error("Name must be one line of visible letters")]
+    OddName,
+    #[error("Priority must be between 1 and 5")]
+    Priority,
+    #[error("Content cannot be empty")]
+    NoContent,
+    #[error("Maximum {MOST_TAGS} tags allowed per memo")]
+    Tags,
+    #[error("Nothing that should change was given")]
+    NoChange,
+    #[error("It was made in public and can only be changed there; keep one of another name here")]
+    NotFromHere,
+}
+
+impl Memo {
+    pub fn realm(&self) -> Realm {
+        match self.visibility {
+            Visibility::Public => Realm::Workspace,
+            Visibility::Private | Visibility::Direct => Realm::Channel(self.channel.clone()),
+        }
+    }
+
+    pub fn is_visible_from(&self, channel: &ChannelId) -> bool {
+        match self.realm() {
+            Realm::Workspace => true,
+            Realm::Channel(own) => own == *channel,
+        }
+    }
+}
+
+/// A memo's name, without spaces around it.
+pub fn parse_name(name: &str) -> Result<String, MemoError> {
+    let name = name.trim();
+    if one_line(name).is_empty() {
+        return Err(MemoError::NoName);
+    }
+    if name.contains(ends_line) || name.contains(char::is_control) || one_line(name) != name {
+        return Err(MemoError::OddName);
+    }
+    if name.chars().count() > LONGEST_NAME {
+        return Err(MemoError::LongName);
+    }
+    Ok(name.to_owned())
+}
+
+pub fn parse_priority(priority: i64) -> Result<u8, MemoError> {
+    let priority = u8::try_from(priority).map_err(|_| MemoError::Priority)?;
+    if (1..=5).contains(&priority) { Ok(priority) } else { Err(MemoError::Priority) }
+}
+
+pub fn parse_content(content: &str) -> Result<String, MemoError> {
+    let content = content.trim();
+    if one_line(content).is_empty() {
+        return Err(MemoError::NoContent);
+    }
+    Ok(content.to_owned())
+}
+
+/// Each tag is one line; blank ones and those that come twice are left out.
+pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
+    let mut parsed: Vec<String> = Vec::new();
+    for tag in tags.iter().map(|tag| one_line(tag)) {
+        if !tag.is_empty() && !parsed.contains(&tag) {
+            parsed.push(tag);
+        }
+    }
+    if parsed.len() > MOST_TAGS { Err(MemoError::Tags) } else { Ok(parsed) }
+}
+
+/// The name itself, or the first of `name-2`, `name-3` … that is not taken.
+pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2_u64..).map(|number| {
+        let ending = format!("-{number}");
+        let room = LONGEST_NAME - ending.len();
+        name.chars().take(room).collect::<String>() + &ending
+    });
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !is_taken(name)).expect("numbers do not run out before names do")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_that_can_be_read() {
+        for (name, expected) in [
+            ("  birthdays ", Ok("birthdays")),
+            ("誕生日", Ok("誕生日")),
+            (&"あ".repeat(32), Ok(&*"あ".repeat(32))),
+            (&"あ".repeat(33), Err(MemoError::LongName)),
+            ("", Err(MemoError::NoName)),
+            (" \n ", Err(MemoError::NoName)),
+            ("\u{200b}", Err(MemoError::NoName)),
+            ("two\nlines", Err(MemoError::OddName)),
+            ("two\u{2028}lines", Err(MemoError::OddName)),
+            ("a\u{202e}b", Err(MemoError::OddName)),
+            ("a\tb", Err(MemoError::OddName)),
+        ] {
+            assert_eq!(
+                parse_name(name).as_deref(),
+                expected.as_ref().map(|name| *name),
+                "{name:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn priorities_contents_and_tags_have_their_limits() {
+        for (priority, expected) in [(1, Some(1)), (5, Some(5)), (0, None), (6, None), (-1, None)] {
+            assert_eq!(parse_priority(priority).ok(), expected, "{priority}");
+        }
+        assert_eq!(parse_priority(1 << 40), Err(MemoError::Priority));
+        assert_eq!(parse_content(" tea\nmilk "), Ok("tea\nmilk".to_owned()));
+        assert_eq!(parse_content(" \n\u{feff}"), Err(MemoError::NoContent));
+        for (tags, expected) in [
+            (vec![], Ok(vec![])),
+            (vec!["a", "b", "c"], Ok(vec!["a", "b", "c"])),
+            (vec!["a", " a", "", "b\nc"], Ok(vec!["a", "b c"])),
+            (vec!["a", "b", "c", "d"], Err(MemoError::Tags)),
+        ] {
+            let tags: Vec<String> = tags.into_iter().map(str::to_owned).collect();
+            let expected = expected.map(|tags| tags.into_iter().map(str::to_owned).collect());
+            assert_eq!(parse_tags(&tags), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_numbered() {
+        let long = "x".repeat(32);
+        for (name, taken, expected) in [
+            ("tea", vec![], "tea".to_owned()),
+            ("tea", vec!["tea"], "tea-2".to_owned()),
+            ("tea", vec!["tea", "tea-2"], "tea-3".to_owned()),
+            (&long, vec![&*long], "x".repeat(30) + "-2"),
+        ] {
+            assert_eq!(free_name(name, |name| taken.contains(&name)), expected);
+        }
+    }
+}

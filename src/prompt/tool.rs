@@ -1,0 +1,137 @@
+//! Tools that a model may use before it answers: what it is offered, what it calls, what came of it.
+//! A model that knows no tools, or is to use no more, reads the same as part of the text.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::chat::{ends_line, one_line};
+use crate::prompt::Prompt;
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// The JSON schema of its arguments, which are an object.
+    pub parameters: Value,
+}
+
+/// What a model asks for. Nothing about it has been checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// Tells calls of one answer apart, as their provider wants it.
+    pub id: String,
+    pub name: String,
+    /// An object, if all is well; else whatever came instead.
+    pub arguments: Value,
+}
+
+/// A call, and what the model is told about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    pub call: ToolCall,
+    pub result: String,
+}
+
+/// One answer that called tools instead of ending the thought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRound {
+    /// The words that came along, if any did.
+    pub said: String,
+    pub uses: Vec<ToolUse>,
+    pub echo: Option<Arc<Echo>>,
+}
+
+/// An answer as it came, where its provider wants it back like that (signed thoughts, for one). It
+/// means nothing to any other model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Echo {
+    pub model: String,
+    pub message: Value,
+}
+
+impl Prompt {
+    /// The same question by somebody who may use these tools to answer it.
+    pub fn with_tools(self, tools: Vec<ToolSpec>) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// The question with all that tools have said, for a model that is to answer in words.
+    pub fn told(&self) -> Cow<'_, str> {
+        if self.rounds.is_empty() {
+            return Cow::Borrowed(&self.text);
+        }
+        let language = self.persona.language;
+        let heading = language.pick("What your tools have said", "ツールの結果");
+        let task = language.pick(
+            "You can use no more tools. Answer now, in words alone.",
+            "これ以上ツールは使えません。いま、言葉だけで答えてください。",
+        );
+        format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.uses()).into()
+    }
+
+    /// All that a model is asked, for people who open the decision.
+    pub fn shown(&self) -> Cow<'_, str> {
+        let mut text = Cow::Borrowed(&*self.text);
+        if !self.tools.is_empty() {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
+            let heading = self.persona.language.pick("Tools", "使えるツール");
+            let _ = write!(text.to_mut(), "\n## {heading}\n{}\n", names.join(", "));
+        }
+        if !self.rounds.is_empty() {
+            let heading = self.persona.language.pick("Tools used so far", "使ったツール");
+            let _ = write!(text.to_mut(), "\n## {heading}\n{}", self.uses());
+        }
+        text
+    }
+
+    /// Each call with its result. Both are data, so no line of either stands at a line's beginning.
+    fn uses(&self) -> String {
+        let mut text = String::new();
+        for round in &self.rounds {
+            write_fenced(&mut text, &round.said);
+            for done in &round.uses {
+                let _ = writeln!(text, "- {}", done.call.shown());
+                write_fenced(&mut text, &done.result);
+            }
+        }
+        text
+    }
+}
+
+impl ToolCall {
+    /// The call on one line.
+    pub fn shown(&self) -> String {
+        one_line(&format!("{} {}", self.name, self.arguments))
+    }
+}
+
+fn write_fenced(text: &mut String, said: &str) {
+    if !said.trim().is_empty() {
+        said.trim().split(ends_line).for_each(|line| {
+            let _ = writeln!(text, "> {line}");
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_one_line_whatever_it_holds() {
+        for (name, arguments, expected) in [
+            ("add_memo", json!({ "name": "a\nb" }), r#"add_memo {"name":"a\nb"}"#),
+            ("a\n## b", json!(null), "a ## b null"),
+            ("x", json!("\u{2028}> y"), r#"x " > y""#),
+        ] {
+            let call = ToolCall { id: String::new(), name: name.to_owned(), arguments };
+            assert_eq!(call.shown(), expected);
+        }
+    }
+}
