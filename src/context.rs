@@ -12,8 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId};
+use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
+use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, MemoryId};
 
 /// Stands for "what there is to judge": two equal hashes need only one verdict.
@@ -59,6 +60,12 @@ pub struct Limits {
     pub short_term: SignedDuration,
 }
 
+/// So many memos of the highest priorities are in a prompt.
+pub const IMPORTANT_MEMOS: usize = 20;
+/// From this priority on a memo is important.
+pub const IMPORTANT: u8 = 4;
+/// So many of the newest other memos are in a prompt.
+pub const RECENT_MEMOS: usize = 5;
 /// The whole of a thread, for all that people have patience for.
 const LONGEST_THREAD: usize = 500;
 
@@ -109,6 +116,8 @@ pub struct ThreadMemory {
 pub struct Context {
     /// The target: what is judged, answered or remembered.
     pub conversation: ConversationId,
+    /// Who may read the channel.
+    pub visibility: Visibility,
     /// Without deleted lines. Of the target, lines that are owed an answer are among them, however
     /// old, and a thread's parent.
     pub conversation_history: ChannelMessages,
@@ -118,7 +127,11 @@ pub struct Context {
     pub channel_memories: Vec<ChannelMemory>,
     /// Of this channel's threads, by the newest line of each, oldest first.
     pub thread_memories: Vec<ThreadMemory>,
-    /// The memories that the texts above are of.
+    /// Memos of priority 4 and 5 that may be seen from here, what matters most first.
+    pub important_memos: Vec<Memo>,
+    /// The newest others.
+    pub recent_memos: Vec<Memo>,
+    /// The memories and memos that the texts above are of.
     pub memories: Vec<MemoryId>,
     /// The names of everyone who wrote or is mentioned, as far as they are known.
     pub names: BTreeMap<UserId, Arc<str>>,
@@ -139,11 +152,14 @@ impl Context {
     pub fn of(conversation: ConversationId, conversation_history: ChannelMessages) -> Self {
         Self {
             conversation,
+            visibility: Visibility::Private,
             conversation_history,
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,
             channel_memories: Vec::new(),
             thread_memories: Vec::new(),
+            important_memos: Vec::new(),
+            recent_memos: Vec::new(),
             memories: Vec::new(),
             names: BTreeMap::new(),
             owed: Vec::new(),

@@ -185,6 +185,23 @@ impl Outcome {
         }
     }
 
+    /// The lines that its words answer.
+    pub fn answered(&self) -> Vec<MessageId> {
+        match &self.end {
+            End::Drafted { draft, .. } => {
+                draft.notes.owed.iter().chain(&draft.notes.about).cloned().collect()
+            }
+            End::Silent(_)
+            | End::Join { .. }
+            | End::Said(_)
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. }
+            | End::Overtaken => Vec::new(),
+        }
+    }
+
     /// What its words were made from, as of which revision of the store, if there are any.
     pub fn made_from<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(piece) = &claim.event {

@@ -22,6 +22,7 @@ use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
+use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
 
 #[async_trait]
@@ -77,6 +78,13 @@ pub trait Store: Send + Sync {
 
     /// What a workspace remembers: each memory as it is now, with what is behind it.
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
+
+    /// The memos that may be seen from a channel.
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError>;
 
     /// Those of these lines that are still there, oldest first.
     async fn lines_behind(

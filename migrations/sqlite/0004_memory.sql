@@ -63,3 +63,20 @@ CREATE INDEX exchange_memories_of_attempt ON exchange_memories (attempt);
 
 -- Model calls of chores belong to no decision: theirs is 0, and this says what they were for.
 ALTER TABLE attempts ADD COLUMN chore TEXT;
+
+-- Short named notes that the persona keeps. `realm` is '' for what everybody may know, else the channel.
+-- `memo` is the whole of it as JSON; `lines` are those of the channel that it was made for.
+CREATE TABLE memos (
+    workspace TEXT NOT NULL,
+    realm TEXT NOT NULL,
+    name TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    channel TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL,
+    memo TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    PRIMARY KEY (workspace, realm, name)
+) WITHOUT ROWID;
+CREATE INDEX memos_of_channel ON memos (workspace, channel);

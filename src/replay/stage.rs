@@ -24,6 +24,7 @@ use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
 use crate::llm::{Answer, Llm, LlmError};
+use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
 use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
@@ -254,6 +255,14 @@ impl Store for NotedStore {
 
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
         self.inner.memories(workspace).await
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        self.inner.memos(workspace, channel).await
     }
 
     async fn lines_behind(

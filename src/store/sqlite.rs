@@ -7,6 +7,7 @@ pub mod examine;
 mod flow;
 mod hear;
 mod memory;
+mod memos;
 mod rows;
 pub mod sql;
 mod standings;
@@ -28,10 +29,11 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ConversationId, Message, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
 use crate::context::{Context, Window};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
+use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
@@ -214,6 +216,14 @@ impl Store for SqliteStore {
         let rows = query(sql::memory::MEMORIES).bind(workspace.as_str());
         let rows = rows.fetch_all(&self.readers).await.map_err(stored)?;
         rows.iter().map(memory::memory).collect()
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        memos::read(&self.readers, workspace, channel).await
     }
 
     async fn lines_behind(

@@ -6,6 +6,7 @@ mod context;
 mod flow;
 mod hear;
 mod memory;
+mod memos;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +24,10 @@ use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
+use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryKey};
 use crate::store::volatile::memory::{Version, Waiting};
+use crate::store::volatile::memos::KeptMemo;
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
@@ -151,6 +154,14 @@ impl Store for VolatileStore {
         Ok(self.lock().current_memories(workspace))
     }
 
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        Ok(self.lock().memos_from(workspace, channel))
+    }
+
     async fn lines_behind(
         &self,
         workspace: &WorkspaceId,
@@ -203,6 +214,7 @@ struct State {
     /// All versions that are kept, oldest first.
     memories: BTreeMap<MemoryKey, Vec<Version>>,
     chores: BTreeMap<MemoryKey, Waiting>,
+    memos: Vec<KeptMemo>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// One for each attempt of a decision.

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::chat::{Arrival, ConversationId, Heard, Message, WorkspaceId};
+use aizuchi::chat::{Arrival, ChannelId, ConversationId, Heard, Message, WorkspaceId};
 use aizuchi::clock::Clock;
 use aizuchi::context::{Context, Window};
 use aizuchi::event::chore::{Chore, ChoreOutcome};
 use aizuchi::event::{Claim, Outcome, Piece, Posted};
 use aizuchi::hear::Ears;
 use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::memo::Memo;
 use aizuchi::memory::{LineId, Lineage, Memory};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
@@ -239,6 +240,14 @@ impl Store for Mortal<dyn Store> {
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
         self.fuse.pass().await;
         self.inner.memories(workspace).await
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        self.inner.memos(workspace, channel).await
     }
 
     async fn lines_behind(

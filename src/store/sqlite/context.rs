@@ -11,7 +11,8 @@ use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
 };
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{ChannelMemory, Context, StateHash, ThreadMemory, Window};
+use crate::context::{ChannelMemory, Context, RECENT_MEMOS, StateHash, ThreadMemory, Window};
+use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::store::StoreError;
 use crate::store::sqlite::sql::memory as memory_sql;
@@ -46,7 +47,13 @@ pub async fn read(
     let judgment: Option<String> = rows::column(&head, "judgment")?;
     context.motive = judgment.map(|judgment| rows::parsed(&judgment)).transpose()?;
     context.revision = rows::unsigned(rows::column(&head, "revision")?)?;
+    let visibility: Option<String> = rows::column(&head, "visibility")?;
+    if let Some(visibility) = visibility {
+        context.visibility = rows::named(&visibility)?;
+    }
     remember(moment, &mut context, window).await?;
+    context.memories.sort();
+    context.memories.dedup();
     Ok(context)
 }
 
@@ -78,6 +85,10 @@ async fn line_rows(
         .bind(window.since.as_millisecond());
     let row = lines.fetch_one(moment).await.map_err(stored)?;
     rows::parsed(&rows::column::<String>(&row, "lines")?)
+}
+
+fn memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
+    json.as_deref().map(rows::parsed).transpose()
 }
 
 /// One line of [`sql::CONTEXT_LINES`].
@@ -165,6 +176,15 @@ async fn remember(
             "thread" => context
                 .thread_memories
                 .extend(row.long_text.map(|memory| ThreadMemory { thread: row.thread, memory })),
+            "important" => context.important_memos.extend(memo(&row.long_text)?),
+            "recent" => {
+                let fresh = memo(&row.long_text)?;
+                let is_told =
+                    fresh.as_ref().is_some_and(|memo| context.important_memos.contains(memo));
+                if !is_told && context.recent_memos.len() < RECENT_MEMOS {
+                    context.recent_memos.extend(fresh);
+                }
+            }
             other => {
                 return Err(StoreError::Broken(format!("an unknown kind of memory {other:?}")));
             }

@@ -16,7 +16,7 @@ use crate::memory::{Lineage, MemoryKey};
 use crate::store::sqlite::hear::put_own_line;
 use crate::store::sqlite::sql::memory as memory_sql;
 use crate::store::sqlite::standings::Standings;
-use crate::store::sqlite::{Counters, memory, rows, sql, stored};
+use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
 use crate::store::{Settled, StoreError};
 
 pub async fn claim(
@@ -73,6 +73,11 @@ pub async fn complete(
         None => false,
     };
     let outcome = if is_stale { outcome.without_words() } else { outcome };
+    if is_current {
+        let (changes, lines) = (outcome.memos_to_write(), outcome.answered());
+        let workspace = &conversation.workspace;
+        memos::write(connection, counters, workspace, changes, &lines).await?;
+    }
     for attempt in outcome.attempts {
         put_attempt(connection, &Booked::Decision(claim), attempt.kept_if(is_current)).await?;
     }

@@ -13,7 +13,7 @@ use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey, NewMemo
 use crate::store::StoreError;
 use crate::store::sqlite::flow::{Booked, has_changed_since, put_attempt};
 use crate::store::sqlite::sql::memory as sql;
-use crate::store::sqlite::{Counters, rows, stored};
+use crate::store::sqlite::{Counters, memos, rows, stored};
 
 type Query<'q> = sqlx::query::Query<'q, Sqlite, <Sqlite as sqlx::Database>::Arguments>;
 
@@ -235,6 +235,7 @@ pub async fn forget(
     line: &LineId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    memos::forget(connection, counters, workspace, line).await?;
     let LineId(channel, id) = line;
     let knowing =
         query(sql::KNOWING).bind(workspace.as_str()).bind(channel.as_str()).bind(id.as_str());
@@ -263,6 +264,7 @@ pub async fn withdraw(
     let lines =
         query(sql::SHARE_LINES).bind(workspace.as_str()).bind(channel.as_str()).bind("private");
     lines.execute(&mut *connection).await.map_err(stored)?;
+    memos::withdraw(connection, workspace, channel, now).await?;
     let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
     for row in &knowing {
@@ -299,13 +301,21 @@ async fn change(
             .bind(Memory::text(&memory.entries, |_| true))
             .bind(Memory::text(&memory.entries, Entry::is_public));
         put.execute(&mut *connection).await.map_err(stored)?;
-        let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(memory.id.0);
-        let reasons = reasons.bind(counters.revision as i64);
-        reasons.execute(&mut *connection).await.map_err(stored)?;
-        for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
-            let forget = query(statement).bind(memory.id.0);
-            forget.execute(&mut *connection).await.map_err(stored)?;
-        }
+        forget_prompts(connection, counters, memory.id).await?;
+    }
+    Ok(())
+}
+
+/// What was asked with the help of a memory or memo that has changed goes, and what models wrote about it.
+pub async fn forget_prompts(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    id: MemoryId,
+) -> Result<(), StoreError> {
+    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await.map_err(stored)?;
+    for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
+        query(statement).bind(id.0).execute(&mut *connection).await.map_err(stored)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Message, MessageId};
+use crate::chat::{ConversationId, Message, MessageId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::{Context, Motive, Window};
 use crate::store::volatile::{Place, State, StoredLine, Talk};
@@ -46,9 +46,11 @@ impl State {
         let names = names.collect();
         let channel = self.channels.get(&place);
         let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
+        let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
         let history = ChannelMessages::sort(conversation.channel.clone(), name, lines);
         let mut context = Context {
             names,
+            visibility,
             owed,
             newest_heard,
             silent_state: talk.and_then(|talk| talk.silent_state),

@@ -49,6 +49,10 @@ impl State {
             self.has_changed_since(&conversation.workspace, revision, made_from)
         });
         let outcome = if is_stale { outcome.without_words() } else { outcome };
+        if is_current {
+            let (memos, lines) = (outcome.memos_to_write(), outcome.answered());
+            self.write_memos(&conversation.workspace, memos, &lines);
+        }
         self.note_attempts(claim, outcome.attempts, is_current);
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);

@@ -165,6 +165,8 @@ impl State {
         line: &LineId,
         now: Timestamp,
     ) {
+        let memos = self.forget_memos(workspace, line);
+        self.forget_prompts(&memos);
         let change = |memory: &mut Memory| memory.forget(line);
         for key in self.change_memories(|key| key.workspace == *workspace, change) {
             self.arm(key, now);
@@ -185,6 +187,7 @@ impl State {
                 lines.filter(public).for_each(|visibility| *visibility = Visibility::Private);
             }
         }
+        self.withdraw_memos(workspace, channel, now);
         let of_workspace =
             |key: &MemoryKey| key.workspace == *workspace && key.scope == Scope::Workspace;
         for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
@@ -210,11 +213,23 @@ impl State {
                 }
             }
         }
+        let ids: Vec<MemoryId> = changed.keys().copied().collect();
+        self.forget_prompts(&ids);
+        let mut keys: Vec<MemoryKey> = changed.into_values().collect();
+        keys.sort();
+        keys.dedup();
+        keys
+    }
+
+    /// What was asked with the help of memories or memos that have changed goes, and what models wrote
+    /// about it.
+    fn forget_prompts(&mut self, changed: &[MemoryId]) {
+        let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
             let held = kept.iter_mut().filter(|kept| {
                 kept.as_ref().is_some_and(|kept| {
-                    kept.exchange.made_from.memories.iter().any(|id| changed.contains_key(id))
+                    kept.exchange.made_from.memories.iter().any(|id| changed.contains(id))
                 })
             });
             let mut has_seen = false;
@@ -226,10 +241,6 @@ impl State {
                 forget_reasons(decision, revision);
             }
         }
-        let mut keys: Vec<MemoryKey> = changed.into_values().collect();
-        keys.sort();
-        keys.dedup();
-        keys
     }
 
     pub(super) fn have_changed_since(&self, memories: &[MemoryId], revision: u64) -> bool {
@@ -305,5 +316,6 @@ impl State {
             }
         }
         context.memories = ids;
+        self.recall_memos(context);
     }
 }

@@ -109,6 +109,28 @@ statements! {
     DROP_EXCHANGE_MEMORIES = "
         DELETE FROM exchange_memories WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1)";
 
+    MEMOS = "
+        SELECT memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
+        ORDER BY priority DESC, updated_ms DESC, name";
+    /// The names in a realm of memos that were made at another time.
+    OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND created_ms <> ?3";
+    PUT_MEMO = "
+        INSERT INTO memos
+            (workspace, realm, name, id, channel, priority, created_ms, updated_ms, memo, lines)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT DO UPDATE SET priority = excluded.priority, updated_ms = excluded.updated_ms,
+            memo = excluded.memo, channel = excluded.channel,
+            lines = (SELECT json_group_array(value) FROM
+                (SELECT value FROM json_each(memos.lines) UNION SELECT value FROM json_each(excluded.lines)))";
+    REMOVE_MEMO = "DELETE FROM memos WHERE workspace = ?1 AND realm = ?2 AND name = ?3";
+    FORGET_MEMOS = "
+        DELETE FROM memos
+        WHERE workspace = ?1 AND channel = ?2 AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value = ?3)
+        RETURNING id";
+    PUBLIC_MEMOS = "SELECT memo FROM memos WHERE workspace = ?1 AND channel = ?2 AND realm = ''";
+    MOVE_MEMO = "
+        UPDATE memos SET realm = ?3, name = ?4, memo = ?5 WHERE workspace = ?1 AND realm = '' AND name = ?2";
+
     SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
     /// What a context remembers, as rows of one JSON list: [what, channel, thread, name, long-term id,
@@ -141,5 +163,15 @@ statements! {
                 SELECT json_array('thread', channel, thread, '', id, text, NULL, NULL)
                 FROM memories INDEXED BY memories_of_threads
                 WHERE workspace = ?1 AND channel = ?2 AND newest_ms >= ?4 AND is_current = 1 AND scope = 'thread'
-                ORDER BY newest_ms, thread))";
+                ORDER BY newest_ms, thread)
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('important', channel, '', '', id, memo, NULL, NULL) FROM memos
+                WHERE workspace = ?1 AND realm IN ('', ?2) AND priority >= 4
+                ORDER BY priority DESC, updated_ms DESC, name LIMIT 20)
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('recent', channel, '', '', id, memo, NULL, NULL) FROM memos
+                WHERE workspace = ?1 AND realm IN ('', ?2)
+                ORDER BY updated_ms DESC, name LIMIT 25))";
 }
