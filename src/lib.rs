@@ -7,6 +7,7 @@
 pub mod chat;
 pub mod persona;
 pub mod context;
+pub mod recall;
 pub mod decision;
 pub mod event;
 
