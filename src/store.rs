@@ -21,6 +21,7 @@ use crate::decision::{Decision, DecisionId, Ended, Exchange, Gate};
 use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
+use crate::recall::{RecallQuery, Recalled};
 
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -64,6 +65,10 @@ pub trait Store: Send + Sync {
 
     /// The newest committed revision, as it moves on: whoever waits for something looks again.
     fn revisions(&self) -> watch::Receiver<u64>;
+
+    /// The lines that have most of what a query looks for, best first. What may not be seen from
+    /// where it comes is not looked at. A line that has changed is found by what it says now.
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError>;
 
     /// The newest `limit` lines of a conversation with what belongs to them, as of one moment.
     async fn context(

@@ -4,6 +4,7 @@
 mod archive;
 mod flow;
 mod hear;
+mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,12 +14,14 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
+    WorkspaceId,
 };
 use crate::context::{Context, Motive, StateHash};
 use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
+use crate::recall::{RecallQuery, Recalled};
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
@@ -128,6 +131,10 @@ impl Store for VolatileStore {
         self.revisions.subscribe()
     }
 
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        Ok(self.lock().recall(query))
+    }
+
     async fn context(
         &self,
         conversation: &ConversationId,
@@ -166,6 +173,8 @@ struct Talk {
 struct StoredLine {
     message: Arc<Message>,
     is_deleted: bool,
+    /// Its channel's, when it was heard.
+    visibility: Visibility,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
     /// The revision that it came with.
@@ -300,8 +309,10 @@ impl State {
 
     fn insert_line(&mut self, message: Message, gate: Option<Gate>, decision: Option<DecisionId>) {
         self.revision += 1;
+        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
         let line = StoredLine {
             is_deleted: false,
+            visibility: self.channels.get(&place).map_or(Visibility::Private, |it| it.visibility),
             gate,
             decision,
             heard: self.revision,
