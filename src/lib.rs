@@ -9,6 +9,7 @@ pub mod persona;
 pub mod memory;
 pub mod memo;
 pub mod context;
+pub mod recall;
 pub mod decision;
 pub mod event;
 

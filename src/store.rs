@@ -24,6 +24,7 @@ use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
+use crate::recall::{RecallQuery, Recalled};
 
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -67,6 +68,10 @@ pub trait Store: Send + Sync {
 
     /// The newest committed revision, as it moves on: whoever waits for something looks again.
     fn revisions(&self) -> watch::Receiver<u64>;
+
+    /// The lines that have most of what a query looks for, best first. What may not be seen from
+    /// where it comes is not looked at. A line that has changed is found by what it says now.
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError>;
 
     /// A conversation, the talk around it and what is remembered and may be known there, as of one
     /// moment.

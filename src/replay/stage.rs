@@ -29,6 +29,7 @@ use crate::memory::{LineId, Lineage, Memory};
 use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
 use crate::prompt::{Prompt, Verb};
+use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Kind, Recorder};
 use crate::replay::{Policy, Rules};
@@ -240,6 +241,10 @@ impl Store for NotedStore {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.inner.revisions()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        self.inner.recall(query).await
     }
 
     async fn context(

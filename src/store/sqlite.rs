@@ -8,6 +8,7 @@ mod flow;
 mod hear;
 mod memory;
 mod memos;
+pub mod recall;
 mod rows;
 pub mod sql;
 mod standings;
@@ -35,6 +36,7 @@ use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
+use crate::recall::{RecallQuery, Recalled};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
@@ -42,6 +44,7 @@ use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
+    (3, "recall", include_str!("../../migrations/sqlite/0003_recall.sql")),
     (4, "memory", include_str!("../../migrations/sqlite/0004_memory.sql")),
 ];
 
@@ -99,6 +102,7 @@ impl SqliteStore {
             last_number: rows::column(&counters, "last_number")?,
             installation: rows::column::<String>(&counters, "installation")?.into(),
         };
+        let index_at = recall::index::indexed_until(&mut connection).await? + recall::index::STEP;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .connect_with(options.pragma("query_only", "1"))
@@ -114,6 +118,7 @@ impl SqliteStore {
             counters,
             revisions: sender,
             last_failure: last_failure.clone(),
+            index_at,
             _lock: lock,
         };
         Ok((Self { readers, writes, revisions, installation, last_failure }, writer))
@@ -200,6 +205,11 @@ impl Store for SqliteStore {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.revisions.clone()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        let mut moment = self.readers.begin().await.map_err(stored)?;
+        recall::recall(&mut moment, query).await
     }
 
     async fn context(

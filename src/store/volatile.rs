@@ -7,6 +7,7 @@ mod flow;
 mod hear;
 mod memory;
 mod memos;
+mod recall;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,7 @@ use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryKey};
+use crate::recall::{RecallQuery, Recalled};
 use crate::store::volatile::memory::{Version, Waiting};
 use crate::store::volatile::memos::KeptMemo;
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
@@ -140,6 +142,10 @@ impl Store for VolatileStore {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.revisions.subscribe()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        Ok(self.lock().recall(query))
     }
 
     async fn context(

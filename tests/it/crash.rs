@@ -16,6 +16,7 @@ use aizuchi::memo::Memo;
 use aizuchi::memory::{LineId, Lineage, Memory};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
+use aizuchi::recall::{RecallQuery, Recalled};
 use aizuchi::store::{Hearing, Receipt, Settled, Store, StoreError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -226,6 +227,11 @@ impl Store for Mortal<dyn Store> {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.inner.revisions()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        self.fuse.pass().await;
+        self.inner.recall(query).await
     }
 
     async fn context(

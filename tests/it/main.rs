@@ -14,6 +14,7 @@ mod models;
 mod program;
 mod promises;
 mod providers;
+mod recall;
 mod replay;
 mod stories;
 mod tidy;

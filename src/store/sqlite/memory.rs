@@ -264,6 +264,8 @@ pub async fn withdraw(
     let lines =
         query(sql::SHARE_LINES).bind(workspace.as_str()).bind(channel.as_str()).bind("private");
     lines.execute(&mut *connection).await.map_err(stored)?;
+    let indexed = query(sql::SHARE_INDEXED).bind(workspace.as_str()).bind(channel.as_str());
+    indexed.execute(&mut *connection).await.map_err(stored)?;
     memos::withdraw(connection, workspace, channel, now).await?;
     let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;

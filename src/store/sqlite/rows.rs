@@ -20,6 +20,7 @@ use crate::decision::{
 use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
 use crate::memory::Lineage;
+use crate::recall::Recalled;
 use crate::store::{Line, StoreError};
 
 type Read<T> = Result<T, StoreError>;
@@ -69,6 +70,19 @@ pub fn line(row: &SqliteRow) -> Read<Line> {
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
         gate: optional_name(column(row, "gate")?)?,
         revision: unsigned(column(row, "revision")?)?,
+    })
+}
+
+/// A row of [`super::recall::sql`].
+pub fn recalled(row: &SqliteRow) -> Read<Recalled> {
+    let message = message(row)?;
+    let name: Option<String> = column(row, "name")?;
+    let channel_name: Option<String> = column(row, "channel_name")?;
+    Ok(Recalled {
+        name: name.map_or(message.author.id.0.clone(), Arc::from),
+        channel_name: channel_name.map_or(message.conversation.channel.0.clone(), Arc::from),
+        message: Arc::new(message),
+        score: 0.0,
     })
 }
 

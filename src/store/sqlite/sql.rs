@@ -8,6 +8,7 @@ macro_rules! statements {
         pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
     };
 }
+pub(super) use statements;
 
 pub mod memory;
 

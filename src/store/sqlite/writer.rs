@@ -13,6 +13,7 @@ use crate::chat::Heard;
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
 use crate::store::sqlite::hear::Spoken;
+use crate::store::sqlite::recall::index;
 use crate::store::sqlite::{Counters, flow, hear, memory, sql, stored};
 use crate::store::{Hearing, Receipt, Settled, StoreError};
 
@@ -69,6 +70,8 @@ pub struct SqliteWriter {
     pub(super) inbox: mpsc::Receiver<Write>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
+    /// The revision at which the next lines are indexed.
+    pub(super) index_at: u64,
     pub(super) last_failure: Arc<Mutex<Option<String>>>,
     /// Held as long as we own the database file.
     pub(super) _lock: std::fs::File,
@@ -82,6 +85,10 @@ impl SqliteWriter {
                 biased;
                 write = self.inbox.recv() => write,
                 () = shutdown.cancelled() => self.inbox.try_recv().ok(),
+                () = std::future::ready(()), if self.is_behind(0) => {
+                    self.index().await;
+                    continue;
+                }
             };
             let Some(first) = first else { break };
             let mut batch = vec![first];
@@ -91,6 +98,10 @@ impl SqliteWriter {
                 batch.push(next);
             }
             self.write(batch).await;
+            // Otherwise those who wait come first.
+            if self.is_behind(index::STEP) {
+                self.index().await;
+            }
         }
         self.connection.close().await?;
         Ok(())
@@ -112,6 +123,39 @@ impl SqliteWriter {
             // Whoever has stopped waiting does not want the answer.
             let _ = done.send(result);
         }
+    }
+
+    /// Are there so many lines to be indexed, and this many more?
+    fn is_behind(&self, more: u64) -> bool {
+        self.counters.revision >= self.index_at + more
+    }
+
+    /// Indexes some lines. If that cannot be, they are searched one by one, and it is tried again
+    /// when there are many more of them.
+    async fn index(&mut self) {
+        self.index_at = match self.index_next().await {
+            Ok(until) => until + index::STEP,
+            Err(error) => {
+                tracing::warn!("lines could not be indexed for the search: {error}");
+                self.counters.revision + index::STEP
+            }
+        };
+    }
+
+    async fn index_next(&mut self) -> Result<u64, StoreError> {
+        query(sql::BEGIN).execute(&mut self.connection).await.map_err(stored)?;
+        let indexed = match index::index_next(&mut self.connection, self.counters.revision).await {
+            Ok(until) => query(sql::COMMIT)
+                .execute(&mut self.connection)
+                .await
+                .map_err(stored)
+                .map(|_| until),
+            Err(error) => Err(error),
+        };
+        if indexed.is_err() {
+            let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
+        }
+        indexed
     }
 
     /// What was deleted is still in the log until it is written over. While somebody reads it stays,
@@ -168,6 +212,9 @@ impl SqliteWriter {
         changes: &[Change],
     ) -> Result<Vec<Written>, StoreError> {
         let written = apply(&mut self.connection, counters, changes).await?;
+        if changes.iter().any(may_change_lines) {
+            index::drop_stale(&mut self.connection).boxed().await?;
+        }
         if *counters != self.counters {
             let put =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
@@ -260,6 +307,22 @@ async fn apply_one(
             same.execute(connection).await.map_err(stored)?;
             Ok(Written::Nothing)
         }
+    }
+}
+
+/// Can it change or remove a line that is indexed?
+fn may_change_lines(change: &Change) -> bool {
+    match change {
+        Change::Hear(hearing) => match hearing.heard {
+            Heard::Edit(_) | Heard::Deletion(_) => true,
+            Heard::Message(..) | Heard::Channel(_) | Heard::User(_) => false,
+        },
+        Change::Claim { .. }
+        | Change::Complete { .. }
+        | Change::ClaimChores { .. }
+        | Change::CompleteChore { .. }
+        | Change::DropExchanges { .. }
+        | Change::Nothing => false,
     }
 }
 

@@ -133,6 +133,12 @@ statements! {
 
     SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
+    /// Lines that are indexed stay where they are; only their room is public no more. Its name is then its
+    /// own, since there may be a private one already.
+    SHARE_INDEXED = "
+        UPDATE recall_rooms SET visibility = 'private ' || number
+        WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
+
     /// What a context remembers, as rows of one JSON list: [what, channel, thread, name, long-term id,
     /// long-term text, short-term id, short-term text]. Only what may be known in the channel ?2: its own, and
     /// what is public. ?3, ?4 and ?5: the channels, threads and short-term memories of talk since then.

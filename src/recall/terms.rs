@@ -1,0 +1,237 @@
+//! What a line can be found by: its words, in small letters and without their usual English
+//! endings, and every two neighboring letters of scripts that put no spaces between words.
+
+/// Words of people are not longer, in letters; of anything longer the beginning will do.
+const LONGEST: usize = 40;
+
+/// The terms of a line in its order, some of them more than once.
+pub fn terms(text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    for run in runs(text) {
+        match run {
+            Run::Word(word) => terms.push(stem(word)),
+            Run::Unspaced(letters) => {
+                terms.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
+                // So that each letter begins a term, and one alone can be looked for.
+                terms.extend(letters.last().map(char::to_string));
+            }
+        }
+    }
+    terms
+}
+
+/// Something that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    Term(String),
+    /// One letter of a script without spaces: it begins a term wherever it stands.
+    Beginning(String),
+}
+
+impl Wanted {
+    pub fn is_in(&self, terms: &[String]) -> bool {
+        match self {
+            Wanted::Term(term) => terms.contains(term),
+            Wanted::Beginning(letter) => terms.iter().any(|term| term.starts_with(letter.as_str())),
+        }
+    }
+}
+
+/// What a text looks for, each thing once; of a long text the `most` that are likely to be rare.
+pub fn wanted(text: &str, most: usize) -> Vec<Wanted> {
+    let mut found: Vec<(usize, Wanted)> = Vec::new();
+    for run in runs(text) {
+        match run {
+            Run::Word(word) => {
+                found.push((word.chars().count(), Wanted::Term(stem(word))));
+            }
+            Run::Unspaced(letters) => {
+                let pairs = letters.windows(2);
+                found.extend(pairs.map(|pair| (worth(pair), Wanted::Term(pair.iter().collect()))));
+                if let [letter] = letters[..] {
+                    found.push((worth(&letters), Wanted::Beginning(letter.to_string())));
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found.dedup();
+    found.into_iter().take(most).map(|(_, wanted)| wanted).collect()
+}
+
+/// How long a word would be that is about as rare. Grammar is written in hiragana.
+fn worth(letters: &[char]) -> usize {
+    let is_grammar = |letter: &&char| matches!(letter, '\u{3041}'..='\u{309f}');
+    1 + 3 * (letters.len() - letters.iter().filter(is_grammar).count())
+}
+
+/// Letters that belong together.
+enum Run {
+    Word(String),
+    Unspaced(Vec<char>),
+}
+
+fn runs(text: &str) -> Vec<Run> {
+    let mut runs = Vec::new();
+    // Whether the newest run may go on.
+    let mut is_open = false;
+    for letter in text.chars().map(narrow).flat_map(char::to_lowercase) {
+        if is_silent(letter) {
+            continue;
+        }
+        let is_unspaced = is_unspaced(letter);
+        match runs.last_mut().filter(|_| is_open) {
+            Some(Run::Word(word)) if letter.is_alphanumeric() && !is_unspaced => word.push(letter),
+            Some(Run::Unspaced(letters)) if is_unspaced => letters.push(letter),
+            Some(_) | None if is_unspaced => runs.push(Run::Unspaced(vec![letter])),
+            Some(_) | None if letter.is_alphanumeric() => runs.push(Run::Word(letter.into())),
+            Some(_) | None => {
+                is_open = false;
+                continue;
+            }
+        }
+        is_open = true;
+    }
+    runs
+}
+
+/// Wide forms of Latin letters and digits are the same letters.
+fn narrow(letter: char) -> char {
+    match letter {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter),
+        _ => letter,
+    }
+}
+
+/// Apostrophes and marks on other letters end no word, and people leave them out.
+fn is_silent(letter: char) -> bool {
+    matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}')
+}
+
+/// Chinese, Japanese and Korean letters.
+fn is_unspaced(letter: char) -> bool {
+    matches!(
+        letter,
+        '々' | '〆' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
+            | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
+            | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+/// A word without its usual English endings: `roses` is found by `rose`, `installing` by `install`.
+fn stem(word: String) -> String {
+    if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
+        return word.chars().take(LONGEST).collect();
+    }
+    let mut stem = &word[..word.len().min(LONGEST)];
+    let is_plural =
+        stem.ends_with('s') && !["ss", "us", "is"].iter().any(|end| stem.ends_with(end));
+    if stem.len() > 3 && is_plural {
+        stem = &stem[..stem.len() - 1];
+    }
+    for ending in ["ing", "ed"] {
+        let Some(rest) = stem.strip_suffix(ending).filter(|rest| rest.len() > 2) else { continue };
+        if rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
+            stem = undoubled(rest);
+            break;
+        }
+    }
+    if stem.len() > 3 {
+        stem = stem.strip_suffix('e').unwrap_or(stem);
+    }
+    match stem.strip_suffix('y').filter(|rest| rest.len() > 2) {
+        Some(rest) => format!("{rest}i"),
+        None => stem.to_owned(),
+    }
+}
+
+/// `runn` of `running` is `run`; but `install` keeps both of its letters.
+fn undoubled(rest: &str) -> &str {
+    match rest.as_bytes() {
+        [.., a, b] if a == b && rest.len() > 3 && !b"lsz".contains(b) => &rest[..rest.len() - 1],
+        _ => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> String {
+        terms(text).join(" ")
+    }
+
+    #[test]
+    fn a_line_has_terms() {
+        for (text, expected) in [
+            ("", ""),
+            ("!? … ・。", ""),
+            ("Rust, RUST & Ｒｕｓｔ", "rust rust rust"),
+            ("it's Ann’s café", "its ann café"),
+            ("cafe\u{301} İ", "caf i"),
+            ("apt-get install libfoo2_1.0", "apt get install libfoo2 1 0"),
+            ("犬", "犬"),
+            ("京都", "京都 都"),
+            ("東京都に行く。", "東京 京都 都に に行 行く く"),
+            ("ラーメン・カレー", "ラー ーメ メン ン カレ レー ー"),
+            ("Rust製のbot", "rust 製の の bot"),
+            ("한국어 좋아", "한국 국어 어 좋아 아"),
+            ("Привет МИР", "привет мир"),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+        assert_eq!(terms(&"x".repeat(1000)), ["x".repeat(LONGEST)]);
+        assert_eq!(terms(&"é".repeat(1000)), ["é".repeat(LONGEST)]);
+    }
+
+    #[test]
+    fn words_with_other_endings_are_the_same() {
+        for (one, other) in [
+            ("rose", "Roses"),
+            ("installing", "installed"),
+            ("run", "running"),
+            ("query", "queries"),
+            ("use", "uses"),
+            ("configure", "configuring"),
+            ("like", "likes"),
+            ("like", "liking"),
+            ("cookie", "cookies"),
+        ] {
+            assert_eq!(found(one), found(other));
+        }
+        for word in ["this", "bus", "class", "ssh", "red", "sing", "http2s"] {
+            assert_eq!(found(word), word);
+        }
+    }
+
+    #[test]
+    fn a_query_finds_what_a_line_has() {
+        for (query, line) in [
+            ("犬", "大きい犬"),
+            ("犬", "犬が好き"),
+            ("犬", "子犬と"),
+            ("京都", "東京都"),
+            ("東京都", "東京都に"),
+            ("カレー", "カレーだ"),
+            ("ラーメン", "ラーメン屋"),
+            ("rust", "I like Rust."),
+            ("roses", "a rose"),
+        ] {
+            let terms = terms(line);
+            assert!(
+                wanted(query, 16).iter().all(|wanted| wanted.is_in(&terms)),
+                "{query} in {line}"
+            );
+        }
+        let terms = terms("猫がいる");
+        assert!(!wanted("犬 dog 京都", 16).iter().any(|wanted| wanted.is_in(&terms)));
+    }
+
+    #[test]
+    fn a_long_query_keeps_what_is_likely_to_be_rare() {
+        let term = |term: &str| Wanted::Term(term.to_owned());
+        assert_eq!(wanted("how do I prune the roses, how?", 2), [term("prun"), term("ros")]);
+        assert_eq!(wanted("京都でたべる", 2), [term("京都"), term("都で")]);
+        assert_eq!(wanted("", 2), []);
+    }
+}

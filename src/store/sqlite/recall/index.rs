@@ -1,0 +1,158 @@
+//! Keeps the index of words: new lines come in by the thousand, behind those who wait for the
+//! writer; what a line no longer says goes with the change itself.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value, json};
+use sqlx::{SqliteConnection, query};
+
+use crate::recall::terms::terms;
+use crate::store::StoreError;
+use crate::store::sqlite::recall::sql;
+use crate::store::sqlite::{rows, stored};
+
+/// How many changes are indexed at once, and searched one by one before that.
+pub const STEP: u64 = 1000;
+
+/// A line that is to be indexed.
+struct Line {
+    room: (String, String, String),
+    id: String,
+    terms: String,
+    /// The number that it has, if it was indexed before.
+    number: Option<i64>,
+}
+
+/// The revision up to which everything is indexed.
+pub async fn indexed_until(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let row = query(sql::INDEXED_UNTIL).fetch_one(connection).await.map_err(stored)?;
+    rows::unsigned(rows::column(&row, "revision")?)
+}
+
+/// Indexes the next step of what came or changed, not behind `newest`, inside the caller's
+/// transaction. Gives the revision up to which everything is indexed then.
+pub async fn index_next(connection: &mut SqliteConnection, newest: u64) -> Result<u64, StoreError> {
+    let after = indexed_until(connection).await?;
+    let until = newest.min(after + STEP);
+    if until <= after {
+        return Ok(after);
+    }
+    let lines = unindexed(connection, after, until).await?;
+    let known: Vec<Value> =
+        lines.iter().filter_map(|line| Some(json!([line.number?, line.terms]))).collect();
+    unindex(connection, known).await?;
+    index(connection, lines).await?;
+    let put = query(sql::PUT_INDEXED_UNTIL).bind(until as i64);
+    put.execute(connection).await.map_err(stored)?;
+    Ok(until)
+}
+
+/// Indexes everything up to `newest`, inside the caller's transaction.
+pub async fn index_everything(
+    connection: &mut SqliteConnection,
+    newest: u64,
+) -> Result<(), StoreError> {
+    drop_stale(connection).await?;
+    while index_next(connection, newest).await? < newest {}
+    Ok(())
+}
+
+/// Takes out of the index what lines have said that were changed or removed in this transaction.
+pub async fn drop_stale(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let row = query(sql::STALE).fetch_one(&mut *connection).await.map_err(stored)?;
+    let stale: Vec<(i64, String)> = rows::parsed(&rows::column::<String>(&row, "lines")?)?;
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let stale = stale.into_iter().map(|(number, text)| json!([number, terms(&text).join(" ")]));
+    unindex(connection, stale.collect()).await?;
+    query(sql::CLEAR_STALE).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+/// Rewrites the whole index, so that nothing is left of what was taken out of it, and looking things
+/// up costs the least. Takes seconds for a million lines.
+pub async fn compact(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    query(sql::COMPACT).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+async fn unindexed(
+    connection: &mut SqliteConnection,
+    after: u64,
+    until: u64,
+) -> Result<Vec<Line>, StoreError> {
+    let row =
+        query(sql::UNINDEXED).bind(after as i64).bind(until as i64).fetch_one(connection).await;
+    type Row = (String, String, String, String, String, Option<i64>);
+    let lines: Vec<Row> = rows::parsed(&rows::column::<String>(&row.map_err(stored)?, "lines")?)?;
+    let line = |(workspace, channel, visibility, id, text, number): Row| {
+        let terms = terms(&text).join(" ");
+        Line { room: (workspace, channel, visibility), id, terms, number }
+    };
+    Ok(lines.into_iter().map(line).filter(|line| !line.terms.is_empty()).collect())
+}
+
+async fn index(connection: &mut SqliteConnection, lines: Vec<Line>) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut next = give_numbers(connection, &lines).await?;
+    let mut numbered: BTreeMap<i64, Value> = BTreeMap::new();
+    for Line { room, id, terms, .. } in lines {
+        let Some(next) = next.get_mut(&room) else {
+            return Err(StoreError::Broken("a room was given no number".to_owned()));
+        };
+        *next += 1;
+        numbered.insert(*next, json!([*next, terms, id]));
+    }
+    // The index takes them best in their order.
+    let lines = Value::Array(numbered.into_values().collect()).to_string();
+    for statement in [sql::INDEX_LINES, sql::INDEX_TERMS] {
+        query(statement).bind(&lines).execute(&mut *connection).await.map_err(stored)?;
+    }
+    Ok(())
+}
+
+/// The number before the first one that is free, for each room of some lines.
+async fn give_numbers(
+    connection: &mut SqliteConnection,
+    lines: &[Line],
+) -> Result<HashMap<(String, String, String), i64>, StoreError> {
+    let mut counts: BTreeMap<&(String, String, String), i64> = BTreeMap::new();
+    for line in lines {
+        *counts.entry(&line.room).or_default() += 1;
+    }
+    let asked: Value = counts
+        .iter()
+        .map(|((workspace, channel, visibility), count)| {
+            json!([workspace, channel, visibility, count])
+        })
+        .collect();
+    let rows = query(sql::GIVE_NUMBERS).bind(asked.to_string()).fetch_all(connection).await;
+    let mut free = HashMap::new();
+    for row in rows.map_err(stored)? {
+        let room = (
+            rows::column(&row, "workspace")?,
+            rows::column(&row, "channel")?,
+            rows::column(&row, "visibility")?,
+        );
+        let (number, last): (i64, i64) =
+            (rows::column(&row, "number")?, rows::column(&row, "last")?);
+        let count = counts.get(&room).copied().unwrap_or(0);
+        free.insert(room, (number << 32) + last - count);
+    }
+    Ok(free)
+}
+
+/// Takes lines out of the index: a list of their numbers and of the terms that they have in it.
+async fn unindex(connection: &mut SqliteConnection, lines: Vec<Value>) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let lines = Value::Array(lines).to_string();
+    for statement in [sql::UNINDEX_TERMS, sql::UNCOUNT_LINES, sql::UNINDEX_LINES] {
+        query(statement).bind(&lines).execute(&mut *connection).await.map_err(stored)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! The statements of the index of words.
+
+use super::super::sql::statements;
+
+/// Where a line `$line` may be seen: its channel is ?2 (null: any), and it may be seen from ?3 (null:
+/// from everywhere). What was heard in private stays there, and what is private now is so too.
+macro_rules! is_visible {
+    ($line:literal) => {
+        concat!(
+            "(?2 IS NULL OR ",
+            $line,
+            ".channel = ?2)
+            AND (?3 IS NULL OR ",
+            $line,
+            ".channel = ?3
+                OR (",
+            $line,
+            ".visibility = 'public' AND c.visibility = 'public'))"
+        )
+    };
+}
+
+/// Lines of the workspace ?1 as they stand, older than ?4 (null: of any age), out of the list ?5.
+macro_rules! recalled {
+    ($which:expr) => {
+        concat!(
+            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+                m.mentions, m.edits, u.name, c.name AS channel_name
+            FROM json_each(?5) AS j ",
+            $which,
+            " LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
+            LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author
+            WHERE m.workspace = ?1 AND m.deleted_ms IS NULL AND (?4 IS NULL OR m.at_ms < ?4) AND ",
+            is_visible!("m")
+        )
+    };
+}
+
+statements! {
+    INDEXED_UNTIL = "SELECT revision FROM recall_watermark";
+    PUT_INDEXED_UNTIL = "UPDATE recall_watermark SET revision = ?1";
+
+    // Writing.
+
+    /// What came or changed behind revision ?1, up to ?2, with the number that it has already.
+    UNINDEXED = "
+        WITH RECURSIVE spaces (workspace) AS (
+            SELECT min(workspace) FROM messages
+            UNION ALL
+            SELECT (SELECT min(m.workspace) FROM messages AS m WHERE m.workspace > spaces.workspace)
+            FROM spaces WHERE spaces.workspace IS NOT NULL)
+        SELECT json_group_array(json_array(m.workspace, m.channel, m.visibility, m.id, m.text,
+            (SELECT l.number FROM recall_lines AS l
+             CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
+             WHERE l.id = m.id AND r.workspace = m.workspace AND r.channel = m.channel))) AS lines
+        FROM spaces
+        CROSS JOIN messages AS m INDEXED BY messages_by_revision
+            ON m.workspace = spaces.workspace AND m.revision > ?1 AND m.revision <= ?2
+        WHERE m.deleted_ms IS NULL";
+    /// ?1 lists [workspace, channel, visibility, lines].
+    GIVE_NUMBERS = "
+        INSERT INTO recall_rooms (workspace, channel, visibility, lines, last)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 3 FROM json_each(?1)
+        WHERE true
+        ON CONFLICT (workspace, channel, visibility) DO UPDATE
+        SET lines = lines + excluded.lines, last = last + excluded.lines
+        RETURNING workspace, channel, visibility, number, last";
+    // ?1 lists [number, terms, id].
+
+    INDEX_LINES = "
+        INSERT INTO recall_lines (number, id) SELECT value ->> 0, value ->> 2 FROM json_each(?1)";
+    INDEX_TERMS = "
+        INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
+    /// What lines that have changed said when they were indexed.
+    STALE = "
+        SELECT json_group_array(json_array(number, text)) AS lines
+        FROM (SELECT number, text, min(rowid) FROM recall_stale GROUP BY number)";
+    UNINDEX_TERMS = "
+        INSERT INTO recall_terms (recall_terms, rowid, terms)
+        SELECT 'delete', value ->> 0, value ->> 1 FROM json_each(?1)";
+    UNINDEX_LINES = "
+        DELETE FROM recall_lines WHERE number IN (SELECT value ->> 0 FROM json_each(?1))";
+    UNCOUNT_LINES = "
+        UPDATE recall_rooms
+        SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE (j.value ->> 0) >> 32 = number)
+        WHERE number IN (SELECT (value ->> 0) >> 32 FROM json_each(?1))";
+    CLEAR_STALE = "DELETE FROM recall_stale";
+    /// Rewrites the index as one piece.
+    COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
+
+    // Reading. ?1 workspace, ?2 channel, ?3 seen from.
+
+    ROOMS = concat!(
+        "SELECT r.number, r.channel, r.lines
+        FROM recall_rooms AS r
+        LEFT JOIN channels AS c ON c.workspace = r.workspace AND c.id = r.channel
+        WHERE r.workspace = ?1 AND ", is_visible!("r")
+    );
+    /// The newest ?3 lines for each of ?1, which lists [what they have, first number, last number], in
+    /// the rooms of the list ?2.
+    POSTINGS = "
+        SELECT (SELECT json_group_array(number) FROM
+            (SELECT rowid AS number FROM recall_terms
+             WHERE recall_terms MATCH (j.value ->> 0)
+                AND rowid BETWEEN (j.value ->> 1) AND (j.value ->> 2)
+                AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
+             ORDER BY rowid DESC
+             LIMIT ?3)) AS numbers
+        FROM json_each(?1) AS j";
+    /// The newest ?4 lines that are not indexed as they stand now.
+    TAIL = concat!(
+        "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM
+            (SELECT m.rowid AS place, m.at_ms, m.text
+             FROM messages AS m INDEXED BY messages_by_revision
+             LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
+             WHERE m.workspace = ?1 AND m.revision > (SELECT revision FROM recall_watermark)
+                AND m.deleted_ms IS NULL AND ", is_visible!("m"), "
+             ORDER BY m.revision DESC
+             LIMIT ?4)"
+    );
+    RECALLED_BY_NUMBER = recalled!("
+        CROSS JOIN recall_lines AS l ON l.number = j.value
+        CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
+        CROSS JOIN messages AS m ON m.workspace = r.workspace AND m.channel = r.channel AND m.id = l.id
+            AND m.revision <= (SELECT revision FROM recall_watermark)");
+    /// Within one moment, rows stay in their place.
+    RECALLED_BY_PLACE = recalled!("CROSS JOIN messages AS m ON m.rowid = j.value");
+}
