@@ -90,6 +90,7 @@ impl App {
             clock: clock.clone(),
             metrics: metrics.clone(),
             persona: persona.clone(),
+            tools: Default::default(),
             settings: config.agent(),
             seed,
         };

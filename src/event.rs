@@ -189,6 +189,9 @@ impl Outcome {
             return (piece.draft.considered, &piece.draft.lines);
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
+        if let (None, End::Drafted { draft, .. }) = (exchange, &self.end) {
+            return (draft.notes.considered, &draft.notes.lines);
+        }
         exchange.map_or((0, &[]), |exchange| (exchange.considered, &exchange.lines))
     }
 

@@ -75,17 +75,19 @@ impl Prompt {
 
     /// All that a model is asked, for people who open the decision.
     pub fn shown(&self) -> Cow<'_, str> {
-        let mut text = Cow::Borrowed(&*self.text);
-        if !self.tools.is_empty() {
-            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            let heading = self.persona.language.pick("Tools", "使えるツール");
-            let _ = write!(text.to_mut(), "\n## {heading}\n{}\n", names.join(", "));
+        if self.tools.is_empty() {
+            return self.told();
+        }
+        let language = self.persona.language;
+        let mut text = format!("{}\n## {}\n", self.text, language.pick("Tools", "使えるツール"));
+        for ToolSpec { name, description, parameters } in &self.tools {
+            let _ = writeln!(text, "- {name} {parameters}\n  {description}");
         }
         if !self.rounds.is_empty() {
-            let heading = self.persona.language.pick("Tools used so far", "使ったツール");
-            let _ = write!(text.to_mut(), "\n## {heading}\n{}", self.uses());
+            let heading = language.pick("Tools used so far", "使ったツール");
+            let _ = write!(text, "\n## {heading}\n{}", self.uses());
         }
-        text
+        text.into()
     }
 
     /// Each call with its result. Both are data, so no line of either stands at a line's beginning.

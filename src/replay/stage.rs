@@ -74,6 +74,7 @@ pub fn play(
         clock: clock.clone(),
         metrics,
         persona,
+        tools: Default::default(),
         // Nobody will open these decisions and read.
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,
