@@ -43,7 +43,7 @@ fn hearing(number: u64) -> Hearing {
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);
-    Hearing { heard: Heard::Message(message, Arrival::Live), follows: Follows::Judge { due } }
+    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge { due }, due)
 }
 
 /// A database with `rows` lines in it, and the number of the next line.

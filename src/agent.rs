@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::tools::Tools;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
-use crate::context::{Context, MESSAGE_LIMIT};
+use crate::context::{Context, Limits};
 use crate::decision::{Attempt, Ended, GATES, Gate};
 use crate::event::{Claim, Closing, End, Event, Outcome};
 use crate::llm::price::Prices;
@@ -30,6 +30,8 @@ use crate::store::{Store, StoreError};
 pub struct Settings {
     /// The gates before the judge, in their order.
     pub gates: Vec<Gate>,
+    /// How much a prompt is made from.
+    pub limits: Limits,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: f64,
     /// What models cost.
@@ -54,6 +56,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             gates: GATES.to_vec(),
+            limits: Limits::default(),
             max_delay_seconds: 1800.0,
             prices: Prices::default(),
             keeps_exchanges: true,
@@ -70,7 +73,8 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
-    pub tools: Tools,
+    /// What replies may use; without any, none is offered.
+    pub tools: Option<Tools>,
     pub settings: Settings,
     /// Makes this installation's chance its own.
     pub seed: u64,
@@ -158,7 +162,8 @@ impl Agent {
     /// What a conversation's prompt is made from.
     async fn context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let context = self.store.context(conversation, MESSAGE_LIMIT).await?;
+        let window = self.settings.limits.window(self.now());
+        let context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         Ok(context)
     }

@@ -32,6 +32,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent;
+use crate::clock::seconds;
 use crate::config::agents::AgentsConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::environment::Environment;
@@ -46,6 +47,7 @@ use crate::config::response::{ResponseConfig, Wait};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::values::{FilePath, Name};
+use crate::context::Limits;
 use crate::hear::Waiting;
 use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
@@ -277,9 +279,28 @@ impl Config {
         Waiting { min_wait_seconds, ..self.waiting() }
     }
 
+    /// How long after it was heard a line is remembered.
+    pub fn remembers_after(&self) -> SignedDuration {
+        seconds(self.memory.long_term_update_interval_seconds.0)
+    }
+
+    /// How much of the past is in a prompt.
+    pub fn limits(&self) -> Limits {
+        let hours =
+            |hours: u64| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX));
+        Limits {
+            channel_messages: usize::try_from(self.response.channel_messages_limit.0)
+                .unwrap_or(usize::MAX),
+            active_channels: hours(24 * self.response.active_channel_days.0),
+            thread_memories: hours(24 * self.response.thread_memory_days.0),
+            short_term: hours(self.memory.short_term_window_hours.0),
+        }
+    }
+
     pub fn agent(&self) -> agent::Settings {
         agent::Settings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
+            limits: self.limits(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,

@@ -1,16 +1,21 @@
-//! What a decision is made from: a conversation's newest lines and who is in it, read in one go.
+//! What a prompt is made from (seed 003): the talk of a channel with one conversation of it as the
+//! target, what is remembered and may be known there, and who is in it. Built in one go, for judging,
+//! replying and remembering alike.
+
+pub mod channel_messages;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId};
-
-/// How many of a conversation's newest lines are read.
-pub const MESSAGE_LIMIT: usize = 50;
+use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
+use crate::context::channel_messages::ChannelMessages;
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, MemoryId};
 
 /// Stands for "what there is to judge": two equal hashes need only one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +29,110 @@ pub struct Motive {
     pub about: Option<MessageId>,
 }
 
-#[derive(Clone, Debug)]
-pub struct Context {
-    pub conversation: ConversationId,
+/// How much of the past a context holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The newest lines of the channel, whatever conversation they belong to, and as many of the
+    /// target's own.
+    pub messages: usize,
+    /// Of a thread that is the target, so many of the newest lines.
+    pub thread_messages: usize,
+    /// Only the target's lines may be older than this.
+    pub since: Timestamp,
+    /// Only channels with talk since then are known.
+    pub active_since: Timestamp,
+    /// Only memories of threads with talk since then.
+    pub threads_since: Timestamp,
+    /// Short-term memories of older talk are no longer of the present.
+    pub recent_since: Timestamp,
+}
+
+/// Settings of a [`Window`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// `response.channel_messages_limit`.
+    pub channel_messages: usize,
+    /// `response.active_channel_days`.
+    pub active_channels: SignedDuration,
+    /// `response.thread_memory_days`.
+    pub thread_memories: SignedDuration,
+    /// `memory.short_term_window_hours`.
+    pub short_term: SignedDuration,
+}
+
+/// So many memos of the highest priorities are in a prompt.
+pub const IMPORTANT_MEMOS: usize = 20;
+/// From this priority on a memo is important.
+pub const IMPORTANT: u8 = 4;
+/// So many of the newest other memos are in a prompt.
+pub const RECENT_MEMOS: usize = 5;
+/// The whole of a thread, for all that people have patience for.
+const LONGEST_THREAD: usize = 500;
+
+impl Limits {
+    /// What is seen at `now` by whoever judges or replies.
+    pub fn window(&self, now: Timestamp) -> Window {
+        let ago = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
+        Window {
+            messages: self.channel_messages,
+            thread_messages: LONGEST_THREAD.max(self.channel_messages),
+            since: Timestamp::MIN,
+            active_since: ago(self.active_channels),
+            threads_since: ago(self.thread_memories),
+            recent_since: ago(self.short_term),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let days = |days: i32| SignedDuration::from_hours(24) * days;
+        Self {
+            channel_messages: 50,
+            active_channels: days(7),
+            thread_memories: days(7),
+            short_term: days(1),
+        }
+    }
+}
+
+/// A channel that may be known from where the context is for, and what is remembered of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelMemory {
+    pub channel_id: ChannelId,
     pub channel_name: Arc<str>,
-    /// Oldest first, without deleted lines; a thread begins with its parent. Lines that are owed an
-    /// answer are among them, however old.
-    pub messages: Vec<Arc<Message>>,
+    pub long_term_memory: Option<Arc<str>>,
+    pub short_term_memory: Option<Arc<str>>,
+}
+
+/// What is remembered of a thread of the channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadMemory {
+    pub thread: MessageId,
+    pub memory: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The target: what is judged, answered or remembered.
+    pub conversation: ConversationId,
+    /// Who may read the channel.
+    pub visibility: Visibility,
+    /// Without deleted lines. Of the target, lines that are owed an answer are among them, however
+    /// old, and a thread's parent.
+    pub conversation_history: ChannelMessages,
+    pub workspace_long_term_memory: Option<Arc<str>>,
+    pub workspace_short_term_memory: Option<Arc<str>>,
+    /// Active channels that may be known from here, this one included, by name.
+    pub channel_memories: Vec<ChannelMemory>,
+    /// Of this channel's threads, by the newest line of each, oldest first.
+    pub thread_memories: Vec<ThreadMemory>,
+    /// Memos of priority 4 and 5 that may be seen from here, what matters most first.
+    pub important_memos: Vec<Memo>,
+    /// The newest others.
+    pub recent_memos: Vec<Memo>,
+    /// The memories and memos that the texts above are of.
+    pub memories: Vec<MemoryId>,
     /// The names of everyone who wrote or is mentioned, as far as they are known.
     pub names: BTreeMap<UserId, Arc<str>>,
     /// Lines by people who are still owed an answer, oldest first.
@@ -39,19 +141,50 @@ pub struct Context {
     pub silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub motive: Option<Motive>,
-    /// The revision that the newest human line came with.
+    /// The revision that the target's newest human line came with.
     pub newest_heard: u64,
     /// The store's revision when this was read: whatever is newer has not been seen.
     pub revision: u64,
 }
 
 impl Context {
-    /// Hashes ids and edit versions of the lines, the persona's own included; not time.
+    /// A context that knows nothing but its talk.
+    pub fn of(conversation: ConversationId, conversation_history: ChannelMessages) -> Self {
+        Self {
+            conversation,
+            visibility: Visibility::Private,
+            conversation_history,
+            workspace_long_term_memory: None,
+            workspace_short_term_memory: None,
+            channel_memories: Vec::new(),
+            thread_memories: Vec::new(),
+            important_memos: Vec::new(),
+            recent_memos: Vec::new(),
+            memories: Vec::new(),
+            names: BTreeMap::new(),
+            owed: Vec::new(),
+            silent_state: None,
+            motive: None,
+            newest_heard: 0,
+            revision: 0,
+        }
+    }
+
+    /// The lines of the target, oldest first; a thread begins with its parent.
+    pub fn target(&self) -> &[Arc<Message>] {
+        match &self.conversation.thread {
+            Some(thread) => self.conversation_history.thread(thread),
+            None => &self.conversation_history.top_level_messages,
+        }
+    }
+
+    /// Hashes ids and edit versions of the target's lines, the persona's own included, and at the top
+    /// level whether they were answered in a thread; not time.
     pub fn state(&self) -> StateHash {
         let mut hash = Sha256::new();
-        for message in &self.messages {
+        for message in self.target() {
             hash.update(message.id.as_str());
-            hash.update([0]);
+            hash.update([u8::from(self.is_answered_in_thread(message))]);
             hash.update(message.edits.to_le_bytes());
         }
         let digest: [u8; 32] = hash.finalize().into();
@@ -60,12 +193,29 @@ impl Context {
         StateHash(i64::from_le_bytes(first))
     }
 
-    pub fn newest_human(&self) -> Option<&Arc<Message>> {
-        self.messages.iter().rev().find(|message| message.author.kind == AuthorKind::Human)
+    /// Somebody else has said something in the thread that this line of the top level opened.
+    pub fn is_answered_in_thread(&self, parent: &Message) -> bool {
+        let is_top_level = self.conversation.thread.is_none();
+        let thread = self.conversation_history.thread(&parent.id);
+        is_top_level && thread.iter().any(|line| line.author != parent.author)
     }
 
+    /// What words are made from that are made from this.
+    pub fn lineage(&self) -> Lineage {
+        let line = |line: &Arc<Message>| LineId(line.conversation.channel.clone(), line.id.clone());
+        Lineage {
+            lines: self.conversation_history.each().map(line).collect(),
+            memories: self.memories.clone(),
+        }
+    }
+
+    pub fn newest_human(&self) -> Option<&Arc<Message>> {
+        self.target().iter().rev().find(|message| message.author.kind == AuthorKind::Human)
+    }
+
+    /// A line of the target.
     pub fn message(&self, id: &MessageId) -> Option<&Arc<Message>> {
-        self.messages.iter().find(|message| message.id == *id)
+        self.target().iter().find(|message| message.id == *id)
     }
 
     /// The name people see, or the id where none is known.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ConversationId, MessageId};
 use crate::context::{Context, StateHash};
+use crate::memory::Lineage;
 
 /// A ledger row's number, rising in the order decisions were opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,7 +65,7 @@ pub fn gate(gates: &[Gate], context: &Context) -> Option<Gate> {
 
 fn has_spoken_last(context: &Context) -> bool {
     use crate::chat::AuthorKind::{Bot, Human, Persona};
-    let last = context.messages.iter().rev().find(|message| match message.author.kind {
+    let last = context.target().iter().rev().find(|message| match message.author.kind {
         Human | Persona => true,
         Bot => false,
     });
@@ -143,7 +144,7 @@ pub struct Usage {
 /// One model call made for a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// `judge` or `reply`.
+    /// `judge`, `reply` or `remember`.
     pub verb: Arc<str>,
     pub at: Timestamp,
     pub model: Arc<str>,
@@ -176,14 +177,21 @@ pub struct Exchange {
     pub prompt: Arc<str>,
     /// `None` if it did not answer, or nobody waited for the answer.
     pub answer: Option<Arc<str>>,
-    /// The lines that the prompt holds. When one of them is edited or deleted, the exchange goes.
-    pub lines: Vec<MessageId>,
+    /// What the prompt holds. When a line of it is edited or deleted, the exchange goes.
+    pub made_from: Lineage,
     /// The store's revision that the prompt was made from: what has changed since then must not be
     /// kept in an old shape. Only on the way into the store.
     pub considered: u64,
 }
 
 impl Attempt {
+    /// The same without what the model was asked and wrote: a line that it saw has changed, and it may
+    /// repeat that.
+    pub fn without_words(self) -> Self {
+        let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
+        Self { exchange: None, judgment: self.judgment.map(blank), ..self }
+    }
+
     /// The attempt as the ledger keeps it: discarded if people had moved on.
     pub fn kept_if(self, is_current: bool) -> Self {
         let end = match (is_current, self.end) {

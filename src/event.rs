@@ -1,6 +1,7 @@
 //! What can happen, and what it leaves: the closed list of events, a conversation's pending step,
 //! and the outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
 
+pub mod chore;
 pub mod completion;
 pub mod step;
 
@@ -14,6 +15,7 @@ use crate::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId
 use crate::context::StateHash;
 use crate::decision::{Attempt, DecisionId, Ended, Gate, Judgment};
 use crate::memo::MemoChange;
+use crate::memory::Lineage;
 
 /// Everything the runner does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,9 +119,9 @@ pub struct DraftNotes {
     pub owed: Vec<MessageId>,
     /// The line it is about, if it answers one.
     pub about: Option<MessageId>,
-    /// The lines that its words were made from.
+    /// What its words were made from.
     #[serde(default)]
-    pub lines: Vec<MessageId>,
+    pub made_from: Lineage,
     /// The store's revision that its context held.
     pub considered: u64,
     /// How the decision ends once this is said: an apology ends as failed.
@@ -183,27 +185,40 @@ impl Outcome {
         }
     }
 
-    /// The store's revision and the lines that its words were made from; no lines if there are none.
-    pub fn made_from<'a>(&'a self, claim: &'a Claim) -> (u64, &'a [MessageId]) {
+    /// The lines that its words answer.
+    pub fn answered(&self) -> Vec<MessageId> {
+        match &self.end {
+            End::Drafted { draft, .. } => {
+                draft.notes.owed.iter().chain(&draft.notes.about).cloned().collect()
+            }
+            End::Silent(_)
+            | End::Join { .. }
+            | End::Said(_)
+            | End::Withdrawn { .. }
+            | End::Again { .. }
+            | End::NotSaid { .. }
+            | End::GivenUp { .. }
+            | End::Overtaken => Vec::new(),
+        }
+    }
+
+    /// What its words were made from, as of which revision of the store, if there are any.
+    pub fn made_from<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(piece) = &claim.event {
-            return (piece.draft.considered, &piece.draft.lines);
+            return Some((piece.draft.considered, &piece.draft.made_from));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
         if let (None, End::Drafted { draft, .. }) = (exchange, &self.end) {
-            return (draft.notes.considered, &draft.notes.lines);
+            return Some((draft.notes.considered, &draft.notes.made_from));
         }
-        exchange.map_or((0, &[]), |exchange| (exchange.considered, &exchange.lines))
+        exchange.map(|exchange| (exchange.considered, &exchange.made_from))
     }
 
     /// The same without what models were asked and wrote, memos included: a line that they saw has
     /// changed, and they may repeat it.
     pub fn without_words(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
-        let attempts = self.attempts.into_iter().map(|attempt| Attempt {
-            exchange: None,
-            judgment: attempt.judgment.map(blank),
-            ..attempt
-        });
+        let attempts = self.attempts.into_iter().map(Attempt::without_words);
         let end = match self.end {
             End::Silent(closing) if closing.judgment.is_some() => End::Silent(Closing {
                 judgment: closing.judgment.map(blank),

@@ -41,6 +41,8 @@ pub struct Ears {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub waiting: Waiting,
+    /// How long after it was heard a line is remembered, if it is.
+    pub remembers_after: Option<SignedDuration>,
     /// Makes this installation's chance its own.
     pub seed: u64,
 }
@@ -52,7 +54,9 @@ impl Ears {
         let conversation = conversation(&heard).cloned();
         let line = line(&heard);
         let began = Instant::now();
-        let receipt = self.store.hear(Hearing { heard, follows }).await?;
+        let now = self.clock.now();
+        let remember = self.remembers_after.map(|interval| now + interval);
+        let receipt = self.store.hear(Hearing { heard, follows, remember, now }).await?;
         if let Some((author, arrival)) = line.filter(|_| receipt.is_new) {
             self.metrics.heard(author, arrival);
             self.metrics.hearing_took(began);

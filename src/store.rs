@@ -16,11 +16,14 @@ use tokio::sync::watch;
 use crate::chat::{
     Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, WorkspaceId,
 };
-use crate::context::Context;
+use crate::context::{Context, Window};
 use crate::decision::{Decision, DecisionId, Ended, Exchange, Gate};
+use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, Memory};
 
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -50,27 +53,62 @@ pub trait Store: Send + Sync {
     /// retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// Whether one of these lines of a conversation, or of a thread's parent, has been edited by a
-    /// person or deleted since `revision`.
+    /// Whether a line that words were made from has been edited by a person or deleted since `revision`,
+    /// or is behind a memory that they were made from.
     async fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> Result<bool, StoreError>;
 
-    /// When the next step will be ready.
+    /// When the next step or chore will be ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// The newest committed revision, as it moves on: whoever waits for something looks again.
     fn revisions(&self) -> watch::Receiver<u64>;
 
-    /// The newest `limit` lines of a conversation with what belongs to them, as of one moment.
+    /// A conversation, the talk around it and what is remembered and may be known there, as of one
+    /// moment.
     async fn context(
         &self,
         conversation: &ConversationId,
-        limit: usize,
+        window: &Window,
     ) -> Result<Context, StoreError>;
+
+    /// What a workspace remembers: each memory as it is now, with what is behind it.
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
+
+    /// The memos that may be seen from a channel.
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError>;
+
+    /// Those of these lines that are still there, oldest first.
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<Arc<Message>>, StoreError>;
+
+    /// Takes up to `most` chores that are ready at `now`, as [`Store::claim`] does steps.
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError>;
+
+    /// Applies what a chore came to. What is remembered is kept only if nothing that it was made from
+    /// has been taken back meanwhile.
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 }
 
 /// What pages and exports read.
@@ -134,6 +172,16 @@ pub trait Archive: Send + Sync {
 pub struct Hearing {
     pub heard: Heard,
     pub follows: Follows,
+    /// When what was said is to be remembered, if it is.
+    pub remember: Option<Timestamp>,
+    pub now: Timestamp,
+}
+
+impl Hearing {
+    /// Something heard that is kept and not remembered.
+    pub fn of(heard: Heard, follows: Follows, now: Timestamp) -> Self {
+        Self { heard, follows, remember: None, now }
+    }
 }
 
 /// What hearing did.

@@ -125,7 +125,7 @@ fn exchange(prompt: &Prompt, answer: &Result<Answer, Trouble>) -> Arc<Exchange> 
     Arc::new(Exchange {
         prompt: prompt.shown().into(),
         answer: answer.as_ref().ok().map(|answer| answer.shown().into()),
-        lines: prompt.context.messages.iter().map(|message| message.id.clone()).collect(),
+        made_from: prompt.lineage(),
         considered: prompt.context.revision,
     })
 }

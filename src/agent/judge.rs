@@ -129,7 +129,7 @@ fn resolve(about: Option<&str>, context: &Context) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
     let found =
-        context.messages.iter().rev().find(|message| named == Some(&stamp(message, context)));
+        context.target().iter().rev().find(|message| named == Some(&stamp(message, context)));
     found.or(context.newest_human()).map(|message| message.id.clone())
 }
 

@@ -2,7 +2,7 @@
 //! platform answers, it is said once or not at all (invariant 6).
 
 use crate::agent::{Agent, Trouble, patience};
-use crate::context::{Context, MESSAGE_LIMIT};
+use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Closing, End, Piece};
 use crate::platform::PlatformError;
@@ -93,7 +93,8 @@ impl Agent {
     /// Words that were made from a line which was edited or deleted since may repeat it.
     async fn has_changed_since(&self, piece: &Piece) -> Result<bool, StoreError> {
         let notes = &piece.draft;
-        self.store.has_changed_since(&piece.conversation, notes.considered, &notes.lines).await
+        let workspace = &piece.conversation.workspace;
+        self.store.has_changed_since(workspace, notes.considered, &notes.made_from).await
     }
 
     /// The last check before the act: does anyone still wait for this, and has nobody spoken since?
@@ -114,7 +115,8 @@ impl Agent {
         }
         let about = notes.about.as_ref()?;
         // In a full window it may only have scrolled away.
-        let is_gone = context.message(about).is_none() && context.messages.len() < MESSAGE_LIMIT;
+        let is_full = context.target().len() >= self.settings.limits.channel_messages;
+        let is_gone = context.message(about).is_none() && !is_full;
         let why = language.pick("the line was deleted", "対象の発言が削除されました");
         is_gone.then(|| End::Silent(Closing::new(Ended::Dropped, why)))
     }

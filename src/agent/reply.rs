@@ -6,11 +6,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::{ConversationId, MessageId, one_line};
+use crate::chat::{ConversationId, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
 use crate::memo::MemoChange;
+use crate::memory::Lineage;
 use crate::platform::split;
 use crate::prompt::Prompt;
 
@@ -22,6 +23,7 @@ const MOST_ROUNDS: usize = 5;
 /// What thinking came to.
 struct Thought {
     words: String,
+    made_from: Lineage,
     memos: Vec<MemoChange>,
 }
 
@@ -46,8 +48,7 @@ impl Agent {
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match thought {
             Ok(thought) => {
-                let lines = context.messages.iter().map(|message| message.id.clone()).collect();
-                let end = self.draft(&context, &thought.words, lines, Ended::Spoke)?;
+                let end = self.draft(&context, &thought.words, thought.made_from, Ended::Spoke)?;
                 *memos = thought.memos;
                 Ok(end)
             }
@@ -72,7 +73,7 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<Thought, Trouble> {
         let mind = &self.minds.response;
-        let mut toolbox = self.tools.toolbox(context, mind.persona.language).await?;
+        let mut toolbox = self.toolbox(context, mind.persona.language).await?;
         let prompt = Prompt::reply(&mind.persona, context, self.now());
         let mut prompt = prompt.with_tools(toolbox.specs());
         let (began, limit) = (self.now(), self.settings.model_timeout);
@@ -82,7 +83,8 @@ impl Agent {
             let answer = asked.await?;
             if answer.calls.is_empty() || prompt.tools.is_empty() {
                 let words = last_words(answer.text, &prompt)?;
-                return Ok(Thought { words, memos: toolbox.changes() });
+                let (made_from, memos) = (prompt.lineage(), toolbox.changes());
+                return Ok(Thought { words, made_from, memos });
             }
             prompt.rounds.push(toolbox.use_all(answer, self.now()).await);
             let is_late = self.now() >= began + limit;
@@ -97,15 +99,14 @@ impl Agent {
             "Sorry, I cannot think of an answer right now. Please try again later.",
             "すみません、いまはうまく答えられません。あとでもう一度声をかけてください。",
         );
-        self.draft(context, words, Vec::new(), Ended::Failed)
+        self.draft(context, words, Lineage::default(), Ended::Failed)
     }
 
-    /// `lines` are those that the words were made from.
     fn draft(
         &self,
         context: &Context,
         words: &str,
-        lines: Vec<MessageId>,
+        made_from: Lineage,
         ends: Ended,
     ) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
@@ -113,7 +114,7 @@ impl Agent {
             // Only what the prompt held is answered.
             owed: context.owed.iter().filter(|id| context.message(id).is_some()).cloned().collect(),
             about: context.motive.as_ref().and_then(|motive| motive.about.clone()),
-            lines,
+            made_from,
             considered: context.revision,
             ends,
             why: self.why(context, ends),

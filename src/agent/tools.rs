@@ -4,9 +4,6 @@
 pub mod search;
 mod spec;
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -14,13 +11,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 use tracing::warn;
 
+use crate::agent::Agent;
 use crate::agent::tools::search::{Question, Search, told};
 use crate::agent::tools::spec::{TOOLS, Tool};
-use crate::chat::{ConversationId, UserId, Visibility, one_line};
+use crate::chat::{ConversationId, UserId, one_line};
 use crate::context::Context;
 use crate::llm::Answer;
 use crate::memo::notebook::{Notebook, Place};
-use crate::memo::{Amendment, Entry, Memo, MemoChange};
+use crate::memo::{Amendment, Entry, MemoChange};
+use crate::memory::LineId;
 use crate::persona::Language;
 use crate::prompt::tool::{ToolCall, ToolRound, ToolSpec, ToolUse};
 use crate::store::StoreError;
@@ -30,33 +29,16 @@ const MOST_CALLS: usize = 8;
 /// Of a sentence about arguments, in characters.
 const LONGEST_PROBLEM: usize = 200;
 
-/// What replies have to work with. What is left out is not offered to models.
+/// What replies have to work with, besides the store's memos.
 #[derive(Clone)]
 pub struct Tools {
-    pub memos: Option<ReadMemos>,
-    pub search: Option<Search>,
     /// Where the dates on memos are of.
     pub zone: TimeZone,
+    /// Without it, no search is offered.
+    pub search: Option<Search>,
 }
 
-/// Reads the memos that may be seen from a conversation's channel.
-pub type ReadMemos =
-    Arc<dyn Fn(ConversationId) -> BoxFuture<'static, Result<Shelf, StoreError>> + Send + Sync>;
-
-/// The memos of a channel, and who may read what is said there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
-    pub visibility: Visibility,
-    pub memos: Vec<Memo>,
-}
-
-impl Default for Tools {
-    fn default() -> Self {
-        Self { memos: None, search: None, zone: TimeZone::UTC }
-    }
-}
-
-impl Tools {
+impl Agent {
     /// What one reply has to work with.
     pub(super) async fn toolbox(
         &self,
@@ -64,17 +46,18 @@ impl Tools {
         language: Language,
     ) -> Result<Toolbox, StoreError> {
         let conversation = context.conversation.clone();
-        let notebook = match &self.memos {
-            Some(read) => {
-                let shelf = read(conversation.clone()).await?;
-                let channel = conversation.channel.clone();
-                let place =
-                    Place { channel, visibility: shelf.visibility, said_by: asker(context) };
-                Some(Notebook::new(place, shelf.memos, language, self.zone.clone()))
-            }
-            None => None,
+        let Some(tools) = &self.tools else {
+            return Ok(Toolbox { notebook: None, search: None, conversation, language });
         };
-        Ok(Toolbox { notebook, search: self.search.clone(), conversation, language })
+        let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
+        let place = Place {
+            channel: conversation.channel.clone(),
+            visibility: context.visibility,
+            said_by: asker(context),
+        };
+        let notebook = Notebook::new(place, memos, language, tools.zone.clone());
+        let search = tools.search.clone();
+        Ok(Toolbox { notebook: Some(notebook), search, conversation, language })
     }
 }
 
@@ -130,8 +113,8 @@ impl Toolbox {
         let left_out = answer.calls.len().saturating_sub(MOST_CALLS);
         let mut uses = Vec::new();
         for call in answer.calls.into_iter().take(MOST_CALLS) {
-            let result = self.answer(&call, now).await;
-            uses.push(ToolUse { call, result });
+            let (result, lines) = self.answer(&call, now).await;
+            uses.push(ToolUse { call, result, lines });
         }
         if let Some(last) = uses.last_mut().filter(|_| left_out > 0) {
             last.result.push('\n');
@@ -156,8 +139,10 @@ impl Toolbox {
         }
     }
 
-    async fn answer(&mut self, call: &ToolCall, now: Timestamp) -> String {
-        match self.run(call, now).await {
+    /// The result for the model, and the lines that it tells of.
+    async fn answer(&mut self, call: &ToolCall, now: Timestamp) -> (String, Vec<LineId>) {
+        let mut lines = Vec::new();
+        let result = match self.run(call, now, &mut lines).await {
             Ok(result) => result,
             Err(Misuse::NoSuchTool) => {
                 let names: Vec<&str> = self.specs().into_iter().map(|tool| tool.name).collect();
@@ -173,10 +158,16 @@ impl Toolbox {
                     .pick("The arguments cannot be used: {}", "引数が正しくありません: {}");
                 text.replace("{}", &problem)
             }
-        }
+        };
+        (result, lines)
     }
 
-    async fn run(&mut self, call: &ToolCall, now: Timestamp) -> Result<String, Misuse> {
+    async fn run(
+        &mut self,
+        call: &ToolCall,
+        now: Timestamp,
+        lines: &mut Vec<LineId>,
+    ) -> Result<String, Misuse> {
         let tool = Tool::named(&call.name).ok_or(Misuse::NoSuchTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
@@ -193,7 +184,7 @@ impl Toolbox {
             }
             Tool::GetMemo => self.notebook()?.get(&read::<Named>(arguments)?.memo_name),
             Tool::ListMemoTags => self.notebook()?.tags(),
-            Tool::SearchMessages => self.search(read(arguments)?).await?,
+            Tool::SearchMessages => self.search(read(arguments)?, lines).await?,
         })
     }
 
@@ -201,7 +192,7 @@ impl Toolbox {
         self.notebook.as_mut().ok_or(Misuse::NoSuchTool)
     }
 
-    async fn search(&self, question: Question) -> Result<String, Misuse> {
+    async fn search(&self, question: Question, lines: &mut Vec<LineId>) -> Result<String, Misuse> {
         let search = self.search.as_ref().ok_or(Misuse::NoSuchTool)?;
         if question.query.trim().is_empty() {
             let text =
@@ -209,14 +200,19 @@ impl Toolbox {
             return Ok(text.to_owned());
         }
         let limit = question.limit();
-        let found = search(self.conversation.clone(), question).await;
-        let found = found.map(|found| told(&found[..found.len().min(limit)], self.language));
-        Ok(found.unwrap_or_else(|error| {
-            warn!("a search for a reply failed: {error}");
-            let text =
-                self.language.pick("The search does not work right now.", "いまは検索できません。");
-            text.to_owned()
-        }))
+        let mut found = match search(self.conversation.clone(), question).await {
+            Ok(found) => found,
+            Err(error) => {
+                warn!("a search for a reply failed: {error}");
+                let text = self
+                    .language
+                    .pick("The search does not work right now.", "いまは検索できません。");
+                return Ok(text.to_owned());
+            }
+        };
+        found.truncate(limit);
+        lines.extend(found.iter().map(|found| found.line.clone()));
+        Ok(told(&found, self.language))
     }
 
     fn left_out(&self, number: usize) -> String {
@@ -272,7 +268,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chat::{ChannelId, WorkspaceId};
+    use crate::chat::{ChannelId, Visibility, WorkspaceId};
 
     fn toolbox() -> Toolbox {
         let channel = ChannelId::new("garden");
@@ -326,7 +322,7 @@ mod tests {
             ("", json!({}), none),
         ] {
             let answer = tools.answer(&call(name, arguments), now()).now_or_never();
-            assert_eq!(answer.as_deref(), Some(expected), "{name}");
+            assert_eq!(answer, Some((expected.to_owned(), Vec::new())), "{name}");
         }
         assert_eq!(tools.changes(), []);
     }

@@ -108,8 +108,8 @@ impl Quiet {
 
 /// The newest question to the room that nobody has taken up.
 fn find_open_question(context: &Context) -> Result<&Message, Quiet> {
-    let first = context.messages.len().saturating_sub(REMEMBERED_LINES);
-    let lines = &context.messages[first..];
+    let first = context.target().len().saturating_sub(REMEMBERED_LINES);
+    let lines = &context.target()[first..];
     let mut quiet = None;
     for (place, line) in lines.iter().enumerate().rev() {
         if !line.is_human() || !is_question(&line.text) {
@@ -117,7 +117,9 @@ fn find_open_question(context: &Context) -> Result<&Message, Quiet> {
         }
         if is_directed(line, context) {
             quiet.get_or_insert(Quiet::Directed);
-        } else if is_taken_up(line, &lines[place + 1..], context) {
+        } else if context.is_answered_in_thread(line)
+            || is_taken_up(line, &lines[place + 1..], context)
+        {
             quiet.get_or_insert(Quiet::Answered);
         } else {
             return Ok(line);
@@ -149,7 +151,7 @@ fn is_taken_up(question: &Message, later: &[std::sync::Arc<Message>], context: &
     let is_named = others().any(|line| {
         line.mentions.contains(&Mention::User(asker.clone())) || words::names(&line.text, name)
     });
-    let is_small_round = authors(context.messages.iter().map(|line| &**line)).len() <= SMALL_ROUND;
+    let is_small_round = authors(context.target().iter().map(|line| &**line)).len() <= SMALL_ROUND;
     let next_speaks = is_small_round && others().any(|line| !is_question(&line.text));
     is_closed || is_named || next_speaks
 }
@@ -206,7 +208,7 @@ fn reply(prompt: &Prompt) -> String {
 
 /// The earlier line that shares the most words with this one, if it shares enough to matter.
 fn nearest<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
-    let earlier = context.messages.iter().take_while(|other| other.id != line.id);
+    let earlier = context.target().iter().take_while(|other| other.id != line.id);
     let candidates = earlier
         .filter(|other| other.is_human() && !is_question(&other.text) && !other.is_addressed());
     let scored = candidates.map(|other| (shared_words(&line.text, &other.text), other));
@@ -218,6 +220,7 @@ fn nearest<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
 mod tests {
     use super::*;
     use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, MessageId, WorkspaceId};
+    use crate::context::channel_messages::ChannelMessages;
     use jiff::Timestamp;
 
     fn context(lines: &[(&str, &str)]) -> Context {
@@ -237,19 +240,13 @@ mod tests {
                 edits: 0,
             })
         });
+        let history = ChannelMessages::sort(ChannelId::new("c"), "c".into(), messages.collect());
         Context {
-            messages: messages.collect(),
-            channel_name: "c".into(),
             names: lines
                 .iter()
                 .map(|(author, _)| (UserId::new(*author), (*author).into()))
                 .collect(),
-            owed: Vec::new(),
-            silent_state: None,
-            motive: None,
-            newest_heard: 0,
-            revision: 0,
-            conversation,
+            ..Context::of(conversation, history)
         }
     }
 
@@ -286,7 +283,7 @@ mod tests {
             ("bob", "lunch is at noon"),
             ("cid", "how do I restart the router, is there a button?"),
         ]);
-        let line = context.messages[2].clone();
+        let line = context.target()[2].clone();
         assert_eq!(nearest(&line, &context).map(|near| near.id.as_str()), Some("000"));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::chat::{ends_line, one_line};
+use crate::memory::{LineId, Lineage};
 use crate::prompt::Prompt;
 
 /// A tool as a model is told of it.
@@ -34,6 +35,8 @@ pub struct ToolCall {
 pub struct ToolUse {
     pub call: ToolCall,
     pub result: String,
+    /// The lines that the result tells of.
+    pub lines: Vec<LineId>,
 }
 
 /// One answer that called tools instead of ending the thought.
@@ -88,6 +91,18 @@ impl Prompt {
             let _ = write!(text, "\n## {heading}\n{}", self.uses());
         }
         text.into()
+    }
+
+    /// What an answer is made from.
+    pub fn lineage(&self) -> Lineage {
+        let mut lineage = self.context.lineage();
+        let uses = self.rounds.iter().flat_map(|round| &round.uses);
+        for line in uses.flat_map(|done| &done.lines) {
+            if !lineage.lines.contains(line) {
+                lineage.lines.push(line.clone());
+            }
+        }
+        lineage
     }
 
     /// Each call with its result. Both are data, so no line of either stands at a line's beginning.

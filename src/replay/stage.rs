@@ -17,12 +17,15 @@ use crate::chat::{
     User, UserId, Visibility, WorkspaceId,
 };
 use crate::clock::{Clock, chance};
-use crate::context::Context;
+use crate::context::{Context, Window};
 use crate::decision::{Attempt, AttemptEnd, Ended};
+use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
 use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
 use crate::llm::{Answer, Llm, LlmError};
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, Memory};
 use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
 use crate::prompt::{Prompt, Verb};
@@ -61,6 +64,8 @@ pub fn play(
         clock: clock.clone(),
         metrics: metrics.clone(),
         waiting: policy.config.waiting(),
+        // Nobody here could read it.
+        remembers_after: None,
         seed: rules.seed,
     };
     let mind =
@@ -74,7 +79,7 @@ pub fn play(
         clock: clock.clone(),
         metrics,
         persona,
-        tools: Default::default(),
+        tools: None,
         // Nobody will open these decisions and read.
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,
@@ -223,11 +228,11 @@ impl Store for NotedStore {
 
     async fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(conversation, revision, lines).await
+        self.inner.has_changed_since(workspace, revision, made_from).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -241,12 +246,50 @@ impl Store for NotedStore {
     async fn context(
         &self,
         conversation: &ConversationId,
-        limit: usize,
+        window: &Window,
     ) -> Result<Context, StoreError> {
-        let context = self.inner.context(conversation, limit).await?;
-        let newest = context.messages.last().map(|message| message.id.clone());
+        let context = self.inner.context(conversation, window).await?;
+        let newest = context.target().last().map(|message| message.id.clone());
         self.recorder.lock().considered.insert(conversation.clone(), newest);
         Ok(context)
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        self.inner.memories(workspace).await
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        self.inner.memos(workspace, channel).await
+    }
+
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<Arc<Message>>, StoreError> {
+        self.inner.lines_behind(workspace, lines).await
+    }
+
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError> {
+        self.inner.claim_chores(now, lease, most).await
+    }
+
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.inner.complete_chore(chore, outcome, now).await
     }
 }
 

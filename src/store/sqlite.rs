@@ -2,16 +2,18 @@
 //! that commits in groups, and a few readers. One process owns the file.
 
 mod archive;
+mod context;
 pub mod examine;
 mod flow;
 mod hear;
+mod memory;
+mod memos;
 mod rows;
 pub mod sql;
 mod standings;
 pub mod writer;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -19,7 +21,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -27,9 +29,12 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ConversationId, Message, MessageId, UserId};
-use crate::context::{Context, StateHash};
+use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
+use crate::context::{Context, Window};
+use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, Memory};
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
@@ -37,6 +42,7 @@ use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
+    (4, "memory", include_str!("../../migrations/sqlite/0004_memory.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -84,7 +90,9 @@ impl SqliteStore {
         let opened = |error| opening(path, error);
         let mut connection = options.connect().await.map_err(opened)?;
         migrate(path, &mut connection).await?;
-        query(sql::FREE_LEASES).execute(&mut connection).await.map_err(opened)?;
+        for statement in [sql::FREE_LEASES, sql::memory::FREE_CHORES] {
+            query(statement).execute(&mut connection).await.map_err(opened)?;
+        }
         let counters = query(sql::COUNTERS).fetch_one(&mut connection).await.map_err(opened)?;
         let counters = Counters {
             revision: rows::unsigned(rows::column(&counters, "revision")?)?,
@@ -116,6 +124,11 @@ impl SqliteStore {
         self.write(Change::Nothing).await.map(|_| ())
     }
 
+    async fn next(&self, statement: &'static str) -> Result<Option<Timestamp>, StoreError> {
+        let row = query(statement).fetch_one(&self.readers).await.map_err(stored)?;
+        rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::time).transpose()
+    }
+
     async fn write(&self, change: Change) -> Result<Written, StoreError> {
         let (done, written) = oneshot::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
@@ -140,7 +153,7 @@ impl Store for SqliteStore {
         most: usize,
     ) -> Result<Vec<Claim>, StoreError> {
         // Most looks find nothing, and need not wait for the writer.
-        if self.next_ready().await?.is_none_or(|ready| ready > now) {
+        if self.next(sql::NEXT_STEP).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
         let Written::Claimed(claims) = self.write(Change::Claim { now, lease, most }).await? else {
@@ -173,16 +186,16 @@ impl Store for SqliteStore {
 
     async fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        flow::has_changed_since(&self.readers, conversation, revision, lines).await
+        let mut reader = self.readers.acquire().await.map_err(stored)?;
+        flow::has_changed_since(&mut reader, workspace, revision, made_from).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
-        let row = query(sql::NEXT_READY).fetch_one(&self.readers).await.map_err(stored)?;
-        rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::time).transpose()
+        self.next(sql::NEXT_READY).await
     }
 
     fn revisions(&self) -> watch::Receiver<u64> {
@@ -192,59 +205,66 @@ impl Store for SqliteStore {
     async fn context(
         &self,
         conversation: &ConversationId,
-        limit: usize,
+        window: &Window,
     ) -> Result<Context, StoreError> {
         // One transaction, so that all statements see the same moment.
         let mut moment = self.readers.begin().await.map_err(stored)?;
-        let thread = rows::thread(conversation);
-        let head = query(sql::CONTEXT_HEAD)
-            .bind(conversation.workspace.as_str())
-            .bind(conversation.channel.as_str())
-            .bind(thread)
-            .fetch_one(&mut *moment)
-            .await
-            .map_err(stored)?;
-        let lines = query(sql::CONTEXT_LINES)
-            .bind(conversation.workspace.as_str())
-            .bind(conversation.channel.as_str())
-            .bind(thread)
-            .bind(limit as i64)
-            .fetch_all(&mut *moment)
-            .await
-            .map_err(stored)?;
-        let mut messages = BTreeMap::new();
-        let mut newest_heard = 0;
-        for row in &lines {
-            let message = rows::message(row)?;
-            if message.is_human() && message.conversation == *conversation {
-                newest_heard = newest_heard.max(rows::unsigned(rows::column(row, "heard")?)?);
-            }
-            // A thread's parent stands first, whatever its time.
-            let place = (message.conversation.thread.clone(), message.at, message.id.clone());
-            messages.insert(place, Arc::new(message));
+        context::read(&mut moment, conversation, window).await
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        let rows = query(sql::memory::MEMORIES).bind(workspace.as_str());
+        let rows = rows.fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(memory::memory).collect()
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        memos::read(&self.readers, workspace, channel).await
+    }
+
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<Arc<Message>>, StoreError> {
+        let rows = query(sql::LINES_BEHIND).bind(workspace.as_str()).bind(json!(lines).to_string());
+        let rows = rows.fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(|row| rows::message(row).map(Arc::new)).collect()
+    }
+
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError> {
+        if self.next(sql::NEXT_CHORE).await?.is_none_or(|ready| ready > now) {
+            return Ok(Vec::new());
         }
-        let messages: Vec<Arc<Message>> = messages.into_values().collect();
-        let named: Value =
-            messages.iter().flat_map(|message| message.named()).map(|user| json!(user)).collect();
-        let names = query(sql::NAMES).bind(conversation.workspace.as_str()).bind(named.to_string());
-        let names = names.fetch_all(&mut *moment).await.map_err(stored)?;
-        let names = names.iter().map(|row| {
-            let name: String = rows::column(row, "name")?;
-            Ok((UserId::new(rows::column::<String>(row, "id")?), name.into()))
-        });
-        let judgment: Option<String> = rows::column(&head, "judgment")?;
-        let channel_name: Option<String> = rows::column(&head, "channel_name")?;
-        Ok(Context {
-            conversation: conversation.clone(),
-            channel_name: channel_name.map_or(conversation.channel.0.clone(), Into::into),
-            names: names.collect::<Result<_, StoreError>>()?,
-            owed: rows::parsed(&rows::column::<String>(&head, "owed")?)?,
-            silent_state: rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash),
-            motive: judgment.map(|judgment| rows::parsed(&judgment)).transpose()?,
-            revision: rows::unsigned(rows::column(&head, "revision")?)?,
-            newest_heard,
-            messages,
-        })
+        let claim = Change::ClaimChores { now, lease, most };
+        let Written::ClaimedChores(chores) = self.write(claim).await? else {
+            return Err(mixed_up());
+        };
+        Ok(chores)
+    }
+
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (chore, outcome) = (Box::new(chore.clone()), Box::new(outcome));
+        let Written::CompletedChore =
+            self.write(Change::CompleteChore { chore, outcome, now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(())
     }
 }
 

@@ -2,8 +2,11 @@
 //! for tests.
 
 mod archive;
+mod context;
 mod flow;
 mod hear;
+mod memory;
+mod memos;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,12 +16,18 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, WorkspaceId,
+    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
+    WorkspaceId,
 };
-use crate::context::{Context, Motive, StateHash};
+use crate::context::{Context, StateHash, Window};
 use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
+use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, Memory, MemoryKey};
+use crate::store::volatile::memory::{Version, Waiting};
+use crate::store::volatile::memos::KeptMemo;
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
@@ -61,11 +70,14 @@ impl Default for VolatileStore {
 #[async_trait]
 impl Store for VolatileStore {
     async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+        let now = hearing.now;
         Ok(self.write(|state| match hearing.heard {
-            Heard::Message(message, _) => state.hear_message(message, hearing.follows),
+            Heard::Message(message, _) => {
+                state.hear_message(message, hearing.follows, hearing.remember)
+            }
             Heard::Edit(edit) => state.hear_edit(&edit, hearing.follows),
             Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
-            Heard::Channel(channel) => state.hear_channel(channel),
+            Heard::Channel(channel) => state.hear_channel(channel, now),
             Heard::User(user) => state.hear_user(user),
         }))
     }
@@ -113,15 +125,17 @@ impl Store for VolatileStore {
 
     async fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        Ok(self.lock().has_changed_since(conversation, revision, lines))
+        Ok(self.lock().has_changed_since(workspace, revision, made_from))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.lock().ready.first().map(|(ready, _)| *ready))
+        let state = self.lock();
+        let step = state.ready.first().map(|(ready, _)| *ready);
+        Ok(step.into_iter().chain(state.next_chore()).min())
     }
 
     fn revisions(&self) -> watch::Receiver<u64> {
@@ -131,9 +145,57 @@ impl Store for VolatileStore {
     async fn context(
         &self,
         conversation: &ConversationId,
-        limit: usize,
+        window: &Window,
     ) -> Result<Context, StoreError> {
-        Ok(self.lock().context(conversation, limit))
+        Ok(self.lock().context(conversation, window))
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        Ok(self.lock().current_memories(workspace))
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        Ok(self.lock().memos_from(workspace, channel))
+    }
+
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<Arc<Message>>, StoreError> {
+        let state = self.lock();
+        let here = lines.iter().filter_map(|line| {
+            let place = (workspace.clone(), line.0.clone(), line.1.clone());
+            let talk = state.talks.get(state.heard.get(&place)?)?;
+            let mut lines = talk.lines.iter().filter(|line| !line.is_deleted);
+            lines.find(|other| other.message.id == line.1).map(|line| line.message.clone())
+        });
+        let mut here: Vec<Arc<Message>> = here.collect();
+        here.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+        Ok(here)
+    }
+
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError> {
+        Ok(self.write(|state| state.claim_chores(now, lease, most)))
+    }
+
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write(|state| state.complete_chore(chore, outcome, now));
+        Ok(())
     }
 }
 
@@ -147,6 +209,12 @@ struct State {
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
     talks: HashMap<ConversationId, Talk>,
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
+    /// Each channel's lines, by time, then id.
+    order: HashMap<(WorkspaceId, ChannelId), Vec<Place>>,
+    /// All versions that are kept, oldest first.
+    memories: BTreeMap<MemoryKey, Vec<Version>>,
+    chores: BTreeMap<MemoryKey, Waiting>,
+    memos: Vec<KeptMemo>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// One for each attempt of a decision.
@@ -163,8 +231,17 @@ struct Talk {
     silent_state: Option<StateHash>,
 }
 
+/// Where a line stands in its channel.
+struct Place {
+    at: Timestamp,
+    id: MessageId,
+    thread: Option<MessageId>,
+}
+
 struct StoredLine {
     message: Arc<Message>,
+    /// Who could read it when it was said.
+    visibility: Visibility,
     is_deleted: bool,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
@@ -214,66 +291,6 @@ impl State {
         self.decisions.insert(id, decision);
     }
 
-    fn context(&self, conversation: &ConversationId, limit: usize) -> Context {
-        let talk = self.talks.get(conversation);
-        let lines = talk.map_or(&[][..], |talk| &talk.lines);
-        let owed: Vec<MessageId> = talk.map_or(Vec::new(), |talk| {
-            talk.standing.owed.iter().map(|owed| owed.message.clone()).collect()
-        });
-        let newest = lines.iter().rev().filter(|line| !line.is_deleted).take(limit);
-        let mut wanted: Vec<&StoredLine> = newest.collect();
-        wanted.reverse();
-        // Whoever is owed an answer is in the picture, however long ago they asked.
-        let is_wanted = |id: &MessageId| wanted.iter().any(|line| line.message.id == *id);
-        if !owed.iter().all(is_wanted) {
-            let is_owed = |line: &&StoredLine| {
-                owed.contains(&line.message.id) && !is_wanted(&line.message.id)
-            };
-            let older: Vec<&StoredLine> = lines.iter().filter(is_owed).collect();
-            wanted.splice(..0, older);
-        }
-        let humans = wanted.iter().filter(|line| line.message.is_human());
-        let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
-        let parent =
-            conversation.thread.as_ref().and_then(|thread| self.parent(conversation, thread));
-        let newest: Vec<Arc<Message>> =
-            parent.into_iter().chain(wanted.iter().map(|line| line.message.clone())).collect();
-        let names = newest.iter().flat_map(|message| message.named()).filter_map(|user| {
-            let key = (conversation.workspace.clone(), user.clone());
-            Some((user.clone(), self.users.get(&key)?.name.clone()))
-        });
-        let key = (conversation.workspace.clone(), conversation.channel.clone());
-        Context {
-            names: names.collect(),
-            conversation: conversation.clone(),
-            channel_name: self
-                .channels
-                .get(&key)
-                .map_or(conversation.channel.0.clone(), |c| c.name.clone()),
-            owed,
-            newest_heard,
-            silent_state: talk.and_then(|talk| talk.silent_state),
-            motive: self.motive(talk),
-            revision: self.revision,
-            messages: newest,
-        }
-    }
-
-    fn motive(&self, talk: Option<&Talk>) -> Option<Motive> {
-        let decision = self.decisions.get(&talk?.standing.step.as_ref()?.decision)?;
-        let judgment = decision.judgment.as_ref()?;
-        Some(Motive { reason: judgment.reason.clone(), about: judgment.about.clone() })
-    }
-
-    fn parent(&self, conversation: &ConversationId, thread: &MessageId) -> Option<Arc<Message>> {
-        let place = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
-        let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
-        lines
-            .iter()
-            .find(|line| line.message.id == *thread && !line.is_deleted)
-            .map(|line| line.message.clone())
-    }
-
     /// Changes a conversation's standing and keeps the index of ready steps true.
     fn change_standing<T>(
         &mut self,
@@ -300,7 +317,16 @@ impl State {
 
     fn insert_line(&mut self, message: Message, gate: Option<Gate>, decision: Option<DecisionId>) {
         self.revision += 1;
+        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        let channel = self.channels.get(&place);
+        let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
+        let order = self.order.entry(place).or_default();
+        let stands_before = |other: &Place| (other.at, &other.id) <= (message.at, &message.id);
+        let behind = order.iter().rposition(stands_before).map_or(0, |place| place + 1);
+        let thread = message.conversation.thread.clone();
+        order.insert(behind, Place { at: message.at, id: message.id.clone(), thread });
         let line = StoredLine {
+            visibility,
             is_deleted: false,
             gate,
             decision,
@@ -318,16 +344,17 @@ impl State {
     }
 
     /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
-    fn forget(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let here = |other: &ConversationId| {
-            (&other.workspace, &other.channel) == (&conversation.workspace, &conversation.channel)
-        };
+    fn forget(&mut self, conversation: &ConversationId, message: &MessageId, now: Timestamp) {
+        let line = LineId(conversation.channel.clone(), message.clone());
+        self.forget_memories(&conversation.workspace, &line, now);
+        // Words may have been made from lines of other channels.
+        let here = |other: &ConversationId| other.workspace == conversation.workspace;
         let covering = self.line(conversation, message).and_then(|line| line.decision);
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
             let is_held = |kept: &Option<KeptExchange>| {
-                kept.as_ref().is_some_and(|kept| kept.exchange.lines.contains(message))
+                kept.as_ref().is_some_and(|kept| kept.exchange.made_from.lines.contains(&line))
             };
             let has_seen = here(&decision.conversation) && kept.iter().any(is_held);
             if has_seen || covering == Some(*id) {
@@ -341,28 +368,25 @@ impl State {
 
     fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> bool {
         // Bots that edit their lines all the time do not count.
         let has_changed = |line: &StoredLine| {
             line.heard <= revision
-                && lines.contains(&line.message.id)
                 && line.revision > revision
                 && (line.is_deleted || line.message.is_human())
         };
-        if lines.is_empty() || revision >= self.revision {
+        if revision >= self.revision {
             return false;
         }
-        let talk = self.talks.get(conversation).map_or(&[][..], |talk| &talk.lines);
-        let parent = conversation.thread.as_ref().and_then(|thread| {
-            let place =
-                (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
-            let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
-            lines.iter().find(|line| line.message.id == *thread)
+        let lines = made_from.lines.iter().filter_map(|line| {
+            let place = (workspace.clone(), line.0.clone(), line.1.clone());
+            let talk = self.talks.get(self.heard.get(&place)?)?;
+            talk.lines.iter().rev().find(|other| other.message.id == line.1)
         });
-        talk.iter().chain(parent).any(has_changed)
+        lines.into_iter().any(has_changed) || self.have_changed_since(&made_from.memories, revision)
     }
 
     fn line(

@@ -5,12 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::chat::{Arrival, ConversationId, Heard, Message, MessageId};
+use aizuchi::chat::{Arrival, ChannelId, ConversationId, Heard, Message, WorkspaceId};
 use aizuchi::clock::Clock;
-use aizuchi::context::Context;
+use aizuchi::context::{Context, Window};
+use aizuchi::event::chore::{Chore, ChoreOutcome};
 use aizuchi::event::{Claim, Outcome, Piece, Posted};
 use aizuchi::hear::Ears;
 use aizuchi::llm::{Answer, Llm, LlmError};
+use aizuchi::memo::Memo;
+use aizuchi::memory::{LineId, Lineage, Memory};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::store::{Hearing, Receipt, Settled, Store, StoreError};
@@ -18,7 +21,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
-use crate::world::{Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top};
+use crate::world::{Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top, window};
 
 #[tokio::test]
 async fn a_volatile_life_survives_death_at_every_point() {
@@ -138,7 +141,7 @@ async fn check(world: &World, point: usize) {
         assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
         let rows = world.decisions(channel).await;
         assert!(rows.iter().all(|row| row.ended.is_some()), "point {point}: {rows:#?}");
-        let context = world.kept.store.context(&top(channel), 50).await.unwrap();
+        let context = world.kept.store.context(&top(channel), &window(50)).await.unwrap();
         assert!(context.owed.is_empty(), "point {point}: an answer is still owed in {channel}");
     }
     assert_eq!(world.kept.store.next_ready().await.unwrap(), None, "point {point}");
@@ -210,11 +213,11 @@ impl Store for Mortal<dyn Store> {
 
     async fn has_changed_since(
         &self,
-        conversation: &ConversationId,
+        workspace: &WorkspaceId,
         revision: u64,
-        lines: &[MessageId],
+        made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(conversation, revision, lines).await
+        self.inner.has_changed_since(workspace, revision, made_from).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -228,10 +231,56 @@ impl Store for Mortal<dyn Store> {
     async fn context(
         &self,
         conversation: &ConversationId,
-        limit: usize,
+        window: &Window,
     ) -> Result<Context, StoreError> {
         self.fuse.pass().await;
-        self.inner.context(conversation, limit).await
+        self.inner.context(conversation, window).await
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        self.fuse.pass().await;
+        self.inner.memories(workspace).await
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<Memo>, StoreError> {
+        self.inner.memos(workspace, channel).await
+    }
+
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<Arc<Message>>, StoreError> {
+        self.fuse.pass().await;
+        self.inner.lines_behind(workspace, lines).await
+    }
+
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError> {
+        self.fuse.pass().await;
+        let chores = self.inner.claim_chores(now, lease, most).await;
+        self.fuse.pass().await;
+        chores
+    }
+
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.fuse.pass().await;
+        let completed = self.inner.complete_chore(chore, outcome, now).await;
+        self.fuse.pass().await;
+        completed
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aizuchi::chat::{Author, AuthorKind, Message, MessageId, UserId, ends_line, one_line};
+use aizuchi::context::channel_messages::ChannelMessages;
 use aizuchi::context::{Context, Motive};
 use aizuchi::persona::{Language, Persona};
 use aizuchi::prompt::Prompt;
@@ -55,16 +56,12 @@ fn context(lines: &[(String, String)], channel: &str) -> Context {
     let names = lines.iter().enumerate();
     let names =
         names.map(|(number, (name, _))| (UserId::new(number.to_string()), name.as_str().into()));
+    let history = ChannelMessages::sort(top("garden").channel, channel.into(), messages.collect());
     Context {
-        conversation: top("garden"),
-        channel_name: channel.into(),
-        messages: messages.collect(),
         names: names.collect::<BTreeMap<_, _>>(),
         owed: vec![MessageId::new("0")],
-        silent_state: None,
         motive: lines.last().map(|(_, text)| Motive { reason: text.clone(), about: None }),
-        newest_heard: 0,
-        revision: 0,
+        ..Context::of(top("garden"), history)
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aizuchi::agent::judge;
 use aizuchi::clock::Clock;
 use aizuchi::context::Context;
+use aizuchi::context::channel_messages::ChannelMessages;
 use aizuchi::decision::Usage;
 use aizuchi::llm::fallback::FallbackMind;
 use aizuchi::llm::model::Provider;
@@ -77,17 +78,9 @@ pub fn prompt(verb: Verb) -> Prompt {
 }
 
 pub fn context() -> Context {
-    Context {
-        conversation: top("garden"),
-        channel_name: "garden".into(),
-        messages: vec![Arc::new(line(top("garden"), "1", at(0), "alice", CHAT))],
-        names: Default::default(),
-        owed: Vec::new(),
-        silent_state: None,
-        motive: None,
-        newest_heard: 1,
-        revision: 1,
-    }
+    let lines = vec![Arc::new(line(top("garden"), "1", at(0), "alice", CHAT))];
+    let history = ChannelMessages::sort(top("garden").channel, "garden".into(), lines);
+    Context { newest_heard: 1, revision: 1, ..Context::of(top("garden"), history) }
 }
 
 /// Lets the clock pass over every wait that ends before `limit`, so that nobody really waits.

@@ -9,10 +9,11 @@ use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, Pr
 use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted,
 };
+use aizuchi::memory::{LineId, Lineage};
 use aizuchi::store::{DecisionQuery, Hearing, LineQuery, Receipt, Span, StoreError};
 use jiff::SignedDuration;
 
-use crate::world::{Kept, at, line, thread, top, workspace};
+use crate::world::{Kept, at, line, thread, top, window, workspace};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
@@ -150,7 +151,7 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
             let follows = Follows::Judge { due: at(400) };
-            kept.store.hear(Hearing { heard, follows }).await.unwrap();
+            kept.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
         }
         for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
             let exchange = kept.archive.exchanges(decision.id).await.unwrap().remove(0);
@@ -173,9 +174,10 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
             let claim = kept.claim(second + 60).await.remove(0);
             let follows = Follows::Judge { due: at(second + 90) };
             let is_known =
-                kept.store.hear(Hearing { heard: change, follows }).await.unwrap().is_new;
-            let (garden, line) = (top("garden"), [MessageId::new(id)]);
-            let changed = kept.store.has_changed_since(&garden, considered, &line).await.unwrap();
+                kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
+            let (workspace, made_from) = (workspace(), made_from(&[id]));
+            let changed = kept.store.has_changed_since(&workspace, considered, &made_from);
+            let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
             let exchange = Exchange { considered, ..exchange(&[id]) };
             let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
@@ -198,7 +200,7 @@ async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
         let claim = kept.claim(60).await.remove(0);
         kept.complete(&claim, join(90), 60).await;
         assert_eq!(kept.claim(89).await, []);
-        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         let motive = context.motive.unwrap();
         assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
         let reply = kept.claim(90).await.remove(0);
@@ -337,24 +339,27 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
         kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
         let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
         kept.hear(reply, Follows::Judge { due: at(70) }).await;
-        let context = kept.store.context(&top("garden"), 4).await.unwrap();
-        let texts: Vec<&str> = context.messages.iter().map(|message| &*message.text).collect();
-        assert_eq!(texts, ["line 2", "heard late", "line 3", "line 4"]);
-        let context = kept.store.context(&thread("garden", "m1"), 4).await.unwrap();
-        let texts: Vec<&str> = context.messages.iter().map(|message| &*message.text).collect();
+        let context = kept.store.context(&top("garden"), &window(4)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        // A thread's parent is there, however old.
+        assert_eq!(texts, ["line 1", "line 2", "heard late", "line 3", "line 4"]);
+        let threads = &context.conversation_history.thread_messages;
+        let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["line 1", "in a thread"]);
-        assert_eq!(context.name(&context.messages[0].author.id), "u-alice");
+        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        assert_eq!(texts, ["line 1", "in a thread"]);
+        assert_eq!(context.name(&context.target()[0].author.id), "u-alice");
         let name = User {
             workspace: workspace(),
-            id: context.messages[0].author.id.clone(),
+            id: context.target()[0].author.id.clone(),
             name: "Alice".into(),
-            kind: context.messages[0].author.kind,
+            kind: context.target()[0].author.kind,
         };
-        let hearing =
-            Hearing { heard: Heard::User(name), follows: Follows::Nothing(Gate::CaughtUp) };
+        let hearing = Hearing::of(Heard::User(name), Follows::Nothing(Gate::CaughtUp), at(0));
         kept.store.hear(hearing).await.unwrap();
-        let context = kept.store.context(&thread("garden", "m1"), 4).await.unwrap();
-        assert_eq!(context.name(&context.messages[0].author.id), "Alice");
+        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        assert_eq!(context.name(&context.target()[0].author.id), "Alice");
     })
     .await;
 }
@@ -364,7 +369,7 @@ async fn a_silent_verdict_is_remembered_until_the_state_changes() {
     on_each(|kept| async move {
         kept.hear_human("1", 0, "hello").await;
         let claim = kept.claim(60).await.remove(0);
-        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         assert_eq!(context.silent_state, None);
         let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
         closing.state = Some(context.state());
@@ -374,10 +379,10 @@ async fn a_silent_verdict_is_remembered_until_the_state_changes() {
             60,
         )
         .await;
-        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         assert_eq!(context.silent_state, Some(context.state()));
         kept.hear_human("2", 70, "well").await;
-        let context = kept.store.context(&top("garden"), 50).await.unwrap();
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         assert_ne!(context.silent_state, Some(context.state()));
     })
     .await;
@@ -472,8 +477,8 @@ async fn every_statement_can_be_prepared() {
     let path = kept.database.as_ref().unwrap().path.clone();
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut connection = options.connect().await.unwrap();
-    assert!(sql::ALL.len() > 30);
-    for (name, statement) in sql::ALL {
+    assert!(sql::ALL.len() > 30 && sql::memory::ALL.len() > 20);
+    for (name, statement) in sql::ALL.iter().chain(sql::memory::ALL) {
         let prepared = connection.prepare(statement.into_sql_str()).await;
         assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
     }
@@ -490,7 +495,7 @@ async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
     let hearings = (0..5).map(|number| {
         let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
         let heard = Heard::Message(message, Arrival::Live);
-        kept.store.hear(Hearing { heard, follows: Follows::Judge { due: at(60) } })
+        kept.store.hear(Hearing::of(heard, Follows::Judge { due: at(60) }, at(0)))
     });
     for heard in futures_util::future::join_all(hearings).await {
         assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
@@ -509,14 +514,14 @@ async fn a_store_that_has_stopped_refuses_clearly() {
     drop(kept.restart().await);
     let message = line(top("garden"), "1", at(0), "alice", "hello");
     let heard = Heard::Message(message, Arrival::Live);
-    let hearing = Hearing { heard, follows: Follows::Judge { due: at(60) } };
+    let hearing = Hearing::of(heard, Follows::Judge { due: at(60) }, at(0));
     assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
 }
 
 impl Kept {
     async fn hear(&self, message: Message, follows: Follows) -> Receipt {
         let heard = Heard::Message(message, Arrival::Live);
-        self.store.hear(Hearing { heard, follows }).await.unwrap()
+        self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap()
     }
 
     async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
@@ -548,8 +553,8 @@ impl Kept {
         let notes = DraftNotes {
             owed: owed.into_iter().map(MessageId::new).collect(),
             about: None,
-            lines: Vec::new(),
-            considered: self.store.context(&top("garden"), 50).await.unwrap().revision,
+            made_from: Lineage::default(),
+            considered: self.store.context(&top("garden"), &window(50)).await.unwrap().revision,
             ends: Ended::Spoke,
             why: "asked".to_owned(),
         };
@@ -574,7 +579,7 @@ impl Kept {
     }
 
     async fn owed(&self) -> Vec<String> {
-        let context = self.store.context(&top("garden"), 50).await.unwrap();
+        let context = self.store.context(&top("garden"), &window(50)).await.unwrap();
         context.owed.iter().map(MessageId::to_string).collect()
     }
 
@@ -666,7 +671,12 @@ fn exchange(lines: &[&str]) -> Exchange {
     Exchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
-        lines: lines.iter().map(|id| MessageId::new(*id)).collect(),
+        made_from: made_from(lines),
         considered: 0,
     }
+}
+
+fn made_from(lines: &[&str]) -> Lineage {
+    let line = |id: &&str| LineId(top("garden").channel, MessageId::new(*id));
+    Lineage { lines: lines.iter().map(line).collect(), memories: Vec::new() }
 }

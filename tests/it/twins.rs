@@ -11,7 +11,7 @@ use aizuchi::store::Hearing;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::world::{Kept, at, line, thread, top, workspace};
+use crate::world::{Kept, at, line, thread, top, window, workspace};
 
 /// One thing that happens in a twin life.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ async fn live(acts: &[Act]) {
             }
         }
         for step in one.archive.steps(&workspace()).await.unwrap() {
-            let context = one.store.context(step.event.conversation(), 50).await.unwrap();
+            let context = one.store.context(step.event.conversation(), &window(50)).await.unwrap();
             let is_out = matches!(&step.event, Event::Post(piece) if piece.is_out());
             assert!(
                 context.owed.is_empty() || step.is_owed || is_out,
@@ -157,8 +157,8 @@ async fn look(kept: &Kept) -> String {
     assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
     assert_eq!(pending.dead_letters, letters.len() as u64);
     let ready = kept.store.next_ready().await.unwrap();
-    let here = kept.store.context(&top("garden"), 7).await.unwrap();
-    let there = kept.store.context(&thread("garden", "m00"), 7).await.unwrap();
+    let here = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+    let there = kept.store.context(&thread("garden", "m00"), &window(7)).await.unwrap();
     format!(
         "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
     )
@@ -180,7 +180,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 (AuthorKind::Human, false) => Follows::Judge { due },
                 (AuthorKind::Bot | AuthorKind::Persona, _) => Follows::Nothing(Gate::OtherBot),
             };
-            Hearing { heard: Heard::Message(message, Arrival::Live), follows }
+            Hearing::of(Heard::Message(message, Arrival::Live), follows, at(0))
         }
         Act::Edit { id, mention } => {
             let edit = Edit {
@@ -190,12 +190,12 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
             };
-            Hearing { heard: Heard::Edit(edit), follows: Follows::Judge { due } }
+            Hearing::of(Heard::Edit(edit), Follows::Judge { due }, at(0))
         }
         Act::Delete { id } => {
             let message = MessageId::new(format!("m{id:02}"));
             let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
-            Hearing { heard: Heard::Deletion(deletion), follows: Follows::Judge { due } }
+            Hearing::of(Heard::Deletion(deletion), Follows::Judge { due }, at(0))
         }
         Act::SayMany { .. }
         | Act::Wait { .. }
@@ -209,7 +209,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
 
 /// An end that fits what was claimed.
 async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usize) -> Outcome {
-    let context = kept.store.context(claim.event.conversation(), 50).await.unwrap();
+    let context = kept.store.context(claim.event.conversation(), &window(50)).await.unwrap();
     let end = match (&claim.event, kind) {
         (_, 0) => End::Again { due: at(second + 5) },
         (_, 1) => End::Overtaken,
@@ -240,7 +240,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             let notes = DraftNotes {
                 owed: context.owed.clone(),
                 about: None,
-                lines: context.messages.iter().map(|message| message.id.clone()).collect(),
+                made_from: context.lineage(),
                 considered: context.revision,
                 ends: Ended::Spoke,
                 why: "asked".to_owned(),
@@ -259,7 +259,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
     let exchange = Exchange {
         prompt: format!("question {number}").into(),
         answer: (kind != 7).then(|| "answer".into()),
-        lines: context.messages.iter().map(|message| message.id.clone()).collect(),
+        made_from: context.lineage(),
         // Some models think longer.
         considered: context.revision.saturating_sub(number as u64 % 5),
     };

@@ -14,6 +14,7 @@ use aizuchi::chat::{
     Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::clock::Clock;
+use aizuchi::context::{Limits, Window};
 use aizuchi::event::{Piece, Posted};
 use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting};
@@ -50,6 +51,12 @@ pub fn workspace() -> WorkspaceId {
 
 pub fn top(channel: &str) -> ConversationId {
     ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
+}
+
+/// So many of the newest lines, and everything that is remembered.
+pub fn window(messages: usize) -> Window {
+    let limits = Limits { channel_messages: messages, ..Limits::default() };
+    limits.window(at(0))
 }
 
 pub fn thread(channel: &str, parent: &str) -> ConversationId {
@@ -279,7 +286,7 @@ pub fn parts(
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
 ) -> (Arc<Ears>, Runner) {
-    parts_with(store, clock, llm, platform, Tools::default())
+    parts_with(store, clock, llm, platform, None)
 }
 
 /// The same, with tools for its replies.
@@ -288,7 +295,7 @@ pub fn parts_with(
     clock: Clock,
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
-    tools: Tools,
+    tools: Option<Tools>,
 ) -> (Arc<Ears>, Runner) {
     let under_way = Arc::new(UnderWay::default());
     let metrics = Arc::new(Metrics::default());
@@ -297,6 +304,7 @@ pub fn parts_with(
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
+        remembers_after: None,
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
     };

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::agent::tools::spec::MOST_FOUND;
 use crate::chat::{AuthorKind, ConversationId, ends_line, one_line};
+use crate::memory::LineId;
 use crate::persona::Language;
 use crate::store::StoreError;
 
@@ -42,6 +43,7 @@ impl Question {
 /// A line that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
+    pub line: LineId,
     pub at: Timestamp,
     pub channel_name: Arc<str>,
     pub author: AuthorKind,
@@ -79,10 +81,19 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::{ChannelId, MessageId};
 
     fn found(author: AuthorKind, name: &str, text: &str) -> Found {
         let at = Timestamp::from_second(1_800_000_000).unwrap();
-        Found { at, channel_name: "garden".into(), author, name: name.into(), text: text.into() }
+        let line = LineId(ChannelId::new("c-garden"), MessageId::new("m1"));
+        Found {
+            line,
+            at,
+            channel_name: "garden".into(),
+            author,
+            name: name.into(),
+            text: text.into(),
+        }
     }
 
     #[test]

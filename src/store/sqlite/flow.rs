@@ -4,18 +4,19 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use sqlx::SqliteExecutor;
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{ConversationId, MessageId};
+use crate::chat::WorkspaceId;
 use crate::decision::{Attempt, DecisionId};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
+use crate::memory::{Lineage, MemoryKey};
 use crate::store::sqlite::hear::put_own_line;
+use crate::store::sqlite::sql::memory as memory_sql;
 use crate::store::sqlite::standings::Standings;
-use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
 use crate::store::{Settled, StoreError};
 
 pub async fn claim(
@@ -64,11 +65,21 @@ pub async fn complete(
     let conversation = claim.event.conversation();
     let mut standings = Standings::read(connection, &HashSet::from([conversation])).await?;
     let is_current = standings.of(conversation).is_current(claim);
-    let (revision, lines) = outcome.made_from(claim);
-    let is_stale = has_changed_since(&mut *connection, conversation, revision, lines).await?;
+    let is_stale = match outcome.made_from(claim) {
+        Some((revision, made_from)) => {
+            let workspace = &conversation.workspace;
+            has_changed_since(&mut *connection, workspace, revision, made_from).await?
+        }
+        None => false,
+    };
     let outcome = if is_stale { outcome.without_words() } else { outcome };
+    if is_current {
+        let (changes, lines) = (outcome.memos_to_write(), outcome.answered());
+        let workspace = &conversation.workspace;
+        memos::write(connection, counters, workspace, changes, &lines).await?;
+    }
     for attempt in outcome.attempts {
-        put_attempt(connection, claim, attempt.kept_if(is_current)).await?;
+        put_attempt(connection, &Booked::Decision(claim), attempt.kept_if(is_current)).await?;
     }
     let (mut seen, mut unseen) = (None, None);
     if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
@@ -86,13 +97,23 @@ pub async fn complete(
     Ok(settled)
 }
 
-async fn put_attempt(
+/// What a model was asked for.
+pub enum Booked<'a> {
+    Decision(&'a Claim),
+    Chore(&'a MemoryKey),
+}
+
+pub async fn put_attempt(
     connection: &mut SqliteConnection,
-    claim: &Claim,
+    booked: &Booked<'_>,
     attempt: Attempt,
 ) -> Result<(), StoreError> {
+    let (workspace, decision, chore) = match booked {
+        Booked::Decision(claim) => (&claim.event.conversation().workspace, claim.decision.0, None),
+        Booked::Chore(key) => (&key.workspace, 0, Some(key.to_string())),
+    };
     let put = query(sql::PUT_ATTEMPT)
-        .bind(claim.decision.0)
+        .bind(decision)
         .bind(&*attempt.verb)
         .bind(attempt.at.as_millisecond())
         .bind(&*attempt.model)
@@ -105,10 +126,10 @@ async fn put_attempt(
         .bind(attempt.end.name())
         .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
         .bind(attempt.error)
-        .bind(attempt.price.map(|price| price.micros as i64));
+        .bind(attempt.price.map(|price| price.micros as i64))
+        .bind(chore);
     let attempt_row = put.execute(&mut *connection).await.map_err(stored)?.last_insert_rowid();
     let Some(exchange) = attempt.exchange else { return Ok(()) };
-    let conversation = claim.event.conversation();
     let put = query(sql::PUT_EXCHANGE)
         .bind(attempt_row)
         .bind(attempt.at.as_millisecond())
@@ -117,10 +138,14 @@ async fn put_attempt(
     put.execute(&mut *connection).await.map_err(stored)?;
     let put = query(sql::PUT_EXCHANGE_LINES)
         .bind(attempt_row)
-        .bind(conversation.workspace.as_str())
-        .bind(conversation.channel.as_str())
-        .bind(json!(exchange.lines).to_string());
-    put.execute(connection).await.map_err(stored)?;
+        .bind(workspace.as_str())
+        .bind(json!(exchange.made_from.lines).to_string());
+    put.execute(&mut *connection).await.map_err(stored)?;
+    if !exchange.made_from.memories.is_empty() {
+        let put = query(memory_sql::PUT_EXCHANGE_MEMORIES).bind(attempt_row);
+        let put = put.bind(json!(exchange.made_from.memories).to_string());
+        put.execute(connection).await.map_err(stored)?;
+    }
     Ok(())
 }
 
@@ -156,21 +181,24 @@ async fn seen_and_unseen(
 
 /// See [`crate::store::Store::has_changed_since`].
 pub async fn has_changed_since(
-    executor: impl SqliteExecutor<'_>,
-    conversation: &ConversationId,
+    connection: &mut SqliteConnection,
+    workspace: &WorkspaceId,
     revision: u64,
-    lines: &[MessageId],
+    made_from: &Lineage,
 ) -> Result<bool, StoreError> {
-    if lines.is_empty() {
+    if !made_from.memories.is_empty()
+        && memory::have_changed_since(&mut *connection, &made_from.memories, revision).await?
+    {
+        return Ok(true);
+    }
+    if made_from.lines.is_empty() {
         return Ok(false);
     }
     let changed = query(sql::CHANGED_SINCE)
-        .bind(conversation.workspace.as_str())
-        .bind(conversation.channel.as_str())
-        .bind(rows::thread(conversation))
+        .bind(workspace.as_str())
         .bind(revision as i64)
-        .bind(json!(lines).to_string());
-    let row = changed.fetch_one(executor).await.map_err(stored)?;
+        .bind(json!(made_from.lines).to_string());
+    let row = changed.fetch_one(connection).await.map_err(stored)?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User};
+use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, Visibility};
 use crate::decision::{DecisionId, Gate};
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited, Standing};
+use crate::memory::LineId;
 use crate::store::sqlite::standings::Standings;
-use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::sqlite::{Counters, memory, rows, sql, stored};
 use crate::store::{Receipt, StoreError};
 
 /// What arrivals did besides moving steps, gathered for one statement per table.
@@ -100,19 +101,27 @@ fn pairs(revisions: &BTreeMap<i64, u64>) -> String {
         .to_string()
 }
 
+/// A line that was heard.
+pub struct Spoken<'a> {
+    pub message: &'a Message,
+    pub follows: Follows,
+    pub remember: Option<Timestamp>,
+}
+
 pub async fn hear_messages(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
-    messages: &[(&Message, Follows)],
+    messages: &[Spoken<'_>],
 ) -> Result<Vec<Receipt>, StoreError> {
-    let conversations = messages.iter().map(|(message, _)| &message.conversation).collect();
+    let conversations = messages.iter().map(|spoken| &spoken.message.conversation).collect();
     let (mut standings, known) =
         Standings::read_with_known(connection, &conversations, messages).await?;
     let mut effects = Effects::default();
     let mut lines = Vec::new();
     let mut receipts = Vec::new();
     let mut heard = HashSet::new();
-    for (place, (message, follows)) in messages.iter().enumerate() {
+    let mut fresh = Vec::new();
+    for (place, Spoken { message, follows, .. }) in messages.iter().enumerate() {
         let key = (&message.conversation.workspace, &message.conversation.channel, &message.id);
         if known.contains(&place) || !heard.insert(key) {
             receipts.push(Receipt {
@@ -129,6 +138,7 @@ pub async fn hear_messages(
             counters.note(arrived);
             effects.note(message, message.at, arrived, standing, counters.revision);
         }
+        fresh.push(*message);
         lines.push(line_values(message, *follows, arrived, counters.revision));
         receipts.push(counters.receipt(arrived));
     }
@@ -138,7 +148,10 @@ pub async fn hear_messages(
     let lines = Value::Array(lines).to_string();
     query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await.map_err(stored)?;
     effects.write(connection).await?;
-    let newest = messages.iter().map(|(message, _)| message.at).max();
+    if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember).min() {
+        memory::arm_for_lines(connection, fresh.into_iter(), due).await?;
+    }
+    let newest = messages.iter().map(|spoken| spoken.message.at).max();
     standings.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
     Ok(receipts)
 }
@@ -177,7 +190,7 @@ pub async fn hear_edit(
         effects.note(&after, edit.at, arrived, standing, counters.revision);
     }
     if before.is_human() {
-        forget(connection, counters, &edit.conversation, &edit.message).await?;
+        forget(connection, counters, &edit.conversation, &edit.message, edit.at).await?;
     }
     query(sql::EDIT_LINE)
         .bind(edit.conversation.workspace.as_str())
@@ -224,7 +237,7 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    forget(connection, counters, &deletion.conversation, &deletion.message).await?;
+    forget(connection, counters, &deletion.conversation, &deletion.message, deletion.at).await?;
     let letters = query(sql::FORGET_LETTERS)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
@@ -239,14 +252,25 @@ pub async fn hear_channel(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
     channel: &Channel,
+    now: Timestamp,
 ) -> Result<Receipt, StoreError> {
+    let known = query(sql::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
+    let known = known.fetch_optional(&mut *connection).await.map_err(stored)?;
+    let was_public = match known {
+        Some(row) => rows::channel(&row)?.visibility == Visibility::Public,
+        None => false,
+    };
     let put = query(sql::PUT_CHANNEL)
         .bind(channel.workspace.as_str())
         .bind(channel.id.as_str())
         .bind(&*channel.name)
         .bind(rows::visibility_name(channel.visibility));
     let put = put.execute(&mut *connection).await.map_err(stored)?;
-    Ok(counters.changed(put.rows_affected() > 0))
+    let receipt = counters.changed(put.rows_affected() > 0);
+    if was_public && channel.visibility != Visibility::Public {
+        memory::withdraw(connection, counters, &channel.workspace, &channel.id, now).await?;
+    }
+    Ok(receipt)
 }
 
 pub async fn hear_user(
@@ -269,7 +293,10 @@ async fn forget(
     counters: &Counters,
     conversation: &ConversationId,
     message: &MessageId,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
+    let line = LineId(conversation.channel.clone(), message.clone());
+    memory::forget(connection, counters, &conversation.workspace, &line, now).await?;
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
     let reasons = query(sql::FORGET_REASONS)
         .bind(workspace)

@@ -19,6 +19,7 @@ use crate::decision::{
 };
 use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
+use crate::memory::Lineage;
 use crate::store::{Line, StoreError};
 
 type Read<T> = Result<T, StoreError>;
@@ -164,10 +165,14 @@ pub fn decision(row: &SqliteRow) -> Read<Decision> {
 /// A row of [`super::sql::EXCHANGES`].
 pub fn exchange(row: &SqliteRow) -> Read<Option<Exchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
+    let lines: Vec<String> = parsed(&column::<String>(row, "lines")?)?;
     Ok(Some(Exchange {
         prompt: prompt.into(),
         answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
-        lines: parsed(&column::<String>(row, "lines")?)?,
+        made_from: Lineage {
+            lines: lines.iter().map(|line| parsed(line)).collect::<Read<_>>()?,
+            memories: parsed(&column::<String>(row, "memories")?)?,
+        },
         considered: 0,
     }))
 }

@@ -9,6 +9,8 @@ macro_rules! statements {
     };
 }
 
+pub mod memory;
+
 macro_rules! lines {
     ($which:expr) => {
         concat!(
@@ -169,7 +171,11 @@ statements! {
             LIMIT ?2) AS s
         LEFT JOIN outbox AS o ON o.id = s.piece"
     );
-    NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    NEXT_READY = "
+        SELECT min(ready_ms) AS ready_ms FROM
+            (SELECT min(ready_ms) AS ready_ms FROM steps UNION ALL SELECT min(ready_ms) FROM chores)";
+    NEXT_STEP = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    NEXT_CHORE = "SELECT min(ready_ms) AS ready_ms FROM chores";
     FREE_LEASES = "
         UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
     DISPATCH_PIECE = "
@@ -237,25 +243,25 @@ statements! {
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
             max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
         FROM messages WHERE decision = ?1";
-    /// Lines of a conversation, or its thread's parent, that were known at revision ?4 and are not now
-    /// what they were. Bots that edit their lines all the time do not count.
+    /// Whether one of the lines ?3, as [channel, id], that were known at revision ?2 is not now what it
+    /// was. Bots that edit their lines all the time do not count.
     CHANGED_SINCE = "
-        SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_revision
-            WHERE workspace = ?1 AND revision > ?4 AND heard <= ?4 AND channel = ?2
-                AND (thread = ?3 OR id = ?3)
+        SELECT EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_by_revision
+            WHERE workspace = ?1 AND revision > ?2 AND heard <= ?2
                 AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
-                AND id IN (SELECT value FROM json_each(?5))) AS has_changed";
+                AND EXISTS (SELECT 1 FROM json_each(?3) AS j
+                    WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
     MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
-             output_tokens, latency_ms, result, judgment, error, price_micros)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+             output_tokens, latency_ms, result, judgment, error, price_micros, chore)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
     PUT_EXCHANGE_LINES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
-        SELECT ?2, ?3, value, ?1 FROM json_each(?4) WHERE true
+        SELECT ?2, value ->> 0, value ->> 1, ?1 FROM json_each(?3) WHERE true
         ON CONFLICT DO NOTHING";
     // ?3 is a line that was edited or deleted. What models wrote about it may repeat it.
 
@@ -292,6 +298,7 @@ statements! {
         SELECT
             (SELECT revision FROM counters) AS revision,
             (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
+            (SELECT visibility FROM channels WHERE workspace = ?1 AND id = ?2) AS visibility,
             (SELECT json_group_array(message) FROM
                 (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
@@ -303,30 +310,44 @@ statements! {
             (SELECT judgment FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
              ORDER BY id DESC LIMIT 1) AS judgment";
-    /// A thread's parent, the newest lines, and the lines that are owed an answer; some come twice.
+    /// The lines of a context as one JSON list: the newest ?4 of the channel since ?6, the newest ?5 of the
+    /// target ?3, its lines that are owed an answer, and the parents of all threads among these.
     CONTEXT_LINES = "
-        SELECT * FROM (
-            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, heard
-            FROM messages
-            WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND deleted_ms IS NULL)
-        UNION ALL
-        SELECT * FROM (
-            SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, heard
-            FROM messages
+        WITH newest AS (
+            SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
+            WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
+            ORDER BY at_ms DESC, id DESC LIMIT ?4),
+        target AS (
+            SELECT rowid AS line FROM messages INDEXED BY messages_in_order
             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
-            ORDER BY at_ms DESC, id DESC
-            LIMIT ?4)
-        UNION ALL
-        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-            m.mentions, m.edits, m.heard
-        FROM owed AS w INDEXED BY owed_open
-        CROSS JOIN messages AS m ON m.workspace = w.workspace AND m.channel = w.channel AND m.id = w.message
-        WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
-            AND m.deleted_ms IS NULL";
-    NAMES = "
-        SELECT u.id, u.name
+            ORDER BY at_ms DESC, id DESC LIMIT ?5),
+        wanted AS (
+            SELECT line FROM newest UNION SELECT line FROM target
+            UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
+                CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
+                WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
+                    AND m.deleted_ms IS NULL
+            UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
+                CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
+                WHERE t.thread <> '' AND m.deleted_ms IS NULL)
+        SELECT json_group_array(json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+            json(m.mentions), m.edits, m.heard, u.name,
+            CASE m.mentions WHEN '[]' THEN NULL ELSE
+                (SELECT json_group_object(n.id, n.name) FROM
+                    (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
+                     FROM json_each(m.mentions)) AS j
+                 CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END)) AS lines
+        FROM wanted
+        CROSS JOIN messages AS m ON m.rowid = wanted.line
+        LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author";
+    /// Lines, as [channel, id], that are still there.
+    LINES_BEHIND = "
+        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits
         FROM json_each(?2) AS j
-        CROSS JOIN users AS u ON u.workspace = ?1 AND u.id = j.value";
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+        WHERE m.deleted_ms IS NULL
+        ORDER BY m.at_ms, m.id";
+    CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind FROM users WHERE workspace = ?1 ORDER BY id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
@@ -376,8 +397,11 @@ statements! {
     EXCHANGES = "
         SELECT e.prompt, e.answer,
             (SELECT json_group_array(line) FROM
-                (SELECT line FROM exchange_lines INDEXED BY exchange_lines_of_attempt
-                 WHERE attempt = a.id ORDER BY line)) AS lines
+                (SELECT json_array(channel, line) AS line FROM exchange_lines
+                 INDEXED BY exchange_lines_of_attempt
+                 WHERE attempt = a.id ORDER BY channel, line)) AS lines,
+            (SELECT json_group_array(memory) FROM
+                (SELECT memory FROM exchange_memories WHERE attempt = a.id ORDER BY memory)) AS memories
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{ConversationId, Message};
-use crate::event::Follows;
+use crate::chat::ConversationId;
 use crate::event::step::{Owed, Standing};
 use crate::store::StoreError;
+use crate::store::sqlite::hear::Spoken;
 use crate::store::sqlite::{rows, sql, stored};
 
 /// Standings of conversations as they were read and as they have become.
@@ -28,9 +28,9 @@ impl Standings {
     pub async fn read_with_known(
         connection: &mut SqliteConnection,
         conversations: &HashSet<&ConversationId>,
-        messages: &[(&Message, Follows)],
+        messages: &[Spoken<'_>],
     ) -> Result<(Self, HashSet<usize>), StoreError> {
-        let lines = messages.iter().map(|(message, _)| {
+        let lines = messages.iter().map(|Spoken { message, .. }| {
             json!([message.conversation.workspace, message.conversation.channel, message.id])
         });
         let places = conversations.iter().map(|place| rows::place(place));

@@ -9,9 +9,11 @@ use sqlx::{Connection, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{Heard, Message};
-use crate::event::{Claim, Follows, Outcome};
-use crate::store::sqlite::{Counters, flow, hear, sql, stored};
+use crate::chat::Heard;
+use crate::event::chore::{Chore, ChoreOutcome};
+use crate::event::{Claim, Outcome};
+use crate::store::sqlite::hear::Spoken;
+use crate::store::sqlite::{Counters, flow, hear, memory, sql, stored};
 use crate::store::{Hearing, Receipt, Settled, StoreError};
 
 /// The most writes in one transaction.
@@ -35,6 +37,16 @@ pub enum Change {
         outcome: Box<Outcome>,
         now: Timestamp,
     },
+    ClaimChores {
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    },
+    CompleteChore {
+        chore: Box<Chore>,
+        outcome: Box<ChoreOutcome>,
+        now: Timestamp,
+    },
     DropExchanges {
         before: Timestamp,
     },
@@ -46,6 +58,8 @@ pub enum Written {
     Heard(Receipt),
     Claimed(Vec<Claim>),
     Completed(Settled),
+    ClaimedChores(Vec<Chore>),
+    CompletedChore,
     Dropped,
     Nothing,
 }
@@ -172,7 +186,7 @@ async fn apply(
 ) -> Result<Vec<Written>, StoreError> {
     let mut written = Vec::with_capacity(changes.len());
     while let Some(change) = changes.get(written.len()) {
-        let messages: Vec<(&Message, Follows)> =
+        let messages: Vec<Spoken<'_>> =
             changes[written.len()..].iter().map_while(heard_message).collect();
         if !messages.is_empty() {
             let receipts = hear::hear_messages(connection, counters, &messages).await?;
@@ -195,16 +209,15 @@ async fn apply_one(
             let follows = hearing.follows;
             let receipt = match &hearing.heard {
                 Heard::Message(message, _) => {
-                    hear::hear_messages(connection, counters, &[(message, follows)])
-                        .await?
-                        .remove(0)
+                    let spoken = Spoken { message, follows, remember: hearing.remember };
+                    hear::hear_messages(connection, counters, &[spoken]).await?.remove(0)
                 }
                 Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, follows).await?,
                 Heard::Deletion(deletion) => {
                     hear::hear_deletion(connection, counters, deletion, follows).await?
                 }
                 Heard::Channel(channel) => {
-                    hear::hear_channel(connection, counters, channel).await?
+                    hear::hear_channel(connection, counters, channel, hearing.now).await?
                 }
                 Heard::User(user) => hear::hear_user(connection, counters, user).await?,
             };
@@ -217,10 +230,24 @@ async fn apply_one(
             let outcome = (**outcome).clone();
             flow::complete(connection, counters, claim, outcome, *now).await.map(Written::Completed)
         }
+        Change::ClaimChores { now, lease, most } => {
+            memory::claim(connection, counters, *now, *lease, *most)
+                .await
+                .map(Written::ClaimedChores)
+        }
+        Change::CompleteChore { chore, outcome, now } => {
+            let outcome = (**outcome).clone();
+            memory::complete(connection, counters, chore, outcome, *now).await?;
+            Ok(Written::CompletedChore)
+        }
         Change::DropExchanges { before } => {
-            for statement in
-                [sql::DROP_EXCHANGE_LINES, sql::DROP_EXCHANGES, sql::DROP_LETTERS, sql::DROP_DEAD]
-            {
+            for statement in [
+                sql::DROP_EXCHANGE_LINES,
+                sql::memory::DROP_EXCHANGE_MEMORIES,
+                sql::DROP_EXCHANGES,
+                sql::DROP_LETTERS,
+                sql::DROP_DEAD,
+            ] {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await.map_err(stored)?;
             }
@@ -236,14 +263,16 @@ async fn apply_one(
     }
 }
 
-fn heard_message(change: &Change) -> Option<(&Message, Follows)> {
+fn heard_message(change: &Change) -> Option<Spoken<'_>> {
     match change {
-        Change::Hear(Hearing { heard: Heard::Message(message, _), follows }) => {
-            Some((message, *follows))
+        Change::Hear(Hearing { heard: Heard::Message(message, _), follows, remember, .. }) => {
+            Some(Spoken { message, follows: *follows, remember: *remember })
         }
         Change::Hear(_)
         | Change::Claim { .. }
         | Change::Complete { .. }
+        | Change::ClaimChores { .. }
+        | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
         | Change::Nothing => None,
     }

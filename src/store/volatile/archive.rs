@@ -124,8 +124,9 @@ impl Archive for VolatileStore {
         let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
         let exchange = |kept: &Option<KeptExchange>| {
             let mut exchange = (*kept.as_ref()?.exchange).clone();
-            exchange.lines.sort();
-            exchange.lines.dedup();
+            exchange.made_from.lines.sort();
+            exchange.made_from.lines.dedup();
+            exchange.made_from.memories.sort();
             Some(Exchange { considered: 0, ..exchange })
         };
         Ok(kept.iter().map(exchange).collect())

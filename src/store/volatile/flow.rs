@@ -44,9 +44,15 @@ impl State {
         let conversation = claim.event.conversation();
         let is_current =
             self.talks.get(conversation).is_some_and(|talk| talk.standing.is_current(claim));
-        let (revision, lines) = outcome.made_from(claim);
-        let is_stale = self.has_changed_since(conversation, revision, lines);
+        let made_from = outcome.made_from(claim);
+        let is_stale = made_from.is_some_and(|(revision, made_from)| {
+            self.has_changed_since(&conversation.workspace, revision, made_from)
+        });
         let outcome = if is_stale { outcome.without_words() } else { outcome };
+        if is_current {
+            let (memos, lines) = (outcome.memos_to_write(), outcome.answered());
+            self.write_memos(&conversation.workspace, memos, &lines);
+        }
         self.note_attempts(claim, outcome.attempts, is_current);
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User};
+use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, Visibility};
 use crate::decision::DecisionId;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
@@ -12,7 +12,12 @@ use crate::store::Receipt;
 use crate::store::volatile::{State, supersede};
 
 impl State {
-    pub(super) fn hear_message(&mut self, message: Message, follows: Follows) -> Receipt {
+    pub(super) fn hear_message(
+        &mut self,
+        message: Message,
+        follows: Follows,
+        remember: Option<Timestamp>,
+    ) -> Receipt {
         let conversation = message.conversation.clone();
         let place =
             (conversation.workspace.clone(), conversation.channel.clone(), message.id.clone());
@@ -28,6 +33,9 @@ impl State {
             Follows::Judge { .. } | Follows::Owe { .. } => None,
         };
         let at = message.at;
+        if let Some(due) = remember {
+            self.arm_for_line(&message, due);
+        }
         self.insert_line(message, gate, arrived.map(|arrived| arrived.decision));
         if let Some(arrived) = arrived {
             self.apply(&conversation, arrived, at);
@@ -43,7 +51,7 @@ impl State {
             return self.receipt(None);
         };
         if before.is_human() {
-            self.forget(&edit.conversation, &edit.message);
+            self.forget(&edit.conversation, &edit.message, edit.at);
         }
         let fresh = DecisionId(self.last_number + 1);
         let edited = Edited { before: &before, after: &after };
@@ -78,7 +86,7 @@ impl State {
         let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
-        self.forget(conversation, &deletion.message);
+        self.forget(conversation, &deletion.message, deletion.at);
         let letters = self.dead_letters.iter_mut();
         letters
             .filter(|letter| letter.conversation == *conversation)
@@ -91,11 +99,16 @@ impl State {
         self.receipt(Some(arrived))
     }
 
-    pub(super) fn hear_channel(&mut self, channel: Channel) -> Receipt {
+    pub(super) fn hear_channel(&mut self, channel: Channel, now: Timestamp) -> Receipt {
         let key = (channel.workspace.clone(), channel.id.clone());
-        let is_new = self.channels.get(&key) != Some(&channel);
+        let known = self.channels.get(&key);
+        let is_new = known != Some(&channel);
         if is_new {
+            let was_public = known.is_some_and(|known| known.visibility == Visibility::Public);
             self.revision += 1;
+            if was_public && channel.visibility != Visibility::Public {
+                self.withdraw(&channel.workspace, &channel.id, now);
+            }
             self.channels.insert(key, channel);
         }
         Receipt { is_new, has_overtaken: false, revision: self.revision }

@@ -1,0 +1,63 @@
+//! Work that no conversation waits for: remembering. A chore has a key of its own, so that one that
+//! fails stops no other, and is claimed like a step.
+
+use jiff::Timestamp;
+
+use crate::decision::Attempt;
+use crate::memory::{MemoryKey, NewMemory, Scope, Term};
+
+/// A due chore, taken by one runner until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chore {
+    /// What is to be remembered.
+    pub key: MemoryKey,
+    pub due: Timestamp,
+    /// Names this claim and no other.
+    pub token: i64,
+    /// 1 for the first.
+    pub attempt: u32,
+}
+
+/// What working at a chore came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChoreOutcome {
+    /// The model calls made on the way, whatever came of them.
+    pub attempts: Vec<Attempt>,
+    pub end: ChoreEnd,
+    /// When to look again at what was heard meanwhile, or could not be remembered now.
+    pub next: Timestamp,
+    /// How many versions of a memory are kept.
+    pub keeps: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChoreEnd {
+    /// It remembers this now.
+    Made(NewMemory),
+    /// There was nothing new up to this revision.
+    Nothing { considered: u64 },
+    /// Something stood in the way; what was remembered before stays. Again at `next`.
+    Again,
+}
+
+/// How long the workspace's memories wait for other channels that are being remembered.
+const GATHERING: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+
+/// The chores that a new memory calls for, and when (seeds: channel short term, then its long term, then
+/// the workspace's).
+pub fn follow_ups(
+    key: &MemoryKey,
+    entries_are_public: bool,
+    now: Timestamp,
+) -> Vec<(MemoryKey, Timestamp)> {
+    let of = |scope: Scope, term: Term| MemoryKey { workspace: key.workspace.clone(), scope, term };
+    let gathered = now + GATHERING;
+    let mut follow = Vec::new();
+    if let (Scope::Channel(_), Term::ShortTerm) = (&key.scope, key.term) {
+        follow.push((of(key.scope.clone(), Term::LongTerm), now));
+    }
+    if matches!(key.scope, Scope::Channel(_)) && entries_are_public {
+        follow.push((of(Scope::Workspace, key.term), gathered));
+    }
+    follow
+}

@@ -1,0 +1,194 @@
+//! A context, in three statements, however many channels there are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use sqlx::query;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use crate::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
+};
+use crate::context::channel_messages::ChannelMessages;
+use crate::context::{ChannelMemory, Context, RECENT_MEMOS, StateHash, ThreadMemory, Window};
+use crate::memo::Memo;
+use crate::memory::MemoryId;
+use crate::store::StoreError;
+use crate::store::sqlite::sql::memory as memory_sql;
+use crate::store::sqlite::{rows, sql, stored};
+
+/// Reads a context. The connection is in a transaction, so that all statements see the same moment.
+pub async fn read(
+    moment: &mut SqliteConnection,
+    conversation: &ConversationId,
+    window: &Window,
+) -> Result<Context, StoreError> {
+    let head = head(moment, conversation).await?;
+    let channel_name: Option<String> = rows::column(&head, "channel_name")?;
+    let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
+    let mut names = BTreeMap::new();
+    let mut newest_heard = 0;
+    let mut lines = Vec::new();
+    for row in line_rows(moment, conversation, window).await? {
+        let heard = row.heard;
+        let message = row.read(conversation, &mut names)?;
+        if message.is_human() && message.conversation == *conversation {
+            newest_heard = newest_heard.max(heard);
+        }
+        lines.push(Arc::new(message));
+    }
+    let history = ChannelMessages::sort(conversation.channel.clone(), channel_name, lines);
+    let mut context = Context::of(conversation.clone(), history);
+    context.names = names;
+    context.newest_heard = newest_heard;
+    context.owed = rows::parsed(&rows::column::<String>(&head, "owed")?)?;
+    context.silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
+    let judgment: Option<String> = rows::column(&head, "judgment")?;
+    context.motive = judgment.map(|judgment| rows::parsed(&judgment)).transpose()?;
+    context.revision = rows::unsigned(rows::column(&head, "revision")?)?;
+    let visibility: Option<String> = rows::column(&head, "visibility")?;
+    if let Some(visibility) = visibility {
+        context.visibility = rows::named(&visibility)?;
+    }
+    remember(moment, &mut context, window).await?;
+    context.memories.sort();
+    context.memories.dedup();
+    Ok(context)
+}
+
+async fn head(
+    moment: &mut SqliteConnection,
+    conversation: &ConversationId,
+) -> Result<SqliteRow, StoreError> {
+    query(sql::CONTEXT_HEAD)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(rows::thread(conversation))
+        .fetch_one(moment)
+        .await
+        .map_err(stored)
+}
+
+async fn line_rows(
+    moment: &mut SqliteConnection,
+    conversation: &ConversationId,
+    window: &Window,
+) -> Result<Vec<LineRow>, StoreError> {
+    let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
+    let lines = query(sql::CONTEXT_LINES)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(rows::thread(conversation))
+        .bind(window.messages as i64)
+        .bind(own as i64)
+        .bind(window.since.as_millisecond());
+    let row = lines.fetch_one(moment).await.map_err(stored)?;
+    rows::parsed(&rows::column::<String>(&row, "lines")?)
+}
+
+fn memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
+    json.as_deref().map(rows::parsed).transpose()
+}
+
+/// One line of [`sql::CONTEXT_LINES`].
+#[derive(Deserialize)]
+struct LineRow {
+    id: MessageId,
+    thread: String,
+    at_ms: i64,
+    author: UserId,
+    author_kind: AuthorKind,
+    text: Arc<str>,
+    mentions: Vec<Mention>,
+    edits: u32,
+    heard: u64,
+    name: Option<Arc<str>>,
+    named: Option<BTreeMap<UserId, Arc<str>>>,
+}
+
+impl LineRow {
+    fn read(
+        self,
+        conversation: &ConversationId,
+        names: &mut BTreeMap<UserId, Arc<str>>,
+    ) -> Result<Message, StoreError> {
+        names.extend(self.named.into_iter().flatten());
+        if let Some(name) = self.name {
+            names.insert(self.author.clone(), name);
+        }
+        Ok(Message {
+            conversation: ConversationId {
+                thread: (!self.thread.is_empty()).then(|| MessageId::new(self.thread)),
+                ..conversation.clone()
+            },
+            id: self.id,
+            at: rows::time(self.at_ms)?,
+            author: Author { id: self.author, kind: self.author_kind },
+            text: self.text,
+            mentions: self.mentions,
+            edits: self.edits,
+        })
+    }
+}
+
+/// One row of [`memory_sql::CONTEXT_MEMORIES`].
+#[derive(Deserialize)]
+struct MemoryRow {
+    what: String,
+    channel: ChannelId,
+    thread: MessageId,
+    name: Arc<str>,
+    long_id: Option<MemoryId>,
+    long_text: Option<Arc<str>>,
+    short_id: Option<MemoryId>,
+    short_text: Option<Arc<str>>,
+}
+
+async fn remember(
+    moment: &mut SqliteConnection,
+    context: &mut Context,
+    window: &Window,
+) -> Result<(), StoreError> {
+    let memories = query(memory_sql::CONTEXT_MEMORIES)
+        .bind(context.conversation.workspace.as_str())
+        .bind(context.conversation.channel.as_str())
+        .bind(window.active_since.as_millisecond())
+        .bind(window.threads_since.as_millisecond())
+        .bind(window.recent_since.as_millisecond());
+    let row = memories.fetch_one(moment).await.map_err(stored)?;
+    let memories: Vec<MemoryRow> = rows::parsed(&rows::column::<String>(&row, "memories")?)?;
+    for row in memories {
+        let texts = [(row.long_id, &row.long_text), (row.short_id, &row.short_text)];
+        let shown = texts.into_iter().filter(|(_, text)| text.is_some());
+        context.memories.extend(shown.filter_map(|(id, _)| id));
+        match row.what.as_str() {
+            "workspace" => {
+                context.workspace_long_term_memory = row.long_text;
+                context.workspace_short_term_memory = row.short_text;
+            }
+            "channel" => context.channel_memories.push(ChannelMemory {
+                channel_id: row.channel,
+                channel_name: row.name,
+                long_term_memory: row.long_text,
+                short_term_memory: row.short_text,
+            }),
+            "thread" => context
+                .thread_memories
+                .extend(row.long_text.map(|memory| ThreadMemory { thread: row.thread, memory })),
+            "important" => context.important_memos.extend(memo(&row.long_text)?),
+            "recent" => {
+                let fresh = memo(&row.long_text)?;
+                let is_told =
+                    fresh.as_ref().is_some_and(|memo| context.important_memos.contains(memo));
+                if !is_told && context.recent_memos.len() < RECENT_MEMOS {
+                    context.recent_memos.extend(fresh);
+                }
+            }
+            other => {
+                return Err(StoreError::Broken(format!("an unknown kind of memory {other:?}")));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,378 @@
+//! What is remembered: chores taken and finished, versions kept, and what is forgotten again.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{SqliteExecutor, query};
+
+use crate::chat::{ChannelId, Message, MessageId, Visibility, WorkspaceId};
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, follow_ups};
+use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey, NewMemory, Scope, Term};
+use crate::store::StoreError;
+use crate::store::sqlite::flow::{Booked, has_changed_since, put_attempt};
+use crate::store::sqlite::sql::memory as sql;
+use crate::store::sqlite::{Counters, memos, rows, stored};
+
+type Query<'q> = sqlx::query::Query<'q, Sqlite, <Sqlite as sqlx::Database>::Arguments>;
+
+/// Lets what was heard be remembered then.
+pub async fn arm_for_lines(
+    connection: &mut SqliteConnection,
+    lines: impl Iterator<Item = &Message>,
+    due: Timestamp,
+) -> Result<(), StoreError> {
+    let mut seen = HashSet::new();
+    let mut keys = Vec::new();
+    for line in lines {
+        let place = &line.conversation;
+        if !seen.insert(place) {
+            continue;
+        }
+        let channel = place.channel.clone();
+        let thread = place.thread.clone().map(|thread| Scope::Thread(channel.clone(), thread));
+        for scope in [Some(Scope::Channel(channel)), thread].into_iter().flatten() {
+            let key =
+                MemoryKey { workspace: place.workspace.clone(), scope, term: Term::ShortTerm };
+            keys.push((key, due));
+        }
+    }
+    arm(connection, &keys).await
+}
+
+pub async fn arm(
+    connection: &mut SqliteConnection,
+    chores: &[(MemoryKey, Timestamp)],
+) -> Result<(), StoreError> {
+    if chores.is_empty() {
+        return Ok(());
+    }
+    let chores = chores.iter().map(|(key, due)| {
+        let place = place(key);
+        json!([place[0], place[1], place[2], place[3], place[4], due.as_millisecond()])
+    });
+    let chores = chores.collect::<Value>().to_string();
+    query(sql::ARM_CHORES).bind(chores).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+pub async fn claim(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    now: Timestamp,
+    lease: SignedDuration,
+    most: usize,
+) -> Result<Vec<Chore>, StoreError> {
+    let ready = query(sql::READY_CHORES).bind(now.as_millisecond()).bind(most as i64);
+    let ready = ready.fetch_all(&mut *connection).await.map_err(stored)?;
+    let mut chores = Vec::with_capacity(ready.len());
+    for row in &ready {
+        counters.last_number += 1;
+        let mut chore = chore(row)?;
+        chore.attempt += 1;
+        chore.token = counters.last_number;
+        let claim = of(query(sql::CLAIM_CHORE), &chore.key)
+            .bind(chore.token)
+            .bind((now + lease).as_millisecond());
+        claim.execute(&mut *connection).await.map_err(stored)?;
+        chores.push(chore);
+    }
+    counters.revision += u64::from(!chores.is_empty());
+    Ok(chores)
+}
+
+/// A row of `chores`, as it was before it was claimed.
+pub fn chore(row: &SqliteRow) -> Result<Chore, StoreError> {
+    Ok(Chore {
+        key: key(row)?,
+        due: rows::time(rows::column(row, "due_ms")?)?,
+        token: 0,
+        attempt: rows::column(row, "attempts")?,
+    })
+}
+
+/// Applies what a chore came to. If it has lost its lease, only its model calls are kept.
+pub async fn complete(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    chore: &Chore,
+    outcome: ChoreOutcome,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let key = &chore.key;
+    let ours = of(query(sql::CHORE_IS_OURS), key).bind(chore.token);
+    let ours = ours.fetch_one(&mut *connection).await.map_err(stored)?;
+    let is_ours = rows::column::<i64>(&ours, "is_ours")? != 0;
+    let mut is_stale = false;
+    for attempt in outcome.attempts {
+        if let Some(exchange) = &attempt.exchange {
+            let (revision, lineage) = (exchange.considered, &exchange.made_from);
+            is_stale |=
+                has_changed_since(&mut *connection, &key.workspace, revision, lineage).await?;
+        }
+        let attempt = if is_stale { attempt.without_words() } else { attempt };
+        put_attempt(connection, &Booked::Chore(key), attempt.kept_if(is_ours)).await?;
+    }
+    if !is_ours {
+        return Ok(());
+    }
+    match outcome.end {
+        ChoreEnd::Again => put_off(connection, key, outcome.next, true).await,
+        ChoreEnd::Nothing { considered } => end(connection, key, considered, outcome.next).await,
+        ChoreEnd::Made(new) => {
+            let lineage = lineage(&new);
+            let (workspace, revision) = (&key.workspace, new.considered);
+            if is_stale
+                || has_changed_since(&mut *connection, workspace, revision, &lineage).await?
+            {
+                // It was made from a line that is not there any more as it was.
+                return put_off(connection, key, now, false).await;
+            }
+            let considered = new.considered;
+            let is_public = keep(connection, counters, key, new, now, outcome.keeps).await?;
+            end(connection, key, considered, outcome.next).await?;
+            arm(connection, &follow_ups(key, is_public, now)).await
+        }
+    }
+}
+
+fn lineage(new: &NewMemory) -> Lineage {
+    let lines = new.entries.iter().flat_map(|entry| entry.lines.iter().cloned());
+    Lineage { lines: lines.collect(), memories: new.merged.clone() }
+}
+
+/// A chore is done. What was heard meanwhile is for another time.
+async fn end(
+    connection: &mut SqliteConnection,
+    key: &MemoryKey,
+    considered: u64,
+    next: Timestamp,
+) -> Result<(), StoreError> {
+    let is_of_talk = key.term == Term::ShortTerm && key.scope != Scope::Workspace;
+    if is_of_talk && has_heard_since(connection, key, considered).await? {
+        return put_off(connection, key, next, false).await;
+    }
+    of(query(sql::END_CHORE), key).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+async fn put_off(
+    connection: &mut SqliteConnection,
+    key: &MemoryKey,
+    due: Timestamp,
+    is_same_try: bool,
+) -> Result<(), StoreError> {
+    let put =
+        of(query(sql::PUT_OFF_CHORE), key).bind(due.as_millisecond()).bind(i64::from(is_same_try));
+    put.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+async fn has_heard_since(
+    connection: &mut SqliteConnection,
+    key: &MemoryKey,
+    revision: u64,
+) -> Result<bool, StoreError> {
+    let [workspace, _, channel, thread, _] = place(key);
+    let heard = query(sql::HEARD_SINCE).bind(workspace).bind(channel).bind(thread);
+    let row = heard.bind(revision as i64).fetch_one(connection).await.map_err(stored)?;
+    Ok(rows::column::<i64>(&row, "has_heard")? != 0)
+}
+
+/// Keeps a new version, and says whether anybody may know any of it.
+async fn keep(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    key: &MemoryKey,
+    new: NewMemory,
+    now: Timestamp,
+    versions: usize,
+) -> Result<bool, StoreError> {
+    let mut entries = new.entries;
+    for entry in &mut entries {
+        entry.visibility = visibility(connection, key, &entry.lines).await?;
+    }
+    of(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await.map_err(stored)?;
+    counters.last_number += 1;
+    let put = of(query(sql::PUT_MEMORY), key)
+        .bind(counters.last_number)
+        .bind(now.as_millisecond())
+        .bind(new.newest.as_millisecond())
+        .bind(json!(entries).to_string())
+        .bind(Memory::text(&entries, |_| true))
+        .bind(Memory::text(&entries, Entry::is_public));
+    put.execute(&mut *connection).await.map_err(stored)?;
+    let lines: HashSet<&LineId> = entries.iter().flat_map(|entry| &entry.lines).collect();
+    let [workspace, scope, channel, thread, term] = place(key);
+    let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
+    let sources = sources.bind(term).bind(json!(lines).to_string());
+    sources.execute(&mut *connection).await.map_err(stored)?;
+    let old = of(query(sql::OLD_VERSIONS), key).bind(versions as i64);
+    old.execute(connection).await.map_err(stored)?;
+    Ok(entries.iter().any(Entry::is_public))
+}
+
+/// Everybody may know only what everybody could read.
+async fn visibility(
+    connection: &mut SqliteConnection,
+    key: &MemoryKey,
+    lines: &[LineId],
+) -> Result<Visibility, StoreError> {
+    let unshared = query(sql::UNSHARED).bind(key.workspace.as_str()).bind(json!(lines).to_string());
+    let unshared = unshared.fetch_all(connection).await.map_err(stored)?;
+    let is_public = !lines.is_empty() && unshared.is_empty();
+    Ok(if is_public { Visibility::Public } else { Visibility::Private })
+}
+
+/// A line was edited or deleted: what is remembered of it is forgotten, in all versions, and what else
+/// was in the same entries is remembered anew.
+pub async fn forget(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    workspace: &WorkspaceId,
+    line: &LineId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    memos::forget(connection, counters, workspace, line).await?;
+    let LineId(channel, id) = line;
+    let knowing =
+        query(sql::KNOWING).bind(workspace.as_str()).bind(channel.as_str()).bind(id.as_str());
+    let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
+    if knowing.is_empty() {
+        return Ok(());
+    }
+    for row in &knowing {
+        let key = key(row)?;
+        change(connection, counters, &key, |memory| memory.forget(line)).await?;
+        arm(connection, &[(key, now)]).await?;
+    }
+    let source = query(sql::FORGET_SOURCE).bind(workspace.as_str()).bind(channel.as_str());
+    source.bind(id.as_str()).execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+/// A public channel is public no more: nobody else may know what was said there.
+pub async fn withdraw(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let lines =
+        query(sql::SHARE_LINES).bind(workspace.as_str()).bind(channel.as_str()).bind("private");
+    lines.execute(&mut *connection).await.map_err(stored)?;
+    memos::withdraw(connection, workspace, channel, now).await?;
+    let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
+    for row in &knowing {
+        let key = key(row)?;
+        if key.scope == Scope::Workspace {
+            change(connection, counters, &key, |memory| memory.forget_channel(channel)).await?;
+            arm(connection, &[(key, now)]).await?;
+        } else {
+            change(connection, counters, &key, Memory::withdraw).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Changes every version of a memory, and drops the prompts that held what was changed.
+async fn change(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    key: &MemoryKey,
+    change: impl Fn(&mut Memory) -> bool,
+) -> Result<(), StoreError> {
+    let versions =
+        of(query(sql::VERSIONS), key).fetch_all(&mut *connection).await.map_err(stored)?;
+    for row in &versions {
+        let mut memory = memory(row)?;
+        if !change(&mut memory) {
+            continue;
+        }
+        let put = query(sql::CHANGE_MEMORY)
+            .bind(memory.id.0)
+            .bind(json!(memory.entries).to_string())
+            .bind(json!(memory.lost).to_string())
+            .bind(counters.revision as i64)
+            .bind(Memory::text(&memory.entries, |_| true))
+            .bind(Memory::text(&memory.entries, Entry::is_public));
+        put.execute(&mut *connection).await.map_err(stored)?;
+        forget_prompts(connection, counters, memory.id).await?;
+    }
+    Ok(())
+}
+
+/// What was asked with the help of a memory or memo that has changed goes, and what models wrote about it.
+pub async fn forget_prompts(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    id: MemoryId,
+) -> Result<(), StoreError> {
+    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await.map_err(stored)?;
+    for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
+        query(statement).bind(id.0).execute(&mut *connection).await.map_err(stored)?;
+    }
+    Ok(())
+}
+
+/// Whether one of these memories has lost an entry since a revision.
+pub async fn have_changed_since(
+    executor: impl SqliteExecutor<'_>,
+    memories: &[MemoryId],
+    revision: u64,
+) -> Result<bool, StoreError> {
+    let changed = query(sql::TOUCHED_SINCE).bind(json!(memories).to_string()).bind(revision as i64);
+    let row = changed.fetch_one(executor).await.map_err(stored)?;
+    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
+}
+
+/// A row with a memory's key, entries and times.
+pub fn memory(row: &SqliteRow) -> Result<Memory, StoreError> {
+    Ok(Memory {
+        id: MemoryId(rows::column(row, "id")?),
+        key: key(row)?,
+        entries: rows::parsed(&rows::column::<String>(row, "entries")?)?,
+        lost: rows::parsed(&rows::column::<String>(row, "lost")?)?,
+        newest: rows::time(rows::column(row, "newest_ms")?)?,
+        made: rows::time(rows::column(row, "made_ms")?)?,
+    })
+}
+
+fn key(row: &SqliteRow) -> Result<MemoryKey, StoreError> {
+    let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
+    let scope: String = rows::column(row, "scope")?;
+    let scope = match scope.as_str() {
+        "workspace" => Scope::Workspace,
+        "channel" => Scope::Channel(channel),
+        "thread" => Scope::Thread(channel, MessageId::new(rows::column::<String>(row, "thread")?)),
+        other => {
+            return Err(StoreError::Broken(format!("a memory has the unknown scope {other:?}")));
+        }
+    };
+    Ok(MemoryKey {
+        workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
+        scope,
+        term: rows::named(&rows::column::<String>(row, "term")?)?,
+    })
+}
+
+/// Binds the five columns of a key.
+fn of<'q>(query: Query<'q>, key: &'q MemoryKey) -> Query<'q> {
+    let [workspace, scope, channel, thread, term] = place(key);
+    query.bind(workspace).bind(scope).bind(channel).bind(thread).bind(term)
+}
+
+/// The columns of a key.
+fn place(key: &MemoryKey) -> [&str; 5] {
+    let (channel, thread) = match &key.scope {
+        Scope::Workspace => ("", ""),
+        Scope::Channel(channel) => (channel.as_str(), ""),
+        Scope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
+    };
+    [key.workspace.as_str(), key.scope.name(), channel, thread, key.term.name()]
+}

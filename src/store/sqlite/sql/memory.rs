@@ -1,0 +1,177 @@
+//! Statements on memories and chores.
+
+statements! {
+    /// Arms chores, or has them sooner. ?1 lists [workspace, scope, channel, thread, term, due].
+    ARM_CHORES = "
+        INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 5
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO UPDATE SET due_ms = excluded.due_ms,
+            ready_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE ready_ms END
+        WHERE excluded.due_ms < due_ms";
+    READY_CHORES = "
+        SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
+        WHERE ready_ms <= ?1
+        ORDER BY ready_ms, workspace, scope, channel, thread, term
+        LIMIT ?2";
+    CLAIM_CHORE = "
+        UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
+    FREE_CHORES = "UPDATE chores SET token = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    CHORE_IS_OURS = "
+        SELECT EXISTS (SELECT 1 FROM chores
+            WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                AND token = ?6) AS is_ours";
+    END_CHORE = "
+        DELETE FROM chores
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
+    /// ?7: whether the tries so far still count.
+    PUT_OFF_CHORE = "
+        UPDATE chores SET due_ms = ?6, ready_ms = ?6, token = NULL, attempts = attempts * ?7
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
+    CHORES = "
+        SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
+        WHERE workspace = ?1
+        ORDER BY due_ms, scope, channel, thread, term";
+
+    /// Lines of a channel, or of its thread ?3 if that is not '', that were heard after a revision.
+    HEARD_SINCE = "
+        SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_revision
+            WHERE workspace = ?1 AND revision > ?4 AND heard > ?4 AND channel = ?2
+                AND (?3 = '' OR thread = ?3)) AS has_heard";
+    /// Whether one of the memories ?1 has lost an entry since revision ?2.
+    TOUCHED_SINCE = "
+        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
+            WHERE m.touched > ?2) AS has_changed";
+    /// Of the lines ?2, as [channel, id], those that not everybody may read, or that are gone.
+    UNSHARED = "
+        SELECT j.key AS place FROM json_each(?2) AS j
+        LEFT JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+        LEFT JOIN channels AS c ON c.workspace = ?1 AND c.id = j.value ->> 0
+        WHERE m.visibility IS NOT 'public' OR c.visibility IS NOT 'public'";
+
+    RETIRE_MEMORY = "
+        UPDATE memories SET is_current = 0, text = NULL, public_text = NULL
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND is_current = 1";
+    PUT_MEMORY = "
+        INSERT INTO memories
+            (workspace, scope, channel, thread, term, id, is_current, made_ms, newest_ms, entries, lost, text,
+             public_text)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, '[]', ?10, ?11)";
+    PUT_SOURCES = "
+        INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term)
+        SELECT ?1, value ->> 0, value ->> 1, ?2, ?3, ?4, ?5 FROM json_each(?6)
+        WHERE true
+        ON CONFLICT DO NOTHING";
+    /// Versions beyond the newest ?6.
+    OLD_VERSIONS = "
+        DELETE FROM memories WHERE id IN (SELECT id FROM memories
+            WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+            ORDER BY id DESC LIMIT -1 OFFSET ?6)";
+    MEMORIES = "
+        SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
+        FROM memories INDEXED BY memories_current
+        WHERE workspace = ?1 AND is_current = 1
+        ORDER BY scope, channel, thread, term";
+    VERSIONS = "
+        SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms, is_current
+        FROM memories
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+        ORDER BY id";
+    /// The memories that a line is behind.
+    KNOWING = "
+        SELECT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
+        WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    /// The memories that any line of a channel is behind.
+    KNOWING_CHANNEL = "
+        SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
+        WHERE workspace = ?1 AND channel = ?2";
+    FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    CHANGE_MEMORY = "
+        UPDATE memories SET entries = ?2, lost = ?3, touched = ?4,
+            text = CASE is_current WHEN 1 THEN ?5 END, public_text = CASE is_current WHEN 1 THEN ?6 END
+        WHERE id = ?1";
+
+    PUT_EXCHANGE_MEMORIES = "
+        INSERT INTO exchange_memories (memory, attempt) SELECT value, ?1 FROM json_each(?2) WHERE true
+        ON CONFLICT DO NOTHING";
+    FORGET_EXCHANGES_OF_MEMORY = "
+        DELETE FROM exchanges WHERE attempt IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
+    FORGET_REASONS_OF_MEMORY = "
+        UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?2
+        WHERE judgment IS NOT NULL AND id IN (
+            SELECT a.decision FROM exchange_memories AS e CROSS JOIN attempts AS a ON a.id = e.attempt
+            WHERE e.memory = ?1)";
+    FORGET_VERDICTS_OF_MEMORY = "
+        UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
+    DROP_EXCHANGE_MEMORIES = "
+        DELETE FROM exchange_memories WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1)";
+
+    MEMOS = "
+        SELECT memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
+        ORDER BY priority DESC, updated_ms DESC, name";
+    /// The names in a realm of memos that were made at another time.
+    OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND created_ms <> ?3";
+    PUT_MEMO = "
+        INSERT INTO memos
+            (workspace, realm, name, id, channel, priority, created_ms, updated_ms, memo, lines)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        ON CONFLICT DO UPDATE SET priority = excluded.priority, updated_ms = excluded.updated_ms,
+            memo = excluded.memo, channel = excluded.channel,
+            lines = (SELECT json_group_array(value) FROM
+                (SELECT value FROM json_each(memos.lines) UNION SELECT value FROM json_each(excluded.lines)))";
+    REMOVE_MEMO = "DELETE FROM memos WHERE workspace = ?1 AND realm = ?2 AND name = ?3";
+    FORGET_MEMOS = "
+        DELETE FROM memos
+        WHERE workspace = ?1 AND channel = ?2 AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value = ?3)
+        RETURNING id";
+    PUBLIC_MEMOS = "SELECT memo FROM memos WHERE workspace = ?1 AND channel = ?2 AND realm = ''";
+    MOVE_MEMO = "
+        UPDATE memos SET realm = ?3, name = ?4, memo = ?5 WHERE workspace = ?1 AND realm = '' AND name = ?2";
+
+    SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
+
+    /// What a context remembers, as rows of one JSON list: [what, channel, thread, name, long-term id,
+    /// long-term text, short-term id, short-term text]. Only what may be known in the channel ?2: its own, and
+    /// what is public. ?3, ?4 and ?5: the channels, threads and short-term memories of talk since then.
+    CONTEXT_MEMORIES = "
+        SELECT json_group_array(json(row)) AS memories FROM (
+            SELECT json_array('workspace', '', '', '', l.id, l.public_text, s.id, s.public_text) AS row
+            FROM (SELECT 1)
+            LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'workspace' AND l.channel = ''
+                AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
+            LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'workspace' AND s.channel = ''
+                AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?5
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('channel', c.id, '', c.name,
+                    l.id, CASE c.id WHEN ?2 THEN l.text ELSE l.public_text END,
+                    s.id, CASE c.id WHEN ?2 THEN s.text ELSE s.public_text END)
+                FROM channels AS c
+                LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'channel' AND l.channel = c.id
+                    AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
+                LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'channel' AND s.channel = c.id
+                    AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?5
+                WHERE c.workspace = ?1 AND (c.visibility = 'public' OR c.id = ?2)
+                    AND (SELECT max(at_ms) FROM messages INDEXED BY messages_in_channel
+                         WHERE workspace = ?1 AND channel = c.id) >= ?3
+                ORDER BY c.name, c.id)
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('thread', channel, thread, '', id, text, NULL, NULL)
+                FROM memories INDEXED BY memories_of_threads
+                WHERE workspace = ?1 AND channel = ?2 AND newest_ms >= ?4 AND is_current = 1 AND scope = 'thread'
+                ORDER BY newest_ms, thread)
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('important', channel, '', '', id, memo, NULL, NULL) FROM memos
+                WHERE workspace = ?1 AND realm IN ('', ?2) AND priority >= 4
+                ORDER BY priority DESC, updated_ms DESC, name LIMIT 20)
+            UNION ALL
+            SELECT * FROM (
+                SELECT json_array('recent', channel, '', '', id, memo, NULL, NULL) FROM memos
+                WHERE workspace = ?1 AND realm IN ('', ?2)
+                ORDER BY updated_ms DESC, name LIMIT 25))";
+}

@@ -1,0 +1,89 @@
+//! A context, in memory.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::chat::{ConversationId, Message, MessageId, Visibility};
+use crate::context::channel_messages::ChannelMessages;
+use crate::context::{Context, Motive, Window};
+use crate::store::volatile::{Place, State, StoredLine, Talk};
+
+impl State {
+    pub(super) fn context(&self, conversation: &ConversationId, window: &Window) -> Context {
+        let talk = self.talks.get(conversation);
+        let own = talk.map_or(&[][..], |talk| &talk.lines);
+        let owed: Vec<MessageId> = talk.map_or(Vec::new(), |talk| {
+            talk.standing.owed.iter().map(|owed| owed.message.clone()).collect()
+        });
+        let most = match conversation.thread {
+            Some(_) => window.thread_messages,
+            None => window.messages,
+        };
+        let is_here = |line: &&StoredLine| !line.is_deleted;
+        let mut wanted: Vec<&StoredLine> = own.iter().rev().filter(is_here).take(most).collect();
+        // Whoever is owed an answer is in the picture, however long ago they asked.
+        let is_owed = |line: &&StoredLine| owed.contains(&line.message.id);
+        if owed.len() > wanted.iter().filter(|line| is_owed(line)).count() {
+            wanted.extend(own.iter().filter(is_here).filter(is_owed));
+        }
+        let humans = wanted.iter().filter(|line| line.message.is_human());
+        let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
+        let place = (conversation.workspace.clone(), conversation.channel.clone());
+        let order = self.order.get(&place).map_or(&[][..], Vec::as_slice);
+        let around = order.iter().rev().take_while(|place| place.at >= window.since);
+        let around = around.filter_map(|place| self.line_at(conversation, place)).filter(is_here);
+        wanted.extend(around.take(window.messages));
+        let threads: BTreeSet<&MessageId> =
+            wanted.iter().filter_map(|line| line.message.conversation.thread.as_ref()).collect();
+        let mut lines: Vec<Arc<Message>> =
+            threads.into_iter().filter_map(|thread| self.parent(conversation, thread)).collect();
+        lines.extend(conversation.thread.iter().filter_map(|own| self.parent(conversation, own)));
+        lines.extend(wanted.iter().map(|line| line.message.clone()));
+        let names = lines.iter().flat_map(|message| message.named()).filter_map(|user| {
+            let key = (conversation.workspace.clone(), user.clone());
+            Some((user.clone(), self.users.get(&key)?.name.clone()))
+        });
+        let names = names.collect();
+        let channel = self.channels.get(&place);
+        let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
+        let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
+        let history = ChannelMessages::sort(conversation.channel.clone(), name, lines);
+        let mut context = Context {
+            names,
+            visibility,
+            owed,
+            newest_heard,
+            silent_state: talk.and_then(|talk| talk.silent_state),
+            motive: self.motive(talk),
+            revision: self.revision,
+            ..Context::of(conversation.clone(), history)
+        };
+        self.remember(&mut context, window);
+        context
+    }
+
+    /// The line of a channel that stands at a place of its order.
+    fn line_at(&self, conversation: &ConversationId, place: &Place) -> Option<&StoredLine> {
+        let thread = place.thread.clone();
+        let lines = &self.talks.get(&ConversationId { thread, ..conversation.clone() })?.lines;
+        let found = lines.binary_search_by(|line| {
+            (line.message.at, &line.message.id).cmp(&(place.at, &place.id))
+        });
+        lines.get(found.ok()?)
+    }
+
+    fn motive(&self, talk: Option<&Talk>) -> Option<Motive> {
+        let decision = self.decisions.get(&talk?.standing.step.as_ref()?.decision)?;
+        let judgment = decision.judgment.as_ref()?;
+        Some(Motive { reason: judgment.reason.clone(), about: judgment.about.clone() })
+    }
+
+    fn parent(&self, conversation: &ConversationId, thread: &MessageId) -> Option<Arc<Message>> {
+        let place = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
+        let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
+        lines
+            .iter()
+            .find(|line| line.message.id == *thread && !line.is_deleted)
+            .map(|line| line.message.clone())
+    }
+}
