@@ -4,6 +4,7 @@ mod ask;
 pub mod judge;
 mod post;
 mod reply;
+pub mod tools;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +12,7 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::tools::Tools;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
 use crate::context::{Context, Limits};
@@ -43,7 +45,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The longest that a step may take: a judge may ask twice.
+    /// The longest that a step may take: a judge may ask twice, and a reply that uses tools takes no
+    /// longer.
     pub fn longest_step(&self) -> SignedDuration {
         self.model_timeout * 2 + self.post_timeout
     }
@@ -70,6 +73,8 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
+    /// What replies may use; without any, none is offered.
+    pub tools: Option<Tools>,
     pub settings: Settings,
     /// Makes this installation's chance its own.
     pub seed: u64,
@@ -108,16 +113,16 @@ impl Agent {
                 end: self.give_up(claim, error),
             };
         }
-        let mut attempts = Vec::new();
+        let (mut attempts, mut memos) = (Vec::new(), Vec::new());
         let handled = match &claim.event {
             Event::Judge(conversation) => self.judge(conversation, overtaken, &mut attempts).await,
             Event::Reply(conversation) => {
-                self.reply(claim, conversation, overtaken, &mut attempts).await
+                self.reply(claim, conversation, overtaken, &mut attempts, &mut memos).await
             }
             Event::Post(piece) => self.post(claim, piece).await,
         };
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
-        Outcome { attempts, memos: Vec::new(), end }
+        Outcome { attempts, memos, end }
     }
 
     /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
+use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use uuid::Uuid;
 
+use crate::agent::tools::Tools;
 use crate::agent::{self, Agent, Minds};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -91,6 +93,7 @@ impl App {
             clock: clock.clone(),
             metrics: metrics.clone(),
             persona: persona.clone(),
+            tools: Some(Tools { zone: TimeZone::system(), search: None }),
             settings: config.agent(),
             seed,
         };

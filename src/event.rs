@@ -208,6 +208,9 @@ impl Outcome {
             return Some((piece.draft.considered, &piece.draft.made_from));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
+        if let (None, End::Drafted { draft, .. }) = (exchange, &self.end) {
+            return Some((draft.notes.considered, &draft.notes.made_from));
+        }
         exchange.map(|exchange| (exchange.considered, &exchange.made_from))
     }
 

@@ -44,6 +44,13 @@ impl Answer {
     pub fn of(text: String, usage: Usage) -> Self {
         Self { text, calls: Vec::new(), echo: None, usage, model: None, missed: Vec::new() }
     }
+
+    /// All that it says, calls included, for people who open the decision.
+    pub fn shown(&self) -> String {
+        let words = Some(self.text.clone()).filter(|text| !text.is_empty());
+        let calls = self.calls.iter().map(|call| format!("→ {}", call.shown()));
+        words.into_iter().chain(calls).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// A model that was asked in vain, before another one answered.

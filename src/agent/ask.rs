@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Mind, Trouble};
@@ -28,20 +28,33 @@ impl Agent {
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<String, Trouble> {
+        let limit = self.settings.model_timeout;
+        Ok(self.ask_within(limit, mind, prompt, overtaken, attempts).await?.text)
+    }
+
+    /// The whole answer, if it comes within `limit`.
+    pub(super) async fn ask_within(
+        &self,
+        limit: SignedDuration,
+        mind: &Mind,
+        prompt: &Prompt,
+        overtaken: &CancellationToken,
+        attempts: &mut Attempts,
+    ) -> Result<Answer, Trouble> {
         let began = self.now();
-        let asked = self.wait_for_answer(mind, prompt, overtaken).await;
+        let asked = self.wait_for_answer(limit, mind, prompt, overtaken).await;
         let blank = self.blank_attempt(mind, prompt, began);
-        let (attempt, text) = match asked {
-            Asked::Answered(answer) => {
-                for missed in answer.missed {
+        let (attempt, answer) = match asked {
+            Asked::Answered(mut answer) => {
+                for missed in std::mem::take(&mut answer.missed) {
                     let (error, usage) = (missed.error.to_string(), missed.error.usage(prompt));
                     let end = AttemptEnd::Failed;
                     let error = Some(error);
                     let model = missed.model;
                     self.note(Attempt { model, usage, end, error, ..blank.clone() }, attempts);
                 }
-                let model = answer.model.unwrap_or(blank.model.clone());
-                (Attempt { model, usage: answer.usage, ..blank }, Ok(answer.text))
+                let model = answer.model.clone().unwrap_or(blank.model.clone());
+                (Attempt { model, usage: answer.usage, ..blank }, Ok(answer))
             }
             Asked::Failed(error) => {
                 let (usage, end) = (error.usage(prompt), AttemptEnd::Failed);
@@ -51,26 +64,27 @@ impl Agent {
                 (Attempt { usage: spent(prompt), end, ..blank }, Err(trouble))
             }
         };
-        let error = text.as_ref().err().and_then(Trouble::error);
-        let exchange = self.settings.keeps_exchanges.then(|| exchange(prompt, &text));
+        let error = answer.as_ref().err().and_then(Trouble::error);
+        let exchange = self.settings.keeps_exchanges.then(|| exchange(prompt, &answer));
         self.note(Attempt { error, exchange, ..attempt }, attempts);
-        text
+        answer
     }
 
     async fn wait_for_answer(
         &self,
+        limit: SignedDuration,
         mind: &Mind,
         prompt: &Prompt,
         overtaken: &CancellationToken,
     ) -> Asked {
-        let answer = self.clock.timeout(self.settings.model_timeout, mind.llm.ask(prompt));
+        let answer = self.clock.timeout(limit, mind.llm.ask(prompt));
         let (answer, moved_on) = (std::pin::pin!(answer), std::pin::pin!(overtaken.cancelled()));
         match select(moved_on, answer).await {
             Either::Left(_) => Asked::Cut(AttemptEnd::Superseded, Trouble::Overtaken),
             Either::Right((Ok(Ok(answer)), _)) => Asked::Answered(answer),
             Either::Right((Ok(Err(error)), _)) => Asked::Failed(error),
             Either::Right((Err(_timed_out), _)) => {
-                let why = format!("no answer within {:#}", self.settings.model_timeout);
+                let why = format!("no answer within {limit:#}");
                 Asked::Cut(AttemptEnd::Failed, LlmError::Late(why).into())
             }
         }
@@ -83,7 +97,7 @@ impl Agent {
             at: began,
             model: mind.llm.model().into(),
             prompt_hash: prompt.hash().into(),
-            prompt_bytes: prompt.text.len() as u64,
+            prompt_bytes: prompt.shown().len() as u64,
             usage: Usage::default(),
             price: None,
             latency: self.now().duration_since(began),
@@ -104,14 +118,14 @@ impl Agent {
 
 /// The tokens of a call that is cut short are spent all the same.
 fn spent(prompt: &Prompt) -> Usage {
-    Usage { input_tokens: estimated_tokens(&prompt.text), ..Usage::default() }
+    Usage { input_tokens: estimated_tokens(&prompt.shown()), ..Usage::default() }
 }
 
-fn exchange(prompt: &Prompt, answer: &Result<String, Trouble>) -> Arc<Exchange> {
+fn exchange(prompt: &Prompt, answer: &Result<Answer, Trouble>) -> Arc<Exchange> {
     Arc::new(Exchange {
-        prompt: prompt.text.as_str().into(),
-        answer: answer.as_deref().ok().map(Arc::from),
-        made_from: prompt.context.lineage(),
+        prompt: prompt.shown().into(),
+        answer: answer.as_ref().ok().map(|answer| answer.shown().into()),
+        made_from: prompt.lineage(),
         considered: prompt.context.revision,
     })
 }

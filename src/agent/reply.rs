@@ -10,12 +10,22 @@ use crate::chat::{ConversationId, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
+use crate::memo::MemoChange;
 use crate::memory::Lineage;
 use crate::platform::split;
 use crate::prompt::Prompt;
 
 /// How often an owed answer is made anew because a line that it was made from has changed.
 const MOST_REDRAFTS: u32 = 3;
+/// How often it may use tools before it has to answer in words.
+const MOST_ROUNDS: usize = 5;
+
+/// What thinking came to.
+struct Thought {
+    words: String,
+    made_from: Lineage,
+    memos: Vec<MemoChange>,
+}
 
 impl Agent {
     pub(super) async fn reply(
@@ -24,6 +34,7 @@ impl Agent {
         conversation: &ConversationId,
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
+        memos: &mut Vec<MemoChange>,
     ) -> Result<End, Trouble> {
         let context = Arc::new(self.context(conversation).await?);
         if claim.is_owed && context.owed.is_empty() {
@@ -33,10 +44,14 @@ impl Agent {
             // Somebody changes a line each time; who waits for an answer shall at least hear so.
             return self.apology(&context);
         }
-        let words = self.words(&context, overtaken, attempts).await;
+        let thought = self.think(&context, overtaken, attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
-        match words {
-            Ok(words) => self.draft(&context, &words, context.lineage(), Ended::Spoke),
+        match thought {
+            Ok(thought) => {
+                let end = self.draft(&context, &thought.words, thought.made_from, Ended::Spoke)?;
+                *memos = thought.memos;
+                Ok(end)
+            }
             Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context),
             Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context),
             Err(trouble) => Err(trouble),
@@ -49,22 +64,34 @@ impl Agent {
         End::Withdrawn { why: why.to_owned() }
     }
 
-    async fn words(
+    /// Asks the mind, and does what it wants to have done by tools, until it has the words. All of it
+    /// takes no longer than two calls may take.
+    async fn think(
         &self,
         context: &Arc<Context>,
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
-    ) -> Result<String, Trouble> {
+    ) -> Result<Thought, Trouble> {
         let mind = &self.minds.response;
+        let mut toolbox = self.toolbox(context, mind.persona.language).await?;
         let prompt = Prompt::reply(&mind.persona, context, self.now());
-        let words = self.ask(mind, &prompt, overtaken, attempts).await?;
-        if words.trim().is_empty() {
-            return Err(Trouble::Passing {
-                error: "the model's answer is empty".to_owned(),
-                retry_after: None,
-            });
+        let mut prompt = prompt.with_tools(toolbox.specs());
+        let (began, limit) = (self.now(), self.settings.model_timeout);
+        loop {
+            let left = (began + limit * 2).duration_since(self.now());
+            let asked = self.ask_within(limit.min(left), mind, &prompt, overtaken, attempts);
+            let answer = asked.await?;
+            if answer.calls.is_empty() || prompt.tools.is_empty() {
+                let words = last_words(answer.text, &prompt)?;
+                let (made_from, memos) = (prompt.lineage(), toolbox.changes());
+                return Ok(Thought { words, made_from, memos });
+            }
+            prompt.rounds.push(toolbox.use_all(answer, self.now()).await);
+            let is_late = self.now() >= began + limit;
+            if is_late || prompt.rounds.len() >= MOST_ROUNDS {
+                prompt.tools.clear();
+            }
         }
-        Ok(words)
     }
 
     fn apology(&self, context: &Context) -> Result<End, Trouble> {
@@ -113,4 +140,15 @@ impl Agent {
             (None, None) => String::new(),
         }
     }
+}
+
+/// What it said at the end or, if that is nothing, beside the tools that it used last.
+fn last_words(text: String, prompt: &Prompt) -> Result<String, Trouble> {
+    let before = prompt.rounds.iter().rev().map(|round| &round.said);
+    let mut all = std::iter::once(&text).chain(before);
+    let words = all.find(|words| !words.trim().is_empty());
+    words.cloned().ok_or_else(|| Trouble::Passing {
+        error: "the model's answer is empty".to_owned(),
+        retry_after: None,
+    })
 }

@@ -26,7 +26,7 @@ struct Script {
 
 enum Scripted {
     Says(String),
-    Calls(Vec<ToolCall>),
+    Calls(String, Vec<ToolCall>),
     Fails(LlmError),
 }
 
@@ -57,14 +57,15 @@ impl ScriptedMind {
         self.lock().next.entry(verb).or_default().push_back(scripted);
     }
 
-    /// One more answer for this verb, which calls these tools, whether or not they are offered.
-    pub fn then_calls(&self, verb: Verb, calls: &[(&str, Value)]) {
+    /// One more answer for this verb: it calls these tools, whether or not they are offered, and says
+    /// something besides or nothing.
+    pub fn then_calls(&self, verb: Verb, said: &str, calls: &[(&str, Value)]) {
         let numbered = calls.iter().enumerate().map(|(number, (name, arguments))| ToolCall {
             id: format!("call-{number}"),
             name: (*name).to_owned(),
             arguments: arguments.clone(),
         });
-        let scripted = Scripted::Calls(numbered.collect());
+        let scripted = Scripted::Calls(said.to_owned(), numbered.collect());
         self.lock().next.entry(verb).or_default().push_back(scripted);
     }
 
@@ -90,7 +91,7 @@ impl Llm for ScriptedMind {
         let scripted = script.next.get_mut(&prompt.verb).and_then(VecDeque::pop_front);
         let (text, calls) = match scripted {
             Some(Scripted::Says(text)) => (text, Vec::new()),
-            Some(Scripted::Calls(calls)) => (String::new(), calls),
+            Some(Scripted::Calls(said, calls)) => (said, calls),
             Some(Scripted::Fails(error)) => return Err(error),
             None => {
                 let nothing =

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::chat::{ends_line, one_line};
+use crate::memory::{LineId, Lineage};
 use crate::prompt::Prompt;
 
 /// A tool as a model is told of it.
@@ -34,6 +35,8 @@ pub struct ToolCall {
 pub struct ToolUse {
     pub call: ToolCall,
     pub result: String,
+    /// The lines that the result tells of.
+    pub lines: Vec<LineId>,
 }
 
 /// One answer that called tools instead of ending the thought.
@@ -75,17 +78,31 @@ impl Prompt {
 
     /// All that a model is asked, for people who open the decision.
     pub fn shown(&self) -> Cow<'_, str> {
-        let mut text = Cow::Borrowed(&*self.text);
-        if !self.tools.is_empty() {
-            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            let heading = self.persona.language.pick("Tools", "使えるツール");
-            let _ = write!(text.to_mut(), "\n## {heading}\n{}\n", names.join(", "));
+        if self.tools.is_empty() {
+            return self.told();
+        }
+        let language = self.persona.language;
+        let mut text = format!("{}\n## {}\n", self.text, language.pick("Tools", "使えるツール"));
+        for ToolSpec { name, description, parameters } in &self.tools {
+            let _ = writeln!(text, "- {name} {parameters}\n  {description}");
         }
         if !self.rounds.is_empty() {
-            let heading = self.persona.language.pick("Tools used so far", "使ったツール");
-            let _ = write!(text.to_mut(), "\n## {heading}\n{}", self.uses());
+            let heading = language.pick("Tools used so far", "使ったツール");
+            let _ = write!(text, "\n## {heading}\n{}", self.uses());
         }
-        text
+        text.into()
+    }
+
+    /// What an answer is made from.
+    pub fn lineage(&self) -> Lineage {
+        let mut lineage = self.context.lineage();
+        let uses = self.rounds.iter().flat_map(|round| &round.uses);
+        for line in uses.flat_map(|done| &done.lines) {
+            if !lineage.lines.contains(line) {
+                lineage.lines.push(line.clone());
+            }
+        }
+        lineage
     }
 
     /// Each call with its result. Both are data, so no line of either stands at a line's beginning.

@@ -80,6 +80,7 @@ pub fn play(
         clock: clock.clone(),
         metrics,
         persona,
+        tools: None,
         // Nobody will open these decisions and read.
         settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
         seed: rules.seed,

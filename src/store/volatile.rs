@@ -353,9 +353,8 @@ impl State {
     fn forget(&mut self, conversation: &ConversationId, message: &MessageId, now: Timestamp) {
         let line = LineId(conversation.channel.clone(), message.clone());
         self.forget_memories(&conversation.workspace, &line, now);
-        let here = |other: &ConversationId| {
-            (&other.workspace, &other.channel) == (&conversation.workspace, &conversation.channel)
-        };
+        // Words may have been made from lines of other channels.
+        let here = |other: &ConversationId| other.workspace == conversation.workspace;
         let covering = self.line(conversation, message).and_then(|line| line.decision);
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {

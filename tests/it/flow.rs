@@ -172,6 +172,7 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         clock: world.clock.clone(),
         metrics: Arc::default(),
         persona,
+        tools: None,
         settings: Default::default(),
         seed: 1,
     };

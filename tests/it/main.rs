@@ -19,5 +19,6 @@ mod replay;
 mod stories;
 mod tidy;
 mod tool_calls;
+mod tools;
 mod twins;
 mod world;

@@ -44,7 +44,7 @@ fn written(id: &str, name: &str, arguments: &str) -> Written {
 fn round(answer: Answer) -> ToolRound {
     let uses = answer.calls.into_iter().map(|call| {
         let result = format!("about {}", call.arguments["name"].as_str().unwrap_or("nothing"));
-        ToolUse { call, result }
+        ToolUse { call, result, lines: Vec::new() }
     });
     ToolRound { said: answer.text, uses: uses.collect(), echo: answer.echo }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use aizuchi::agent::tools::Tools;
 use aizuchi::agent::{Agent, Minds, Settings};
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
@@ -285,6 +286,17 @@ pub fn parts(
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
 ) -> (Arc<Ears>, Runner) {
+    parts_with(store, clock, llm, platform, None)
+}
+
+/// The same, with tools for its replies.
+pub fn parts_with(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    llm: Arc<dyn Llm>,
+    platform: Arc<dyn Platform>,
+    tools: Option<Tools>,
+) -> (Arc<Ears>, Runner) {
     let under_way = Arc::new(UnderWay::default());
     let metrics = Arc::new(Metrics::default());
     let ears = Ears {
@@ -308,6 +320,7 @@ pub fn parts(
         clock,
         metrics,
         persona,
+        tools,
         settings: Settings::default(),
         seed: 7,
     };

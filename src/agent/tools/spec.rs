@@ -1,0 +1,199 @@
+//! The tools that there are: their names, what a model is told of them, what they take.
+
+use serde_json::{Value, json};
+
+use crate::memo::{LONGEST_LIST, LONGEST_NAME, MOST_TAGS};
+use crate::persona::Language;
+use crate::prompt::tool::ToolSpec;
+
+/// How many lines a search finds at most.
+pub const MOST_FOUND: usize = 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    AddMemo,
+    EditMemo,
+    RemoveMemo,
+    ListMemo,
+    GetMemo,
+    ListMemoTags,
+    SearchMessages,
+}
+
+/// All of them, in the order that models are told of them.
+pub const TOOLS: [Tool; 7] = [
+    Tool::AddMemo,
+    Tool::EditMemo,
+    Tool::RemoveMemo,
+    Tool::ListMemo,
+    Tool::GetMemo,
+    Tool::ListMemoTags,
+    Tool::SearchMessages,
+];
+
+impl Tool {
+    pub fn named(name: &str) -> Option<Self> {
+        TOOLS.into_iter().find(|tool| tool.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::AddMemo => "add_memo",
+            Tool::EditMemo => "edit_memo",
+            Tool::RemoveMemo => "remove_memo",
+            Tool::ListMemo => "list_memo",
+            Tool::GetMemo => "get_memo",
+            Tool::ListMemoTags => "list_memo_tags",
+            Tool::SearchMessages => "search_messages",
+        }
+    }
+
+    pub fn spec(self, language: Language) -> ToolSpec {
+        ToolSpec {
+            name: self.name(),
+            description: self.description(language),
+            parameters: self.parameters(language),
+        }
+    }
+
+    fn description(self, language: Language) -> &'static str {
+        match self {
+            Tool::AddMemo => language.pick(
+                "Keeps a new memo: something about people, plans or promises that will matter later. \
+                 Look first whether there is one already.",
+                "新しいメモを残します。人や予定、約束など、あとで必要になることを書きます。\
+                 先に同じ内容のメモがないか確かめてください。",
+            ),
+            Tool::EditMemo => language.pick(
+                "Changes a memo. What is left out stays as it is; detail replaces the old detail.",
+                "メモを書き換えます。省略した項目は変わりません。detail は前の内容と置き換わります。",
+            ),
+            Tool::RemoveMemo => language.pick(
+                "Throws a memo away that is no longer true or needed.",
+                "正しくなくなったメモや、いらなくなったメモを削除します。",
+            ),
+            Tool::ListMemo => language.pick(
+                "Lists memos on one line each, the most important first.",
+                "メモを重要なものから順に一行ずつ一覧します。",
+            ),
+            Tool::GetMemo => language.pick(
+                "Shows one memo with everything that is written in it.",
+                "一つのメモを、詳細を含めてすべて表示します。",
+            ),
+            Tool::ListMemoTags => language.pick(
+                "Lists the tags that memos have, and how many have each.",
+                "メモに付いているタグと、その件数を一覧します。",
+            ),
+            Tool::SearchMessages => language.pick(
+                "Searches what has been said here for words, also long ago.",
+                "これまでの発言を、古いものも含めて言葉で検索します。",
+            ),
+        }
+    }
+
+    fn parameters(self, language: Language) -> Value {
+        let text =
+            |en: &str, ja: &str| json!({ "type": "string", "description": language.pick(en, ja) });
+        let number =
+            |en: &str, ja: &str| json!({ "type": "integer", "description": language.pick(en, ja) });
+        let which = || text("The memo's name.", "メモの名前。");
+        let content =
+            || text("What is to be kept, in a sentence or two.", "残す内容。一、二文で。");
+        let priority = || {
+            number(
+                "From 1 (it hardly matters) to 5 (never forget).",
+                "1（低い）から 5（忘れてはいけない）。",
+            )
+        };
+        let tags = || {
+            let most = language
+                .pick("At most {} words to find it by.", "分類のための言葉。{} つまで。")
+                .replace("{}", &MOST_TAGS.to_string());
+            json!({ "type": "array", "items": { "type": "string" }, "description": most })
+        };
+        let new_name = || {
+            let longest = language
+                .pick(
+                    "A name of its own, at most {} characters.",
+                    "ほかと重ならない名前。{} 文字まで。",
+                )
+                .replace("{}", &LONGEST_NAME.to_string());
+            json!({ "type": "string", "description": longest })
+        };
+        let limit = |most: usize| {
+            let most = language.pick("At most {}.", "最大 {}。").replace("{}", &most.to_string());
+            json!({ "type": "integer", "description": most })
+        };
+        match self {
+            Tool::AddMemo => object(
+                json!({
+                    "name": new_name(), "content": content(), "priority": priority(), "tags": tags(),
+                }),
+                &["name", "content", "priority"],
+            ),
+            Tool::EditMemo => object(
+                json!({
+                    "memo_name": which(), "content": content(), "priority": priority(),
+                    "tags": tags(), "new_name": new_name(),
+                    "detail": text("What is too long for the content.", "content に収まらない詳しい内容。"),
+                }),
+                &["memo_name"],
+            ),
+            Tool::RemoveMemo | Tool::GetMemo => {
+                object(json!({ "memo_name": which() }), &["memo_name"])
+            }
+            Tool::ListMemo => object(
+                json!({
+                    "tag": text("Only memos with this tag.", "このタグの付いたメモだけ。"),
+                    "offset": number("How many to pass over.", "先頭から飛ばす件数。"),
+                    "limit": limit(LONGEST_LIST),
+                }),
+                &[],
+            ),
+            Tool::ListMemoTags => object(json!({}), &[]),
+            Tool::SearchMessages => object(
+                json!({
+                    "query": text("The words to look for.", "探す言葉。"),
+                    "limit": limit(MOST_FOUND),
+                }),
+                &["query"],
+            ),
+        }
+    }
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_found_by_its_name_and_told_in_both_languages() {
+        for tool in TOOLS {
+            assert_eq!(Tool::named(tool.name()), Some(tool));
+            let (en, ja) = (tool.spec(Language::En), tool.spec(Language::Ja));
+            assert_ne!(en.description, ja.description);
+            let names = |spec: &ToolSpec| {
+                spec.parameters["properties"]
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .cloned()
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(names(&en), names(&ja));
+            for required in en.parameters["required"].as_array().unwrap() {
+                assert!(names(&en).iter().any(|name| required == name));
+            }
+        }
+        assert_eq!(Tool::named(""), None);
+    }
+}
