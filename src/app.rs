@@ -83,6 +83,7 @@ impl App {
         let room =
             Arc::new(LocalRoom::new(ears, store.clone(), clock.clone(), persona.name.clone()));
         let platform: Arc<dyn Platform> = room.clone();
+        let is_model = config.minds.response.model.id.provider().is_some();
         let agent = Agent {
             store: store.clone(),
             platforms: Platforms(HashMap::from([(local::workspace(), platform)])),
@@ -93,7 +94,8 @@ impl App {
             clock: clock.clone(),
             metrics: metrics.clone(),
             persona: persona.clone(),
-            tools: Some(Tools { zone: TimeZone::system(), search: None }),
+            // The built-in mind would take no notice of them.
+            tools: is_model.then(|| Tools { zone: TimeZone::system() }),
             settings: config.agent(),
             seed,
         };

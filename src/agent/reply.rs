@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, Trouble};
 use crate::chat::{ConversationId, one_line};
 use crate::context::Context;
@@ -73,19 +74,21 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<Thought, Trouble> {
         let mind = &self.minds.response;
-        let mut toolbox = self.toolbox(context, mind.persona.language).await?;
-        let prompt = Prompt::reply(&mind.persona, context, self.now());
-        let mut prompt = prompt.with_tools(toolbox.specs());
         let (began, limit) = (self.now(), self.settings.model_timeout);
+        let mut toolbox = self.toolbox(context, mind.persona.language, began).await?;
+        let prompt = Prompt::reply(&mind.persona, context, began);
+        let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
+        let mut prompt = prompt.with_tools(specs);
         loop {
             let left = (began + limit * 2).duration_since(self.now());
             let asked = self.ask_within(limit.min(left), mind, &prompt, overtaken, attempts);
             let answer = asked.await?;
-            if answer.calls.is_empty() || prompt.tools.is_empty() {
+            let has_ended = answer.calls.is_empty() || prompt.tools.is_empty();
+            let Some(toolbox) = toolbox.as_mut().filter(|_| !has_ended) else {
                 let words = last_words(answer.text, &prompt)?;
-                let (made_from, memos) = (prompt.lineage(), toolbox.changes());
-                return Ok(Thought { words, made_from, memos });
-            }
+                let memos = toolbox.as_ref().map(Toolbox::changes).unwrap_or_default();
+                return Ok(Thought { words, made_from: prompt.lineage(), memos });
+            };
             prompt.rounds.push(toolbox.use_all(answer, self.now()).await);
             let is_late = self.now() >= began + limit;
             if is_late || prompt.rounds.len() >= MOST_ROUNDS {

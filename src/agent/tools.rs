@@ -1,8 +1,10 @@
 //! The tools of a reply: what it may look up and note down while it is thought of. A model's calls
 //! are data of the worst kind: each is answered, and none can do more than is offered here.
 
-pub mod search;
+mod search;
 mod spec;
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -12,7 +14,7 @@ use serde_json::{Map, Number, Value};
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::agent::tools::search::{Question, Search, told};
+use crate::agent::tools::search::{Question, line, told};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::chat::{ConversationId, UserId, one_line};
 use crate::context::Context;
@@ -22,42 +24,44 @@ use crate::memo::{Amendment, Entry, MemoChange};
 use crate::memory::LineId;
 use crate::persona::Language;
 use crate::prompt::tool::{ToolCall, ToolRound, ToolSpec, ToolUse};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// Further calls of one answer are left out.
 const MOST_CALLS: usize = 8;
 /// Of a sentence about arguments, in characters.
 const LONGEST_PROBLEM: usize = 200;
 
-/// What replies have to work with, besides the store's memos.
-#[derive(Clone)]
+/// How replies may use tools.
+#[derive(Clone, Debug)]
 pub struct Tools {
     /// Where the dates on memos are of.
     pub zone: TimeZone,
-    /// Without it, no search is offered.
-    pub search: Option<Search>,
 }
 
 impl Agent {
-    /// What one reply has to work with.
+    /// What one reply has to work with, if replies have anything.
     pub(super) async fn toolbox(
         &self,
         context: &Context,
         language: Language,
-    ) -> Result<Toolbox, StoreError> {
+        began: Timestamp,
+    ) -> Result<Option<Toolbox>, StoreError> {
+        let Some(tools) = &self.tools else { return Ok(None) };
         let conversation = context.conversation.clone();
-        let Some(tools) = &self.tools else {
-            return Ok(Toolbox { notebook: None, search: None, conversation, language });
-        };
         let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
         let place = Place {
             channel: conversation.channel.clone(),
             visibility: context.visibility,
             said_by: asker(context),
         };
-        let notebook = Notebook::new(place, memos, language, tools.zone.clone());
-        let search = tools.search.clone();
-        Ok(Toolbox { notebook: Some(notebook), search, conversation, language })
+        Ok(Some(Toolbox {
+            notebook: Notebook::new(place, memos, language, tools.zone.clone()),
+            store: self.store.clone(),
+            conversation,
+            began,
+            known: context.lineage().lines,
+            language,
+        }))
     }
 }
 
@@ -71,9 +75,14 @@ fn asker(context: &Context) -> Option<UserId> {
 
 /// The tools of one reply, with what it has changed by them.
 pub(super) struct Toolbox {
-    notebook: Option<Notebook>,
-    search: Option<Search>,
+    notebook: Notebook,
+    store: Arc<dyn Store>,
     conversation: ConversationId,
+    /// When the thought began. What was said since then is not found: if it were taken back, nobody
+    /// would know that this has seen it.
+    began: Timestamp,
+    /// What the prompt holds anyway.
+    known: Vec<LineId>,
     language: Language,
 }
 
@@ -104,8 +113,7 @@ struct Page {
 
 impl Toolbox {
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        let offered = TOOLS.into_iter().filter(|tool| self.has(*tool));
-        offered.map(|tool| tool.spec(self.language)).collect()
+        TOOLS.into_iter().map(|tool| tool.spec(self.language)).collect()
     }
 
     /// Does what an answer asks for, one after the other.
@@ -124,19 +132,7 @@ impl Toolbox {
     }
 
     pub(super) fn changes(&self) -> Vec<MemoChange> {
-        self.notebook.as_ref().map(Notebook::changes).unwrap_or_default()
-    }
-
-    fn has(&self, tool: Tool) -> bool {
-        match tool {
-            Tool::AddMemo
-            | Tool::EditMemo
-            | Tool::RemoveMemo
-            | Tool::ListMemo
-            | Tool::GetMemo
-            | Tool::ListMemoTags => self.notebook.is_some(),
-            Tool::SearchMessages => self.search.is_some(),
-        }
+        self.notebook.changes()
     }
 
     /// The result for the model, and the lines that it tells of.
@@ -171,48 +167,44 @@ impl Toolbox {
         let tool = Tool::named(&call.name).ok_or(Misuse::NoSuchTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
-            Tool::AddMemo => self.notebook()?.add(read::<Entry>(arguments)?, now),
+            Tool::AddMemo => self.notebook.add(read::<Entry>(arguments)?, now),
             Tool::EditMemo => {
                 let Edited { memo_name, amendment } = read(arguments)?;
-                self.notebook()?.edit(&memo_name, amendment, now)
+                self.notebook.edit(&memo_name, amendment, now)
             }
-            Tool::RemoveMemo => self.notebook()?.remove(&read::<Named>(arguments)?.memo_name),
+            Tool::RemoveMemo => self.notebook.remove(&read::<Named>(arguments)?.memo_name),
             Tool::ListMemo => {
                 let Page { tag, offset, limit } = read(arguments)?;
                 let (offset, limit) = (offset.unwrap_or(0), limit.unwrap_or(10));
-                self.notebook()?.list(tag.as_deref(), offset, limit)
+                self.notebook.list(tag.as_deref(), offset, limit)
             }
-            Tool::GetMemo => self.notebook()?.get(&read::<Named>(arguments)?.memo_name),
-            Tool::ListMemoTags => self.notebook()?.tags(),
-            Tool::SearchMessages => self.search(read(arguments)?, lines).await?,
+            Tool::GetMemo => self.notebook.get(&read::<Named>(arguments)?.memo_name),
+            Tool::ListMemoTags => self.notebook.tags(),
+            Tool::SearchMessages => self.search(&read(arguments)?, lines).await,
         })
     }
 
-    fn notebook(&mut self) -> Result<&mut Notebook, Misuse> {
-        self.notebook.as_mut().ok_or(Misuse::NoSuchTool)
-    }
-
-    async fn search(&self, question: Question, lines: &mut Vec<LineId>) -> Result<String, Misuse> {
-        let search = self.search.as_ref().ok_or(Misuse::NoSuchTool)?;
+    async fn search(&self, question: &Question, lines: &mut Vec<LineId>) -> String {
         if question.query.trim().is_empty() {
             let text =
                 self.language.pick("Give words to search for.", "検索クエリを入力してください");
-            return Ok(text.to_owned());
+            return text.to_owned();
         }
-        let limit = question.limit();
-        let mut found = match search(self.conversation.clone(), question).await {
+        let query = question.asked_from(&self.conversation, self.began, self.known.len());
+        let mut found = match self.store.recall(&query).await {
             Ok(found) => found,
             Err(error) => {
                 warn!("a search for a reply failed: {error}");
                 let text = self
                     .language
                     .pick("The search does not work right now.", "いまは検索できません。");
-                return Ok(text.to_owned());
+                return text.to_owned();
             }
         };
-        found.truncate(limit);
-        lines.extend(found.iter().map(|found| found.line.clone()));
-        Ok(told(&found, self.language))
+        found.retain(|found| !self.known.contains(&line(found)));
+        found.truncate(question.limit());
+        lines.extend(found.iter().map(line));
+        told(&found, self.language)
     }
 
     fn left_out(&self, number: usize) -> String {
@@ -269,6 +261,7 @@ mod tests {
 
     use super::*;
     use crate::chat::{ChannelId, Visibility, WorkspaceId};
+    use crate::store::volatile::VolatileStore;
 
     fn toolbox() -> Toolbox {
         let channel = ChannelId::new("garden");
@@ -276,8 +269,10 @@ mod tests {
         let place =
             Place { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
         Toolbox {
-            notebook: Some(Notebook::new(place, Vec::new(), Language::En, TimeZone::UTC)),
-            search: None,
+            notebook: Notebook::new(place, Vec::new(), Language::En, TimeZone::UTC),
+            store: Arc::new(VolatileStore::new()),
+            began: now(),
+            known: Vec::new(),
             conversation: ConversationId { workspace, channel, thread: None },
             language: Language::En,
         }
@@ -295,7 +290,7 @@ mod tests {
     fn every_call_is_answered_with_a_sentence() {
         let mut tools = toolbox();
         let none = "There is no tool of this name. There are: add_memo, edit_memo, remove_memo, \
-            list_memo, get_memo, list_memo_tags";
+            list_memo, get_memo, list_memo_tags, search_messages";
         let tea = json!({ "name": "tea", "content": "green", "priority": "4.0", "tags": null });
         for (name, arguments, expected) in [
             ("add_memo", tea, "Added the memo “tea”."),
@@ -317,7 +312,8 @@ mod tests {
                 json!({ "limit": "many" }),
                 "The arguments cannot be used: invalid type: string \"many\", expected i64",
             ),
-            ("search_messages", json!({ "query": "tea" }), none),
+            ("search_messages", json!({ "query": " " }), "Give words to search for."),
+            ("search_messages", json!({ "query": "tea" }), "Nothing was found."),
             ("rm -rf\n", json!({}), none),
             ("", json!({}), none),
         ] {

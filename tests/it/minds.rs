@@ -64,6 +64,43 @@ async fn a_model_answers_and_the_ledger_knows_what_it_cost() {
 }
 
 #[tokio::test]
+async fn a_model_notes_something_down_and_finds_it_again() {
+    let server = Server::start(Limits::default()).await;
+    let call = |name: &str, arguments: Value| {
+        let written = ("call_1".to_owned(), name.to_owned(), arguments.to_string());
+        Treatment::Calls("", vec![written])
+    };
+    let memo = json!({ "name": "alice's birthday", "content": "May 3rd", "priority": 5 });
+    server.then([
+        call("add_memo", memo),
+        Treatment::Says("I will remember it.".to_owned()),
+        call("get_memo", json!({ "memo_name": "alice's birthday" })),
+        Treatment::Says("On May 3rd.".to_owned()),
+    ]);
+    let home = home(&server, "openai/large-1", "");
+    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    let line = room.says("alice", "@Aizuchi my birthday is on May 3rd").await;
+    let answer = room.wait_for(0, is_answer).await;
+    assert_eq!(answer["text"], "I will remember it.");
+    let rows = room.get(&format!("/api/decisions?message={line}")).await;
+    let attempts = rows["decisions"][0]["attempts"].as_array().unwrap().iter();
+    let verbs: Vec<[&Value; 2]> =
+        attempts.map(|attempt| [&attempt["verb"], &attempt["end"]]).collect();
+    assert_eq!(verbs, [[&json!("reply"), &json!("kept")]; 2]);
+    // It outlives the process.
+    assert_eq!(room.stop(), Some(0));
+    let room = home.start_with(&[], &[("TEST_KEY", KEY)]);
+    room.says("bob", "@Aizuchi when is her birthday?").await;
+    let seen = answer["revision"].as_u64().unwrap();
+    assert_eq!(room.wait_for(seen, is_answer).await["text"], "On May 3rd.");
+    let messages = &server.seen()[3].body["messages"];
+    let result = messages[2]["content"].as_str().unwrap();
+    assert!(result.contains("\n- content: May 3rd\n"), "{messages}");
+    assert_eq!(room.stop(), Some(0));
+    assert!(!home.log().contains("May 3rd"));
+}
+
+#[tokio::test]
 async fn one_flag_names_the_model() {
     let server = Server::start(Limits::default()).await;
     let home = home(&server, "openai/small-1", "");

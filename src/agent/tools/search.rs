@@ -1,9 +1,7 @@
 //! Searching what was said: a model's question, and the lines that were found as it reads them.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -11,24 +9,16 @@ use crate::agent::tools::spec::MOST_FOUND;
 use crate::chat::{AuthorKind, ConversationId, ends_line, one_line};
 use crate::memory::LineId;
 use crate::persona::Language;
-use crate::store::StoreError;
+use crate::recall::{RecallQuery, Recalled};
 
 const USUAL_LIMIT: usize = 10;
 /// Of one line's text, in characters.
 const LONGEST_TEXT: usize = 500;
 
-/// Finds lines that may be read from a conversation, the best first.
-pub type Search = Arc<
-    dyn Fn(ConversationId, Question) -> BoxFuture<'static, Result<Vec<Found>, StoreError>>
-        + Send
-        + Sync,
->;
-
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Question {
     pub query: String,
-    #[serde(default)]
     limit: Option<i64>,
 }
 
@@ -38,33 +28,44 @@ impl Question {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(1));
         limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_FOUND)
     }
+
+    /// The same for the store: lines that may be seen from there and are older than this, with so many
+    /// more of them.
+    pub fn asked_from(
+        &self,
+        conversation: &ConversationId,
+        before: Timestamp,
+        more: usize,
+    ) -> RecallQuery {
+        RecallQuery {
+            workspace: conversation.workspace.clone(),
+            visible_from: Some(conversation.channel.clone()),
+            channel: None,
+            text: self.query.clone(),
+            before: Some(before),
+            limit: self.limit() + more,
+        }
+    }
 }
 
-/// A line that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    pub line: LineId,
-    pub at: Timestamp,
-    pub channel_name: Arc<str>,
-    pub author: AuthorKind,
-    /// The author's.
-    pub name: Arc<str>,
-    pub text: Arc<str>,
+pub fn line(found: &Recalled) -> LineId {
+    LineId(found.message.conversation.channel.clone(), found.message.id.clone())
 }
 
 /// The lines as a prompt shows lines: each under a heading of its own, its text behind `> `, so that
 /// it can forge no other (invariant 10).
-pub fn told(found: &[Found], language: Language) -> String {
+pub fn told(found: &[Recalled], language: Language) -> String {
     if found.is_empty() {
         return language.pick("Nothing was found.", "検索結果が見つかりませんでした").to_owned();
     }
     let mut text = String::new();
-    for line in found {
-        let mark = if line.author == AuthorKind::Persona { "__" } else { "**" };
-        let (channel, name) = (one_line(&line.channel_name), one_line(&line.name));
-        let at = line.at.strftime("%Y-%m-%d %H:%M:%S");
+    for found in found {
+        let is_own = found.message.author.kind == AuthorKind::Persona;
+        let mark = if is_own { "__" } else { "**" };
+        let (channel, name) = (one_line(&found.channel_name), one_line(&found.name));
+        let at = found.message.at.strftime("%Y-%m-%d %H:%M:%S");
         let _ = writeln!(text, "{mark}{at}{mark} #{channel} {name}:");
-        for part in shortened(&line.text).split(ends_line) {
+        for part in shortened(&found.message.text).split(ends_line) {
             let _ = writeln!(text, "> {part}");
         }
     }
@@ -80,20 +81,27 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::chat::{ChannelId, MessageId};
+    use std::sync::Arc;
 
-    fn found(author: AuthorKind, name: &str, text: &str) -> Found {
-        let at = Timestamp::from_second(1_800_000_000).unwrap();
-        let line = LineId(ChannelId::new("c-garden"), MessageId::new("m1"));
-        Found {
-            line,
-            at,
-            channel_name: "garden".into(),
-            author,
-            name: name.into(),
+    use super::*;
+    use crate::chat::{Author, ChannelId, Message, MessageId, UserId, WorkspaceId};
+
+    fn found(kind: AuthorKind, name: &str, text: &str) -> Recalled {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c1"),
+            thread: None,
+        };
+        let message = Arc::new(Message {
+            conversation,
+            id: MessageId::new("m1"),
+            at: Timestamp::from_second(1_800_000_000).unwrap(),
+            author: Author { id: UserId::new("u1"), kind },
             text: text.into(),
-        }
+            mentions: Vec::new(),
+            edits: 0,
+        });
+        Recalled { message, name: name.into(), channel_name: "garden".into(), score: 1.0 }
     }
 
     #[test]
