@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod forget;
 mod log;
 mod replay;
 
@@ -44,6 +45,7 @@ enum Verb {
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
+    Forget(forget::Forget),
     /// Show what can be set.
     Config(config::Config),
 }
@@ -66,10 +68,11 @@ impl Cli {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config.as_deref(), thinkers),
             Verb::Check => check::obey(self.config.as_deref(), thinkers),
-            Verb::Replay(_) | Verb::Config(_) if self.model.is_some() => {
+            Verb::Replay(_) | Verb::Config(_) | Verb::Forget(_) if self.model.is_some() => {
                 anyhow::bail!("--model goes with run and check only")
             }
             Verb::Replay(replay) => replay.obey(self.config),
+            Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
         }
     }

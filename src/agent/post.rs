@@ -35,7 +35,8 @@ impl Agent {
             return Ok(end);
         }
         let changed = match self.has_changed_since(piece).await {
-            Ok(changed) => changed && !piece.is_out(),
+            // Words that were forgotten meanwhile are no words.
+            Ok(changed) => (changed && !piece.is_out()) || piece.text.is_empty(),
             Err(_) if claim.attempt < tries => {
                 return Ok(End::NotSaid { due: self.now() + self.backoff(claim) });
             }

@@ -5,6 +5,7 @@ mod archive;
 mod context;
 pub mod examine;
 mod flow;
+pub mod forget;
 mod hear;
 mod memory;
 mod memos;
@@ -30,13 +31,14 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, User, WorkspaceId};
 use crate::context::{Context, Window};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
 use crate::recall::{RecallQuery, Recalled};
+use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
 use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
 
@@ -127,6 +129,28 @@ impl SqliteStore {
     /// Whether anything can be written now.
     async fn try_writing(&self) -> Result<(), StoreError> {
         self.write(Change::Nothing).await.map(|_| ())
+    }
+
+    /// Everyone who is known by an id or a name.
+    pub async fn find_person(&self, person: &str) -> Result<Vec<User>, StoreError> {
+        let mut reader = self.readers.acquire().await.map_err(stored)?;
+        forget::find(&mut reader, person).await
+    }
+
+    /// Forgets a person: what they said, what is remembered of it, what models were told and said about
+    /// it. Afterwards their words are nowhere in the file. What was said of them elsewhere, the platform's
+    /// own history included, is not ours to change.
+    pub async fn forget_person(
+        &self,
+        user: &User,
+        now: Timestamp,
+    ) -> Result<Forgotten, StoreError> {
+        let Written::Forgotten(forgotten) =
+            self.write(Change::Forget { user: Box::new(user.clone()), now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(forgotten)
     }
 
     async fn next(&self, statement: &'static str) -> Result<Option<Timestamp>, StoreError> {

@@ -10,6 +10,7 @@ macro_rules! statements {
 }
 pub(super) use statements;
 
+pub mod forget;
 pub mod memory;
 
 macro_rules! lines {

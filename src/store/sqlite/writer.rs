@@ -9,12 +9,13 @@ use sqlx::{Connection, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::Heard;
+use crate::chat::{Heard, User};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
+use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::hear::Spoken;
 use crate::store::sqlite::recall::index;
-use crate::store::sqlite::{Counters, flow, hear, memory, sql, stored};
+use crate::store::sqlite::{Counters, flow, forget, hear, memory, sql, stored};
 use crate::store::{Hearing, Receipt, Settled, StoreError};
 
 /// The most writes in one transaction.
@@ -51,6 +52,11 @@ pub enum Change {
     DropExchanges {
         before: Timestamp,
     },
+    /// What a person orders.
+    Forget {
+        user: Box<User>,
+        now: Timestamp,
+    },
     /// To see whether anything can be written.
     Nothing,
 }
@@ -61,6 +67,7 @@ pub enum Written {
     Completed(Settled),
     ClaimedChores(Vec<Chore>),
     CompletedChore,
+    Forgotten(Forgotten),
     Dropped,
     Nothing,
 }
@@ -110,7 +117,8 @@ impl SqliteWriter {
     async fn write(&mut self, batch: Vec<Write>) {
         let (changes, waiting): (Vec<Change>, Vec<_>) =
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        let results = self.commit_each(&changes).await;
+        let mut results = self.commit_each(&changes).await;
+        self.scrub(&changes, &mut results).await;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
@@ -156,6 +164,21 @@ impl SqliteWriter {
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
         }
         indexed
+    }
+
+    /// What was forgotten is to be nowhere in the file. Whoever ordered it hears if that failed.
+    async fn scrub(&mut self, changes: &[Change], results: &mut [Result<Written, StoreError>]) {
+        let ordered = changes.iter().zip(results);
+        let ordered = ordered
+            .filter(|(change, done)| matches!(change, Change::Forget { .. }) && done.is_ok())
+            .map(|(_, done)| done);
+        for done in ordered {
+            if let Err(error) = forget::scrub(&mut self.connection).boxed().await {
+                *done = Err(StoreError::Broken(format!(
+                    "the person is forgotten, but the file could not be rewritten: {error}"
+                )));
+            }
+        }
     }
 
     /// What was deleted is still in the log until it is written over. While somebody reads it stays,
@@ -300,6 +323,9 @@ async fn apply_one(
             }
             Ok(Written::Dropped)
         }
+        Change::Forget { user, now } => {
+            forget::forget(connection, counters, user, *now).await.map(Written::Forgotten)
+        }
         Change::Nothing => {
             // Something has to be written to see whether it can be.
             let same =
@@ -323,6 +349,7 @@ fn may_change_lines(change: &Change) -> bool {
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
         | Change::Nothing => false,
+        Change::Forget { .. } => true,
     }
 }
 
@@ -337,6 +364,7 @@ fn heard_message(change: &Change) -> Option<Spoken<'_>> {
         | Change::ClaimChores { .. }
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
+        | Change::Forget { .. }
         | Change::Nothing => None,
     }
 }

@@ -1,0 +1,73 @@
+//! `forget`: takes a person out of the database, for good.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::{User, one_line};
+use crate::cli::print;
+use crate::clock::Clock;
+use crate::config::{Config, Loaded, Thinkers};
+use crate::store::sqlite::SqliteStore;
+
+/// Forget a person: their messages, memos about them, and what is remembered of them.
+#[derive(Debug, Args)]
+pub struct Forget {
+    /// Who it is: an id, or a name.
+    #[arg(long, value_name = "USER")]
+    user: String,
+}
+
+impl Forget {
+    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let Loaded { config, .. } = Config::load(file, Thinkers::Nobody)?;
+        let path = config.database();
+        anyhow::ensure!(
+            path.exists(),
+            "there is no database at {}, so nobody is known",
+            path.display()
+        );
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        runtime.block_on(async {
+            let (store, writer) = SqliteStore::open(&path).await?;
+            let stop = CancellationToken::new();
+            let forgetting = async {
+                let told = self.forget(&store).await;
+                stop.cancel();
+                told
+            };
+            let (written, told) = tokio::join!(writer.run(stop.clone()), forgetting);
+            written?;
+            print(&told?)?;
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    async fn forget(&self, store: &SqliteStore) -> anyhow::Result<String> {
+        let found = store.find_person(&self.user).await?;
+        let asked = one_line(&self.user);
+        anyhow::ensure!(!found.is_empty(), "nobody is known by the id or name \"{asked}\"");
+        anyhow::ensure!(
+            found.len() == 1,
+            "\"{asked}\" may be any of {}; name one of these ids",
+            found.iter().map(known).collect::<Vec<_>>().join(", ")
+        );
+        let forgotten = store.forget_person(&found[0], Clock::system().now()).await?;
+        Ok(format!(
+            "{} is forgotten: {} lines, {} lines of my own that repeated them, {} memos; {} memories are \
+             written anew at the next start",
+            known(&found[0]),
+            forgotten.lines,
+            forgotten.own_lines,
+            forgotten.memos,
+            forgotten.memories,
+        ))
+    }
+}
+
+fn known(user: &User) -> String {
+    format!("{} ({})", one_line(user.id.as_str()), one_line(&user.name))
+}

@@ -1,0 +1,56 @@
+//! Statements that forget a person.
+
+statements! {
+    /// Who is known by an id or a name.
+    FIND_PERSON = "
+        SELECT workspace, id, name, kind FROM users WHERE id = ?1 OR lower(name) = lower(?1)
+        UNION
+        SELECT DISTINCT workspace, author, author, author_kind FROM messages WHERE author = ?1
+            AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = messages.workspace AND id = ?1)";
+    LINES_OF_PERSON = "
+        SELECT channel, id, text FROM messages WHERE workspace = ?1 AND author = ?2 ORDER BY at_ms, id";
+    OWN_LINES = "
+        SELECT channel, id, text FROM messages
+        WHERE workspace = ?1 AND author_kind = 'persona' AND deleted_ms IS NULL";
+    /// Takes a person out of their lines. Nothing of these stays but their place.
+    BLANK_LINES = "
+        UPDATE messages SET author = ?3, text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4),
+            revision = ?5
+        WHERE workspace = ?1 AND author = ?2";
+    BLANK_LINE = "
+        UPDATE messages SET text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4), revision = ?5
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    BLANK_MENTIONS = "
+        UPDATE messages SET mentions = replace(mentions, ?2, ?3)
+        WHERE workspace = ?1 AND instr(mentions, ?2) > 0";
+    CLOSE_OWED_TO = "
+        UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
+    DROP_PERSON = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
+
+    ALL_MEMORIES = "
+        SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
+        FROM memories WHERE workspace = ?1";
+    ALL_MEMOS = "SELECT realm, name, channel, memo, lines FROM memos WHERE workspace = ?1";
+
+    /// The reasons in the ledger, and what may hold words that were not said.
+    REASONS = "
+        SELECT id, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words,
+            EXISTS (SELECT 1 FROM messages WHERE decision = decisions.id AND author = ?2) AS covers
+        FROM decisions WHERE workspace = ?1 AND (why IS NOT NULL OR judgment IS NOT NULL)";
+    BLANK_REASON = "
+        UPDATE decisions SET why = NULL, judgment = json_set(judgment, '$.reason', ''), revision = ?2
+        WHERE id = ?1";
+    BLANK_VERDICTS = "
+        UPDATE attempts SET judgment = json_set(judgment, '$.reason', '') WHERE judgment IS NOT NULL
+            AND decision IN (SELECT id FROM decisions WHERE workspace = ?1)";
+    BLANK_OUTBOX = "
+        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE workspace = ?1 AND state NOT IN ('draft', 'sending')";
+    UNSAID = "SELECT id, text, notes FROM outbox WHERE workspace = ?1 AND state IN ('draft', 'sending')";
+    BLANK_PIECE = "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE id = ?1";
+    BLANK_LETTERS = "UPDATE dead_letters SET text = NULL WHERE workspace = ?1";
+    DROP_ALL_EXCHANGES = "DELETE FROM exchanges";
+    DROP_ALL_EXCHANGE_LINES = "DELETE FROM exchange_lines";
+    DROP_ALL_EXCHANGE_MEMORIES = "DELETE FROM exchange_memories";
+    VACUUM = "VACUUM";
+}
