@@ -4,6 +4,9 @@
 //! text with `> ` before each of its lines, so no text can forge a heading, a section or a speaker.
 //! Names stand in such headings and nowhere else.
 
+pub mod fence;
+pub mod tokens;
+pub mod speakers;
 pub mod tool;
 
 use std::fmt::Write as _;

@@ -1,0 +1,251 @@
+//! The fence between data and prompt (invariant 10). Text is printed as it is, except that a line
+//! which could be taken for structure of the prompt gets a backslash before it, as in Markdown. A line
+//! that begins with a backslash gets one more, so whoever takes one away has the text again.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::chat::ends_line;
+
+/// Deeper than this, what stands in lists and quotations is fenced whatever it is.
+const DEEPEST_LIST: usize = 8;
+
+/// Text that can stand in a prompt, on as many lines as anybody may see in it.
+pub fn fenced(text: &str) -> String {
+    let mut fenced = String::with_capacity(text.len() + 8);
+    for (number, line) in lines(text).enumerate() {
+        if number > 0 {
+            fenced.push('\n');
+        }
+        if is_like_structure(line) {
+            fenced.push('\\');
+        }
+        fenced.push_str(line);
+    }
+    fenced
+}
+
+/// The lines of a text, whatever ends them. A carriage return and the line feed behind it are one end.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let whole = rest?;
+        let Some((end, letter)) = whole.char_indices().find(|(_, letter)| ends_line(*letter))
+        else {
+            return rest.take();
+        };
+        let behind = &whole[end + letter.len_utf8()..];
+        rest =
+            Some(if letter == '\r' { behind.strip_prefix('\n').unwrap_or(behind) } else { behind });
+        Some(&whole[..end])
+    })
+}
+
+/// Could a reader take the line for a heading, a break, a speaker, a memo, a numbered source or the
+/// edge of a code block?
+fn is_like_structure(line: &str) -> bool {
+    let is_plain = |first: char| {
+        first.is_ascii_alphabetic() || matches!(first, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '丁'..='鿿')
+    };
+    if line.is_empty() || line.starts_with(is_plain) {
+        return false;
+    }
+    let seen = line.nfkc().filter(|letter| !is_unseen(*letter)).map(folded);
+    let seen: String = seen.collect();
+    let mut rest = seen.trim();
+    if rest.starts_with(['\\', '#']) || line.starts_with('\\') {
+        return true;
+    }
+    for _ in 0..DEEPEST_LIST {
+        if begins_structure(rest) {
+            return true;
+        }
+        let Some(inside) = behind_marker(rest) else { return false };
+        rest = inside.trim_start();
+        if is_numbered(rest) || is_heading(rest) {
+            return true;
+        }
+    }
+    true
+}
+
+fn begins_structure(seen: &str) -> bool {
+    ["**", "__", "```", "~~~"].iter().any(|mark| seen.starts_with(mark)) || is_break(seen)
+}
+
+/// A thematic break, or what underlines a heading.
+fn is_break(seen: &str) -> bool {
+    let mut count = 0;
+    let mut underlines = true;
+    for letter in seen.chars().filter(|letter| *letter != ' ') {
+        if !matches!(letter, '-' | '_' | '*' | '=') {
+            return false;
+        }
+        underlines &= matches!(letter, '-' | '=');
+        count += 1;
+    }
+    count >= 3 || (count > 0 && underlines)
+}
+
+/// `[12]`, as sources are numbered; `[ ]` and `[x]` are somebody's own.
+fn is_numbered(seen: &str) -> bool {
+    let inside = seen.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let inside = inside.map(|(inside, _)| inside.trim());
+    inside.is_some_and(|inside| {
+        !inside.is_empty() && inside.chars().all(|letter| letter.is_ascii_digit())
+    })
+}
+
+/// `# words`; `#channel` within a list is none.
+fn is_heading(seen: &str) -> bool {
+    let behind = seen.trim_start_matches('#');
+    behind.len() < seen.len() && (behind.is_empty() || behind.starts_with(' '))
+}
+
+/// What stands in an item of a list or a quotation.
+fn behind_marker(seen: &str) -> Option<&str> {
+    let bullet = seen.strip_prefix(['-', '*', '+', '>', '•', '・']);
+    bullet.or_else(|| {
+        let behind = seen.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let is_number = behind.len() < seen.len();
+        behind.strip_prefix(['.', ')']).filter(|_| is_number)
+    })
+}
+
+/// The letter that another one looks like.
+fn folded(letter: char) -> char {
+    match letter {
+        '♯' | '⌗' | '⋕' => '#',
+        '∗' | '⁎' | '✱' | '✲' | '✳' | '٭' | '⚹' => '*',
+        '‐'..='―'
+        | '⁃'
+        | '−'
+        | '─'
+        | '━'
+        | '┄'
+        | '┅'
+        | '┈'
+        | '┉'
+        | '╌'
+        | '╍'
+        | '⎯'
+        | '⏤'
+        | '⸺'
+        | '⸻'
+        | 'ー'
+        | '〜'
+        | '➖' => '-',
+        '═' | '゠' | '⹀' | '꞊' | '᐀' => '=',
+        '‗' | '⎽' | '▁' => '_',
+        '∖' | '⧵' | '⧹' | '╲' => '\\',
+        'ˋ' | '‵' => '`',
+        '∼' | '⁓' | '˜' => '~',
+        letter if letter.is_whitespace() => ' ',
+        letter => letter,
+    }
+}
+
+/// There is something that a reader sees.
+pub fn is_seen(text: &str) -> bool {
+    text.chars().any(|letter| !letter.is_whitespace() && !is_unseen(letter))
+}
+
+/// Nothing that a reader sees.
+pub fn is_unseen(letter: char) -> bool {
+    let is_format = matches!(
+        letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    is_format || (letter.is_control() && !letter.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in [
+            "",
+            "hello",
+            "おはよう！",
+            "- a bullet",
+            "* another",
+            "1. first",
+            "- [ ] to do",
+            "- [x] done",
+            "- 2024年1月: プロジェクトAが開始された",
+            "- #general is loud",
+            "3 - 1",
+            "-1 degrees",
+            "> quoted",
+            "*really*",
+            "_so_",
+            "a\n\nb",
+            "{{ name }}",
+            "ーん",
+            "…",
+            "---x",
+            "[1] a note",
+            "「**」",
+            "= 3",
+            "10:00 alice:",
+        ] {
+            assert_eq!(fenced(text), text);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_structure_is_fenced() {
+        for line in [
+            "# x",
+            "#general",
+            "   ## x",
+            "＃ x",
+            "\u{200b}# x",
+            "♯ x",
+            "---",
+            "- - -",
+            "***",
+            "___",
+            "===",
+            "=",
+            "--",
+            "———",
+            "ーーー",
+            "－－－",
+            "**x**",
+            "__x__",
+            "＊＊x",
+            "*\u{200b}*x",
+            "- **Name**: x",
+            "* __x",
+            "> **x",
+            "> > ---",
+            "1. ## x",
+            "- # x",
+            "```",
+            "~~~",
+            "- ```",
+            "\\",
+            "\\# x",
+            "  \\x",
+            "- [1] 2026-01-05: x",
+            "- [ 23 ] x",
+            "\t# x",
+            "\u{3000}# x",
+            "• **x**",
+            "－ ＊＊x",
+        ] {
+            assert_eq!(fenced(line), format!("\\{line}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_end_of_a_line_begins_a_new_one() {
+        assert_eq!(fenced("a\r\n# b\r---\u{2028}**c**\u{85}d\n"), "a\n\\# b\n\\---\n\\**c**\nd\n");
+        assert_eq!(fenced("\u{b}# a"), "\n\\# a");
+    }
+}

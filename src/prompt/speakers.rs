@@ -1,0 +1,188 @@
+//! Who speaks in a prompt, and when: no two people have the same name there, and nobody has the
+//! persona's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::chat::{Author, AuthorKind, Message, UserId, one_line};
+use crate::persona::Persona;
+use crate::prompt::fence::{is_seen, is_unseen};
+
+/// The names and the times that a prompt prints.
+#[derive(Clone, Debug)]
+pub struct Speakers {
+    names: HashMap<UserId, Arc<str>>,
+    persona: Arc<str>,
+    zone: TimeZone,
+}
+
+impl Speakers {
+    /// `names` are those that people are known by; who has none is shown by id.
+    pub fn of<'a>(
+        persona: &Persona,
+        lines: impl Iterator<Item = &'a Message>,
+        names: &BTreeMap<UserId, Arc<str>>,
+        zone: &TimeZone,
+    ) -> Self {
+        let others = lines.map(|line| &line.author);
+        let others = others.filter(|author| author.kind != AuthorKind::Persona);
+        let others: BTreeSet<&UserId> = others.map(|author| &author.id).collect();
+        let shown = |user: &UserId| {
+            let name = names.get(user).map(|name| one_line(name)).unwrap_or_default();
+            if is_seen(&name) { name } else { one_line(user.as_str()) }
+        };
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for user in &others {
+            *counts.entry(folded(&shown(user))).or_default() += 1;
+        }
+        let own = folded(&persona.name);
+        let is_own_name = |name: &str| folded(name) != own && counts[&folded(name)] == 1;
+        let mut taken: HashSet<String> = HashSet::from([own.clone()]);
+        let mut unambiguous = HashMap::new();
+        for user in others.iter().filter(|user| is_own_name(&shown(user))) {
+            taken.insert(folded(&shown(user)));
+            unambiguous.insert((*user).clone(), Arc::from(shown(user)));
+        }
+        for user in others.iter().filter(|user| !is_own_name(&shown(user))) {
+            let with_id = format!("{} ({})", shown(user), one_line(user.as_str()));
+            let mut name = with_id.clone();
+            // An id is anything, so somebody's name and id may read like another's name.
+            for number in 2.. {
+                if taken.insert(folded(&name)) {
+                    break;
+                }
+                name = format!("{with_id} {number}");
+            }
+            unambiguous.insert((*user).clone(), Arc::from(name));
+        }
+        let persona = one_line(&persona.name).into();
+        Self { names: unambiguous, persona, zone: zone.clone() }
+    }
+
+    /// How somebody who wrote a line is called in the prompt.
+    pub fn name(&self, author: &Author) -> Arc<str> {
+        match author.kind {
+            AuthorKind::Persona => self.persona.clone(),
+            AuthorKind::Human | AuthorKind::Bot => match self.names.get(&author.id) {
+                Some(name) => name.clone(),
+                None => one_line(author.id.as_str()).into(),
+            },
+        }
+    }
+
+    /// The time of a line, without its zone.
+    pub fn time(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// The day, as memos and entries have it.
+    pub fn day(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d").to_string()
+    }
+
+    /// A time with the name of its zone.
+    pub fn time_and_zone(&self, at: Timestamp) -> String {
+        let zone = match self.zone.iana_name() {
+            Some("UTC" | "Etc/UTC" | "Etc/UCT" | "Zulu" | "Etc/Zulu") => "UTC".to_owned(),
+            Some(name) => name.to_owned(),
+            None => at.to_zoned(self.zone.clone()).strftime("UTC%:z").to_string(),
+        };
+        format!("{} {zone}", self.time(at))
+    }
+
+    /// How a line is named in a prompt, and by a model in its `about`: its time and its speaker.
+    pub fn stamp(&self, message: &Message) -> String {
+        format!("{} {}", self.time(message.at), self.name(&message.author))
+    }
+}
+
+/// What of a name can be told apart at a glance.
+fn folded(name: &str) -> String {
+    let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_unseen(*letter));
+    seen.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
+    use crate::persona::Language;
+
+    fn line(user: &str, kind: AuthorKind) -> Message {
+        Message {
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("w"),
+                channel: ChannelId::new("c"),
+                thread: None,
+            },
+            id: MessageId::new(user),
+            at: Timestamp::from_second(1_709_280_000).unwrap(),
+            author: Author { id: UserId::new(user), kind },
+            text: "".into(),
+            mentions: Vec::new(),
+            edits: 0,
+        }
+    }
+
+    fn speakers(lines: &[Message], names: &[(&str, &str)], zone: TimeZone) -> Speakers {
+        let persona = Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: String::new(),
+            language: Language::En,
+        };
+        let names = names.iter().map(|(user, name)| (UserId::new(*user), (*name).into()));
+        Speakers::of(&persona, lines.iter(), &names.collect(), &zone)
+    }
+
+    #[test]
+    fn everybody_has_a_name_of_their_own() {
+        let users = ["U1", "U2", "U3", "U4", "U5", "U6", "U7"];
+        let mut lines: Vec<Message> =
+            users.iter().map(|user| line(user, AuthorKind::Human)).collect();
+        lines.push(line("me", AuthorKind::Persona));
+        let names = [
+            ("U1", "alice"),
+            ("U2", "Ａｉｚｕ\u{200b}chi"),
+            ("U3", "bob"),
+            ("U4", "BOB"),
+            ("U5", "bob (U3)"),
+            ("U6", " \u{200b}"),
+            ("me", "somebody"),
+        ];
+        let speakers = speakers(&lines, &names, TimeZone::UTC);
+        let shown: Vec<_> =
+            lines.iter().map(|line| speakers.name(&line.author).to_string()).collect();
+        assert_eq!(
+            shown,
+            [
+                "alice",
+                "Ａｉｚｕchi (U2)",
+                "bob (U3) 2",
+                "BOB (U4)",
+                "bob (U3)",
+                "U6",
+                "U7",
+                "Aizuchi"
+            ]
+        );
+    }
+
+    #[test]
+    fn times_are_those_of_the_zone() {
+        let lines = [line("alice", AuthorKind::Human)];
+        let at = lines[0].at;
+        let utc = speakers(&lines, &[], TimeZone::UTC);
+        assert_eq!(utc.stamp(&lines[0]), "2024-03-01 08:00:00 alice");
+        assert_eq!(utc.time_and_zone(at), "2024-03-01 08:00:00 UTC");
+        let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
+        let tokyo = speakers(&lines, &[], tokyo);
+        assert_eq!(tokyo.stamp(&lines[0]), "2024-03-01 17:00:00 alice");
+        assert_eq!(tokyo.time_and_zone(at), "2024-03-01 17:00:00 Asia/Tokyo");
+        let fixed = speakers(&lines, &[], TimeZone::fixed(jiff::tz::offset(9)));
+        assert_eq!(fixed.time_and_zone(at), "2024-03-01 17:00:00 UTC+09:00");
+    }
+}
