@@ -9,6 +9,7 @@ pub mod tools;
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,10 @@ use crate::llm::{Llm, LlmError};
 use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
+use crate::prompt::background::Background;
+use crate::prompt::budget::Budget;
+use crate::prompt::prompts::{Prompts, Scene};
+use crate::prompt::tokens::Corrections;
 use crate::store::{Store, StoreError};
 
 /// How the persona decides and how patient it is.
@@ -32,6 +37,10 @@ pub struct Settings {
     pub gates: Vec<Gate>,
     /// How much a prompt is made from.
     pub limits: Limits,
+    /// How long it may be.
+    pub budget: Budget,
+    /// Where people's clocks are.
+    pub zone: TimeZone,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: f64,
     /// What models cost.
@@ -57,6 +66,8 @@ impl Default for Settings {
         Self {
             gates: GATES.to_vec(),
             limits: Limits::default(),
+            budget: Budget::default(),
+            zone: TimeZone::UTC,
             max_delay_seconds: 1800.0,
             prices: Prices::default(),
             keeps_exchanges: true,
@@ -73,6 +84,9 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
+    pub prompts: Arc<Prompts>,
+    /// What models count differently.
+    pub corrections: Corrections,
     /// What replies may use; without any, none is offered.
     pub tools: Option<Tools>,
     pub settings: Settings,
@@ -166,6 +180,17 @@ impl Agent {
         let context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         Ok(context)
+    }
+
+    /// What a prompt for this mind needs to know besides its context.
+    fn scene(&self, mind: &Mind) -> Scene {
+        Scene {
+            now: self.now(),
+            zone: self.settings.zone.clone(),
+            budget: self.settings.budget,
+            factor: self.corrections.factor(mind.llm.model()),
+            background: Background::default(),
+        }
     }
 
     fn now(&self) -> Timestamp {

@@ -31,6 +31,8 @@ use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::{Platform, Platforms};
+use crate::prompt::prompts::Prompts;
+use crate::prompt::tokens::Corrections;
 use crate::retention::Retention;
 use crate::runner::Runner;
 use crate::store::Store;
@@ -64,6 +66,7 @@ impl App {
             Some(port) => Some(listen(everywhere(port)).await?),
             None => None,
         };
+        let prompts = Arc::new(Prompts::load(config.language, None)?);
         let (store, writer) = SqliteStore::open(&config.database()).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
@@ -94,6 +97,8 @@ impl App {
             clock: clock.clone(),
             metrics: metrics.clone(),
             persona: persona.clone(),
+            prompts,
+            corrections: Corrections::default(),
             // The built-in mind would take no notice of them.
             tools: is_model.then(|| Tools { zone: TimeZone::system() }),
             settings: config.agent(),

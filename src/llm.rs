@@ -76,8 +76,3 @@ pub enum LlmError {
     #[error("the model's answer is of no use: {why}")]
     Useless { why: String, usage: Usage },
 }
-
-/// A rough number of tokens for text that nobody has counted: four bytes each.
-pub fn estimated_tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(4)
-}

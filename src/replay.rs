@@ -23,6 +23,7 @@ use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::Llm;
 use crate::llm::builtin::BuiltinMind;
 use crate::llm::scripted::{ScriptedMind, Speak};
+use crate::prompt::prompts::Prompts;
 use crate::replay::history::{History, Room};
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::Score;
@@ -81,9 +82,11 @@ pub fn replay(
         Judge::Speak => Arc::new(ScriptedMind::that_judges(Speak::Always)),
         Judge::Builtin => Arc::new(BuiltinMind),
     };
+    let prompts = Prompts::load(policy.config.language, None)?;
+    let prompts = Arc::new(prompts);
     for room in &history.rooms {
         let recorder = Arc::new(Recorder::new(empty_record(room, policy, events.take())));
-        stage::play(room, policy, rules, mind.clone(), &recorder)?;
+        stage::play(room, policy, rules, &prompts, mind.clone(), &recorder)?;
         let mut record = take(recorder)?;
         if let Some(error) = record.broken.take() {
             return Err(error);

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Attempts, Mind, Trouble};
 use crate::decision::{Attempt, AttemptEnd, Exchange, Usage};
-use crate::llm::{Answer, LlmError, estimated_tokens};
+use crate::llm::{Answer, LlmError};
 use crate::prompt::Prompt;
 
 /// What became of a question.
@@ -54,6 +54,8 @@ impl Agent {
                     self.note(Attempt { model, usage, end, error, ..blank.clone() }, attempts);
                 }
                 let model = answer.model.clone().unwrap_or(blank.model.clone());
+                let (estimated, reported) = (prompt.all_tokens(), answer.usage.input_tokens);
+                self.corrections.learn(&model, estimated, reported);
                 (Attempt { model, usage: answer.usage, ..blank }, Ok(answer))
             }
             Asked::Failed(error) => {
@@ -118,7 +120,7 @@ impl Agent {
 
 /// The tokens of a call that is cut short are spent all the same.
 fn spent(prompt: &Prompt) -> Usage {
-    Usage { input_tokens: estimated_tokens(&prompt.shown()), ..Usage::default() }
+    Usage { input_tokens: prompt.all_tokens(), ..Usage::default() }
 }
 
 fn exchange(prompt: &Prompt, answer: &Result<Answer, Trouble>) -> Arc<Exchange> {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::decision::{AttemptEnd, Ended, Gate, Judgment, gate};
 use crate::event::{Closing, End};
 use crate::persona::Language;
-use crate::prompt::{Prompt, stamp};
+use crate::prompt::Prompt;
 
 /// In characters. One sentence was asked for.
 const LONGEST_REASON: usize = 500;
@@ -60,11 +60,11 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<Judgment, Trouble> {
         let mind = &self.minds.judgment;
-        let mut prompt = Prompt::judge(&mind.persona, context, self.now());
+        let mut prompt = self.prompts.judge(&mind.persona, context, &self.scene(mind));
         let mut problem = String::new();
         for _ in 0..2 {
             let answer = self.ask(mind, &prompt, overtaken, attempts).await?;
-            let parsed = parse(&answer, context);
+            let parsed = parse(&answer, &prompt);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();
                 attempt.error = parsed.as_ref().err().cloned();
@@ -82,7 +82,7 @@ impl Agent {
 
 /// Reads a judge's answer: one JSON object, perhaps with words or a code fence around it. What is
 /// wrong is said without repeating the answer, which may hold chat text.
-pub fn parse(answer: &str, context: &Context) -> Result<Judgment, String> {
+pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
     #[derive(Deserialize)]
     struct Answered {
         should_respond: bool,
@@ -112,7 +112,7 @@ pub fn parse(answer: &str, context: &Context) -> Result<Judgment, String> {
         reason: shortened(&one_line(&answered.reason)),
         confidence: answered.confidence,
         delay_seconds: answered.delay_seconds,
-        about: resolve(answered.about.as_deref(), context),
+        about: resolve(answered.about.as_deref(), prompt),
     })
 }
 
@@ -125,12 +125,12 @@ fn shortened(reason: &str) -> String {
 }
 
 /// The line that a model names by its printed time and name; else the newest human line.
-fn resolve(about: Option<&str>, context: &Context) -> Option<MessageId> {
+fn resolve(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
-    let found =
-        context.target().iter().rev().find(|message| named == Some(&stamp(message, context)));
-    found.or(context.newest_human()).map(|message| message.id.clone())
+    let target = prompt.context.target().iter();
+    let found = target.rev().find(|message| named == Some(&prompt.speakers.stamp(message)));
+    found.or(prompt.context.newest_human()).map(|message| message.id.clone())
 }
 
 /// What a gate that settled a decision is, for people.

@@ -76,7 +76,7 @@ impl Agent {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let mut toolbox = self.toolbox(context, mind.persona.language, began).await?;
-        let prompt = Prompt::reply(&mind.persona, context, began);
+        let prompt = self.prompts.reply(&mind.persona, context, &self.scene(mind));
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         let mut prompt = prompt.with_tools(specs);
         loop {

@@ -2,6 +2,7 @@
 //! account or a network. It joins in when a question to the room has been left lying, and it
 //! answers only from what was said here. It never pretends to be a model.
 
+mod memory;
 mod words;
 
 use async_trait::async_trait;
@@ -13,9 +14,10 @@ use crate::decision::Usage;
 use crate::llm::builtin::words::{
     ends_talk, is_question, shared_words, shortened, starts_with_name, thanks,
 };
-use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
+use crate::llm::{Answer, Llm, LlmError};
 use crate::persona::Language;
-use crate::prompt::{Prompt, Verb, stamp};
+use crate::prompt::tokens::estimate;
+use crate::prompt::{Prompt, Verb};
 
 /// A question that has scrolled further up than this is left alone.
 const REMEMBERED_LINES: usize = 20;
@@ -35,12 +37,12 @@ impl Llm for BuiltinMind {
         let text = match prompt.verb {
             Verb::Judge => judge(prompt),
             Verb::Reply => reply(prompt),
+            Verb::Remember => memory::remember(prompt),
+            // A keyword would be no judgment (seed 004).
+            Verb::State => "ACTIVE".to_owned(),
         };
-        let usage = Usage {
-            input_tokens: estimated_tokens(&prompt.text),
-            cached_tokens: 0,
-            output_tokens: estimated_tokens(&text),
-        };
+        let usage =
+            Usage { input_tokens: prompt.tokens, cached_tokens: 0, output_tokens: estimate(&text) };
         Ok(Answer::of(text, usage))
     }
 }
@@ -60,7 +62,7 @@ fn judge(prompt: &Prompt) -> String {
                 "reason": reason,
                 "confidence": 0.8,
                 "delay_seconds": 0,
-                "about": stamp(question, context),
+                "about": prompt.speakers.stamp(question),
             })
         }
         Err(quiet) => json!({

@@ -73,6 +73,7 @@ pub struct ProviderMind {
     client: Client,
     target: ServiceTarget,
     options: ChatOptions,
+    thinks: bool,
     model: String,
     clock: Clock,
     timeout: SignedDuration,
@@ -131,6 +132,7 @@ impl ProviderMind {
             client: Client::builder().with_reqwest(http(settings.connect_timeout)?).build()?,
             target,
             options: options(settings),
+            thinks: thinks(&settings.params),
             model: format!("{}/{}", settings.provider.name(), settings.name),
             clock,
             timeout: settings.timeout,
@@ -194,10 +196,12 @@ impl ProviderMind {
 
     /// One call for words that can be used, or for calls of tools where those are offered.
     async fn call(&self, prompt: &Prompt) -> Result<Answer, Trouble> {
+        let max_tokens = self.max_tokens(prompt);
+        let options = ChatOptions { max_tokens, ..self.options.clone() };
         let offers = !prompt.tools.is_empty() && self.takes_tools();
         if offers {
             let question = self.question_with_tools(prompt);
-            match self.call_in_some_manner(&question, &self.options).await {
+            match self.call_in_some_manner(&question, &options).await {
                 // It may be the tools that it does not take.
                 Err(Trouble::Misfit(_)) => {}
                 answered => return self.answer_with_calls(answered?, prompt),
@@ -208,7 +212,7 @@ impl ProviderMind {
             schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
             ..Question::default()
         };
-        let response = self.call_in_some_manner(&question, &self.options).await?;
+        let response = self.call_in_some_manner(&question, &options).await?;
         if offers && prompt.rounds.is_empty() {
             let until = self.clock.now() + REST_FROM_TOOLS;
             self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);
@@ -236,6 +240,15 @@ impl ProviderMind {
     ) -> Result<Answer, Trouble> {
         let (calls, echo) = (tools::calls(&response), tools::echo(&response, &self.model));
         Ok(Answer { echo, ..answer(response, calls, prompt)? })
+    }
+
+    /// No more than a prompt has a use for. What a model thinks counts too and is of use, so one that
+    /// thinks keeps its own limit.
+    fn max_tokens(&self, prompt: &Prompt) -> Option<u32> {
+        match (self.options.max_tokens, prompt.max_tokens) {
+            (Some(limit), Some(bound)) if !self.thinks => Some(limit.min(bound)),
+            (limit, _) => limit,
+        }
     }
 
     /// One call, in the shape that this server takes.
@@ -352,9 +365,12 @@ fn options(settings: &ProviderSettings) -> ChatOptions {
 
 /// What is thought counts, too, and some providers want room for it above what they set aside.
 fn max_tokens(params: &Params) -> u32 {
-    let thinks = !matches!(params.reasoning_effort.as_deref(), None | Some("none" | "minimal"));
-    let usual = if thinks { MAX_TOKENS_WITH_THOUGHT } else { DEFAULT_MAX_TOKENS };
+    let usual = if thinks(params) { MAX_TOKENS_WITH_THOUGHT } else { DEFAULT_MAX_TOKENS };
     params.max_tokens.unwrap_or(usual)
+}
+
+fn thinks(params: &Params) -> bool {
+    !matches!(params.reasoning_effort.as_deref(), None | Some("none" | "minimal"))
 }
 
 fn effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::decision::Usage;
-use crate::llm::{Answer, Llm, LlmError, estimated_tokens};
+use crate::llm::{Answer, Llm, LlmError};
+use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 use crate::prompt::{Prompt, Verb};
 
@@ -100,11 +101,11 @@ impl Llm for ScriptedMind {
                 (standing.ok_or_else(nothing)?, Vec::new())
             }
         };
-        let called: u64 = calls.iter().map(|call| estimated_tokens(&call.shown())).sum();
+        let called: u64 = calls.iter().map(|call| estimate(&call.shown())).sum();
         let usage = Usage {
-            input_tokens: estimated_tokens(&prompt.shown()),
+            input_tokens: prompt.all_tokens(),
             cached_tokens: 0,
-            output_tokens: estimated_tokens(&text) + called,
+            output_tokens: estimate(&text) + called,
         };
         Ok(Answer { calls, ..Answer::of(text, usage) })
     }

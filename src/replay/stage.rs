@@ -28,6 +28,8 @@ use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory};
 use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
+use crate::prompt::prompts::Prompts;
+use crate::prompt::tokens::Corrections;
 use crate::prompt::{Prompt, Verb};
 use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
@@ -46,6 +48,7 @@ pub fn play(
     room: &Room,
     policy: &Policy,
     rules: &Rules,
+    prompts: &Arc<Prompts>,
     mind: Arc<dyn Llm>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
@@ -81,8 +84,13 @@ pub fn play(
         metrics,
         persona,
         tools: None,
-        // Nobody will open these decisions and read.
-        settings: agent::Settings { keeps_exchanges: false, ..policy.config.agent() },
+        prompts: prompts.clone(),
+        corrections: Corrections::default(),
+        settings: agent::Settings {
+            // Nobody will open these decisions and read.
+            keeps_exchanges: false,
+            ..policy.config.agent()
+        },
         seed: rules.seed,
     };
     let runner = Runner::new(agent, under_way, policy.config.runner())?;

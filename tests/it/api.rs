@@ -154,7 +154,7 @@ async fn a_decision_can_be_opened_and_read() {
         "nobody asked the room anything",
         "the &#60;b&#62;roses&#60;/b&#62; look ill",
         "Judge: used",
-        "You decide whether you should say something now.",
+        "You decide whether you should join in now.",
         "&#34;should_respond&#34;:false",
     ] {
         assert!(shown.contains(part), "{part:?} is missing in {shown}");

@@ -172,6 +172,8 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         clock: world.clock.clone(),
         metrics: Arc::default(),
         persona,
+        prompts: crate::world::prompts(aizuchi::persona::Language::En),
+        corrections: Default::default(),
         tools: None,
         settings: Default::default(),
         seed: 1,

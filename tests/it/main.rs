@@ -13,6 +13,7 @@ mod minds;
 mod models;
 mod program;
 mod promises;
+mod prompts;
 mod providers;
 mod recall;
 mod replay;

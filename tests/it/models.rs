@@ -15,6 +15,7 @@ use aizuchi::llm::provider::{Params, ProviderMind, ProviderSettings};
 use aizuchi::llm::scripted::ScriptedMind;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::persona::{Language, Persona};
+use aizuchi::prompt::prompts::Scene;
 use aizuchi::prompt::{Prompt, Verb};
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
@@ -71,9 +72,12 @@ pub fn prompt(verb: Verb) -> Prompt {
         language: Language::En,
     };
     let (persona, context) = (Arc::new(persona), Arc::new(context()));
+    let (prompts, scene) = (crate::world::prompts(Language::En), Scene::at(at(60)));
     match verb {
-        Verb::Judge => Prompt::judge(&persona, &context, at(60)),
-        Verb::Reply => Prompt::reply(&persona, &context, at(60)),
+        Verb::Judge => prompts.judge(&persona, &context, &scene),
+        Verb::Reply => prompts.reply(&persona, &context, &scene),
+        Verb::State => prompts.state(&persona, &context, &scene),
+        Verb::Remember => panic!("there is no material"),
     }
 }
 
@@ -162,7 +166,7 @@ async fn a_judgment_is_asked_for_by_its_schema() {
         let mind = mind(provider, &server, &clock);
         server.then([Treatment::Says(verdict.to_owned())]);
         let answer = ask(&mind, &clock, Verb::Judge).await.unwrap();
-        let judgment = judge::parse(&answer.text, &context()).unwrap();
+        let judgment = judge::parse(&answer.text, &prompt(Verb::Judge)).unwrap();
         assert_eq!((judgment.should_respond, judgment.confidence), (true, 0.75), "{provider:?}");
         let body = server.seen().remove(0).body;
         let schema = match wire(provider) {

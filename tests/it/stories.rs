@@ -260,7 +260,7 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
         world.pass(1000).await;
         assert_eq!(world.room.texts().len(), 1);
         assert!(
-            world.mind.asked(Verb::Reply).last().unwrap().contains("> @Aizuchi and the tulips?")
+            world.mind.asked(Verb::Reply).last().unwrap().contains("\n@Aizuchi and the tulips?")
         );
         world.transcript().await
     });
@@ -332,7 +332,7 @@ async fn who_asked_long_ago_is_still_answered() {
         }
         world.pass(1000).await;
         let asked = world.mind.asked(Verb::Reply);
-        assert!(asked.last().unwrap().contains("> @Aizuchi what do roses need?"));
+        assert!(asked.last().unwrap().contains("\n@Aizuchi what do roses need?"));
         let ledger = world.decisions("garden").await;
         assert!(ledger.iter().all(|row| row.ended.is_some()));
         format!("{:?}", world.room.texts())
@@ -515,7 +515,7 @@ async fn a_second_line_of_the_asker_is_answered_too() {
         world.pass(100).await;
         let asked = world.mind.asked(Verb::Reply);
         assert_eq!(asked.len(), 2);
-        assert!(asked[1].contains("> the red ones"));
+        assert!(asked[1].contains("\nthe red ones"));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"

@@ -23,6 +23,7 @@ use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::metrics::Metrics;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::{Platform, PlatformError, Platforms};
+use aizuchi::prompt::prompts::Prompts;
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::runner::{self, Runner};
 use aizuchi::store::sqlite::SqliteStore;
@@ -40,6 +41,11 @@ pub const SILENCE: &str =
     r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
+
+/// The built-in prompts.
+pub fn prompts(language: Language) -> Arc<Prompts> {
+    Arc::new(Prompts::load(language, None).unwrap())
+}
 
 pub fn at(second: i64) -> Timestamp {
     Timestamp::from_second(START + second).unwrap()
@@ -320,6 +326,8 @@ pub fn parts_with(
         clock,
         metrics,
         persona,
+        prompts: prompts(Language::En),
+        corrections: Default::default(),
         tools,
         settings: Settings::default(),
         seed: 7,

@@ -34,6 +34,22 @@ const COMMON: [&str; 30] = [
     "just", "know", "like", "please", "some", "someone", "that", "their", "them", "then", "there",
     "they", "this", "what", "when", "where", "will", "with", "your",
 ];
+const SECRETS: [&str; 14] = [
+    "secret",
+    "off the record",
+    "between us",
+    "keep that to yourself",
+    "keep this to yourself",
+    "don't remember",
+    "do not remember",
+    "don't tell",
+    "内緒",
+    "秘密",
+    "ここだけの話",
+    "オフレコ",
+    "覚えないで",
+    "忘れて",
+];
 const LONGEST_QUOTE: usize = 160;
 
 pub fn is_question(text: &str) -> bool {
@@ -54,6 +70,12 @@ pub fn ends_talk(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_short = lower.chars().count() <= 40;
     is_short && (thanks(text) || GOODBYES.iter().any(|word| lower.contains(word)))
+}
+
+/// The speaker asks not to be repeated or remembered.
+pub fn wants_secrecy(text: &str) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    SECRETS.iter().any(|word| lower.contains(word))
 }
 
 /// Does the line begin by calling somebody: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`?

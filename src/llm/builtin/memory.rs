@@ -1,0 +1,158 @@
+//! What the built-in mind remembers: what was said, by whom and when, word for word. It cannot sum up,
+//! so it keeps the newest of what says something, within the length that is wanted.
+
+use serde_json::{Value, json};
+
+use crate::chat::{Message, one_line};
+use crate::llm::builtin::words::{ends_talk, shortened, wants_secrecy};
+use crate::prompt::Prompt;
+use crate::prompt::material::{Source, Talk};
+use crate::prompt::tokens::estimate;
+
+/// Shorter lines are greetings and nods, in bytes: ten Latin letters, or four of Japanese.
+const SHORTEST_BYTES: usize = 10;
+
+pub fn remember(prompt: &Prompt) -> String {
+    let material = prompt.material.iter();
+    let sources = material.flat_map(|material| material.numbered());
+    let mut found: Vec<(String, String, usize)> = Vec::new();
+    for (number, source) in sources {
+        let mut add = |date: String, text: String| {
+            if found.iter().all(|(_, known, _)| *known != text) {
+                found.push((date, text, number));
+            }
+        };
+        match source {
+            Source::Known(known) => add(known.entry.date.to_string(), one_line(&known.entry.text)),
+            Source::Talk(talk) => {
+                for line in talk.lines.iter().filter(|line| is_worth_it(line, talk)) {
+                    let name = prompt.speakers.name(&line.author);
+                    let text = format!("{name}: {}", shortened(&one_line(&line.text)));
+                    add(prompt.speakers.day(line.at), text);
+                }
+            }
+        }
+    }
+    // Stable: within a day, what came first stays first.
+    found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+    let mut left = u64::from(prompt.max_tokens.unwrap_or(u32::MAX)).saturating_sub(FRAME_TOKENS);
+    let mut entries: Vec<Value> = Vec::new();
+    for (date, text, number) in found.into_iter().rev() {
+        let entry = json!({ "date": date, "text": text, "sources": [number] });
+        let tokens = estimate(&entry.to_string());
+        if tokens > left {
+            break;
+        }
+        left -= tokens;
+        entries.push(entry);
+    }
+    entries.reverse();
+    json!({ "entries": entries }).to_string()
+}
+
+/// Of the JSON around the entries.
+const FRAME_TOKENS: u64 = 8;
+
+fn is_worth_it(line: &Message, talk: &Talk) -> bool {
+    let is_secret = |other: &&std::sync::Arc<Message>| {
+        other.author == line.author && wants_secrecy(&other.text)
+    };
+    line.is_human()
+        && line.text.trim().len() >= SHORTEST_BYTES
+        && !ends_talk(&line.text)
+        && !talk.lines.iter().any(|other| is_secret(&other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{
+        Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId,
+    };
+    use crate::memory::{Entry, MemoryKey, Scope, Term};
+    use crate::persona::{Language, Persona};
+    use crate::prompt::material::{Known, Material, Owner};
+    use crate::prompt::prompts::{Prompts, Scene};
+    use jiff::Timestamp;
+    use std::sync::Arc;
+
+    fn remembered(lines: &[(&str, &str)], max_tokens: u32) -> String {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: None,
+        };
+        let lines = lines.iter().enumerate().map(|(number, (author, text))| {
+            Arc::new(Message {
+                conversation: conversation.clone(),
+                id: MessageId::new(number.to_string()),
+                at: Timestamp::from_second(86_400 * number as i64).unwrap(),
+                author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        });
+        let entry = Entry {
+            date: jiff::civil::date(1969, 12, 1),
+            text: "the roof was mended".into(),
+            visibility: Visibility::Public,
+            lines: Vec::new(),
+        };
+        let material = Material {
+            key: MemoryKey {
+                workspace: WorkspaceId::new("w"),
+                scope: Scope::Channel(ChannelId::new("c")),
+                term: Term::ShortTerm,
+            },
+            max_tokens,
+            sources: vec![
+                Source::Talk(Talk { lines: lines.collect(), conversation }),
+                Source::Known(Known { owner: Owner::Itself, entry }),
+            ],
+            channel_name: "c".into(),
+            names: Default::default(),
+        };
+        let persona = Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: String::new(),
+            language: Language::En,
+        };
+        let prompts = Prompts::load(Language::En, None).unwrap();
+        let scene = Scene::at(Timestamp::UNIX_EPOCH);
+        let prompt = prompts.remember(&Arc::new(persona), &Arc::new(material), &scene);
+        let answer: Value = serde_json::from_str(&remember(&prompt)).unwrap();
+        let entries = answer["entries"].as_array().unwrap().iter();
+        let entries = entries.map(|entry| {
+            format!("{} {} {}", entry["date"], entry["text"], entry["sources"]).replace('"', "")
+        });
+        entries.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn what_was_said_is_kept_with_its_day_and_speaker() {
+        let lines = [
+            ("ann", "the router restarts with the small button"),
+            ("bob", "ok"),
+            ("bob", "買い物は土曜日にします"),
+            ("ann", "thank you so much"),
+        ];
+        let expected = "1969-12-01 the roof was mended [2]\n\
+            1970-01-01 ann: the router restarts with the small button [1]\n\
+            1970-01-03 bob: 買い物は土曜日にします [1]";
+        assert_eq!(remembered(&lines, 300), expected);
+        assert_eq!(remembered(&lines, 50), "1970-01-03 bob: 買い物は土曜日にします [1]");
+    }
+
+    #[test]
+    fn what_shall_stay_a_secret_is_not_kept() {
+        let lines = [
+            ("ann", "I am going to leave in spring"),
+            ("ann", "please keep that to yourself"),
+            ("bob", "the meeting is on Monday"),
+        ];
+        let expected = "1969-12-01 the roof was mended [2]\n\
+            1970-01-03 bob: the meeting is on Monday [1]";
+        assert_eq!(remembered(&lines, 300), expected);
+    }
+}

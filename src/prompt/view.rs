@@ -1,0 +1,226 @@
+//! What the templates are given: plain values with everything fenced already, so that a template
+//! only has to print them. Values that the seeds' own templates use have their names.
+
+pub mod from_context;
+pub mod from_material;
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::chat::MessageId;
+use crate::persona::Persona;
+use crate::prompt::fence::fenced;
+use crate::prompt::tokens::estimate;
+
+/// The values for one prompt.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum View {
+    /// For judging, replying and naming a state.
+    Talk(Box<TalkView>),
+    /// For remembering.
+    Material(Box<MaterialView>),
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct TalkView {
+    pub verb: &'static str,
+    pub persona: PersonaView,
+    /// The persona's prompt holds it already; here for templates that ask.
+    pub agent_system_prompt: Option<String>,
+    pub current_time: String,
+    pub current_channel_name: String,
+    pub workspace_long_term_memory: Option<Passage>,
+    pub workspace_short_term_memory: Option<Passage>,
+    #[serde(serialize_with = "channels_by_id")]
+    pub channel_memories: Vec<ChannelView>,
+    pub has_channel_memories: bool,
+    #[serde(serialize_with = "memories_by_thread")]
+    pub thread_memories: Vec<(String, Passage)>,
+    pub high_priority_memos: Vec<MemoView>,
+    pub recent_memos: Vec<MemoView>,
+    pub recalled: Vec<RecalledView>,
+    /// The target itself, where that is the top level; else without the target's parent, which
+    /// stands at the head of the target.
+    pub top_level_messages: Vec<LineView>,
+    /// Without the target.
+    #[serde(serialize_with = "messages_by_thread")]
+    pub thread_messages: Vec<ThreadView>,
+    pub target_thread_ts: Option<String>,
+    pub target_thread_messages: Vec<LineView>,
+    /// The lines that wait for an answer, by time and name.
+    pub owed: Vec<String>,
+    /// Why the judge wanted to join in, and which line it would answer.
+    pub motive: Option<String>,
+    pub about: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct MaterialView {
+    pub verb: &'static str,
+    pub persona: PersonaView,
+    pub agent_system_prompt: Option<String>,
+    pub current_time: String,
+    /// Empty for the workspace's memory.
+    pub current_channel_name: String,
+    pub target_thread_ts: Option<String>,
+    pub scope: &'static str,
+    pub memory_type: &'static str,
+    pub max_tokens: u32,
+    /// What the memory holds so far.
+    pub existing_memory: Vec<EntryView>,
+    /// What channels' memories hold.
+    pub channel_entries: Vec<ChannelEntriesView>,
+    pub conversations: Vec<ConversationView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PersonaView {
+    pub name: String,
+    pub system_prompt: String,
+}
+
+/// Text of some lines, as it is printed.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    pub text: String,
+    pub tokens: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ChannelView {
+    #[serde(skip)]
+    pub id: String,
+    pub channel_name: String,
+    pub long_term_memory: Option<Passage>,
+    pub short_term_memory: Option<Passage>,
+    #[serde(skip)]
+    pub is_current: bool,
+    /// Of its name alone.
+    #[serde(skip)]
+    pub tokens: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoView {
+    pub name: String,
+    pub priority: u8,
+    pub tags: Vec<String>,
+    pub updated: String,
+    pub content: String,
+    pub has_detail: bool,
+    #[serde(skip)]
+    pub tokens: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct RecalledView {
+    pub channel_name: String,
+    pub messages: Vec<LineView>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ThreadView {
+    pub id: String,
+    pub messages: Vec<LineView>,
+}
+
+/// One line of talk, or the place where lines were left out.
+#[derive(Clone, Debug, Serialize)]
+pub struct LineView {
+    /// How many lines were left out here; 0 for a line.
+    pub omitted: usize,
+    pub timestamp: String,
+    pub user: UserView,
+    pub text: String,
+    #[serde(skip)]
+    pub line: Option<MessageId>,
+    #[serde(skip)]
+    pub tokens: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct UserView {
+    pub name: Arc<str>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryView {
+    pub number: usize,
+    pub date: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ChannelEntriesView {
+    pub channel_name: String,
+    pub entries: Vec<EntryView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ConversationView {
+    pub thread_ts: Option<String>,
+    pub blocks: Vec<BlockView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockView {
+    pub number: usize,
+    pub messages: Vec<LineView>,
+}
+
+impl PersonaView {
+    pub fn of(persona: &Persona) -> Self {
+        Self { name: persona.name.clone(), system_prompt: persona.system_prompt.trim().to_owned() }
+    }
+}
+
+impl Passage {
+    /// Text of somebody or something else, with a fence around it.
+    pub fn fenced(text: &str) -> Self {
+        let text = fenced(text.trim());
+        Self { tokens: estimate(&text), text }
+    }
+}
+
+impl LineView {
+    /// The place where so many lines were left out.
+    pub fn omission(omitted: usize) -> Self {
+        let user = UserView { name: "".into() };
+        let (timestamp, text) = (String::new(), String::new());
+        Self { omitted, timestamp, user, text, line: None, tokens: 8 }
+    }
+}
+
+impl Serialize for Passage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+fn channels_by_id<S: Serializer>(
+    channels: &[ChannelView],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(channels.iter().map(|channel| (&channel.id, channel)))
+}
+
+fn memories_by_thread<S: Serializer>(
+    memories: &[(String, Passage)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(memories.iter().map(|(thread, memory)| (thread, memory)))
+}
+
+fn messages_by_thread<S: Serializer>(
+    threads: &[ThreadView],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(threads.len()))?;
+    for thread in threads {
+        map.serialize_entry(&thread.id, &thread.messages)?;
+    }
+    map.end()
+}

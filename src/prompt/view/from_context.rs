@@ -1,0 +1,214 @@
+//! The values that a context is printed with.
+
+use std::sync::Arc;
+
+use crate::chat::{Message, one_line};
+use crate::context::{ChannelMemory, Context, ThreadMemory};
+use crate::memo::Memo;
+use crate::persona::{Language, Persona};
+use crate::prompt::background::Background;
+use crate::prompt::fence::{fenced, is_seen};
+use crate::prompt::prompts::Scene;
+use crate::prompt::speakers::Speakers;
+use crate::prompt::tokens::estimate;
+use crate::prompt::view::{
+    ChannelView, LineView, MemoView, Passage, PersonaView, RecalledView, TalkView, ThreadView,
+    UserView,
+};
+use crate::prompt::{Verb, shorten};
+use crate::recall::Recalled;
+
+/// Of what a prompt may hold, a single line of the target takes at most this part, and of other talk
+/// that one.
+const TARGET_LINE_PART: u64 = 8;
+const OTHER_LINE_PART: u64 = 32;
+
+/// Turns lines into values, all in the same way.
+pub struct Printer<'a> {
+    pub speakers: &'a Speakers,
+    pub language: Language,
+    /// Estimated tokens of a whole prompt.
+    pub max_tokens: u64,
+    /// How many lines were too long, and what that saved.
+    pub shortened: (usize, u64),
+}
+
+impl Printer<'_> {
+    pub fn target_line(&mut self, message: &Message) -> LineView {
+        self.line(message, self.max_tokens / TARGET_LINE_PART)
+    }
+
+    pub fn other_line(&mut self, message: &Message) -> LineView {
+        self.line(message, self.max_tokens / OTHER_LINE_PART)
+    }
+
+    /// With at most so many tokens of text.
+    pub fn line(&mut self, message: &Message, most: u64) -> LineView {
+        let tokens = estimate(&message.text);
+        let (text, tokens) = if tokens <= most {
+            (fenced(&message.text), tokens)
+        } else {
+            let text = shorten::shortened(&message.text, most, self.language);
+            let kept = estimate(&text);
+            self.shortened.0 += 1;
+            self.shortened.1 += tokens.saturating_sub(kept);
+            (text, kept)
+        };
+        let name = self.speakers.name(&message.author);
+        // The time is 14 tokens with its stars, and a blank line follows.
+        let tokens = tokens + estimate(&name) + 16;
+        LineView {
+            omitted: 0,
+            timestamp: self.speakers.time(message.at),
+            user: UserView { name },
+            text,
+            line: Some(message.id.clone()),
+            tokens,
+        }
+    }
+}
+
+impl TalkView {
+    pub fn of(
+        verb: Verb,
+        persona: &Persona,
+        context: &Context,
+        scene: &Scene,
+        printer: &mut Printer<'_>,
+    ) -> Self {
+        let target = &context.conversation.thread;
+        let history = &context.conversation_history;
+        let target_lines: Vec<_> =
+            context.target().iter().map(|line| printer.target_line(line)).collect();
+        let mut view = Self {
+            verb: verb.name(),
+            persona: PersonaView::of(persona),
+            agent_system_prompt: None,
+            current_time: printer.speakers.time_and_zone(scene.now),
+            current_channel_name: named(&history.channel_name, history.channel_id.as_str()),
+            workspace_long_term_memory: None,
+            workspace_short_term_memory: None,
+            channel_memories: Vec::new(),
+            has_channel_memories: false,
+            thread_memories: Vec::new(),
+            high_priority_memos: Vec::new(),
+            recent_memos: Vec::new(),
+            recalled: Vec::new(),
+            top_level_messages: Vec::new(),
+            thread_messages: Vec::new(),
+            target_thread_ts: target.as_ref().map(|thread| one_line(thread.as_str())),
+            target_thread_messages: target_lines,
+            owed: Vec::new(),
+            motive: None,
+            about: None,
+        };
+        match verb {
+            // Only the talk itself has a state.
+            Verb::State => return view,
+            Verb::Judge | Verb::Remember => {}
+            Verb::Reply => view.ask_for_a_reply(context, printer),
+        }
+        view.add_memories(context);
+        view.add_background(&scene.background, printer);
+        if let Some(target) = target {
+            let others = history.top_level_messages.iter().filter(|line| line.id != *target);
+            view.top_level_messages = others.map(|line| printer.other_line(line)).collect();
+        }
+        let others =
+            history.thread_messages.iter().filter(|thread| Some(&thread.id) != target.as_ref());
+        let others = others.map(|thread| ThreadView {
+            id: one_line(thread.id.as_str()),
+            messages: thread.messages.iter().map(|line| printer.other_line(line)).collect(),
+        });
+        view.thread_messages = others.collect();
+        view
+    }
+
+    fn ask_for_a_reply(&mut self, context: &Context, printer: &Printer<'_>) {
+        let stamp = |line: &Arc<Message>| printer.speakers.stamp(line);
+        let owed = context.owed.iter().filter_map(|id| context.message(id));
+        self.owed = owed.map(stamp).collect();
+        if let Some(motive) = &context.motive {
+            // A model wrote it after reading the talk, so it is no more than data either.
+            self.motive = Some(one_line(&motive.reason));
+            let about = motive.about.as_ref().and_then(|id| context.message(id));
+            self.about = about.map(stamp);
+        }
+    }
+
+    fn add_memories(&mut self, context: &Context) {
+        let passage = |text: &Option<Arc<str>>| text.as_deref().and_then(remembered);
+        self.workspace_long_term_memory = passage(&context.workspace_long_term_memory);
+        self.workspace_short_term_memory = passage(&context.workspace_short_term_memory);
+        let channels = context.channel_memories.iter();
+        self.channel_memories = channels.map(|channel| channel_view(channel, context)).collect();
+        let threads = context.thread_memories.iter();
+        let threads = threads.filter_map(|ThreadMemory { thread, memory }| {
+            Some((one_line(thread.as_str()), remembered(memory)?))
+        });
+        self.thread_memories = threads.collect();
+    }
+
+    fn add_background(&mut self, background: &Background, printer: &mut Printer<'_>) {
+        let memo = |memo: &Memo| memo_view(memo, printer.speakers);
+        self.high_priority_memos = background.important_memos.iter().map(memo).collect();
+        self.recent_memos = background.recent_memos.iter().map(memo).collect();
+        for Recalled { channel_name, message, .. } in &background.recalled {
+            let channel_name = named(channel_name, message.conversation.channel.as_str());
+            let line = printer.other_line(message);
+            self.recalled.push(RecalledView { channel_name, messages: vec![line] });
+        }
+    }
+}
+
+fn channel_view(channel: &ChannelMemory, context: &Context) -> ChannelView {
+    let channel_name = named(&channel.channel_name, channel.channel_id.as_str());
+    let passage = |text: &Option<Arc<str>>| text.as_deref().and_then(remembered);
+    ChannelView {
+        id: channel.channel_id.as_str().to_owned(),
+        long_term_memory: passage(&channel.long_term_memory),
+        short_term_memory: passage(&channel.short_term_memory),
+        is_current: channel.channel_id == context.conversation.channel,
+        tokens: estimate(&channel_name) + 3,
+        channel_name,
+    }
+}
+
+fn memo_view(memo: &Memo, speakers: &Speakers) -> MemoView {
+    let (name, content) = (one_line(&memo.name), one_line(&memo.content));
+    let tags: Vec<String> = memo.tags.iter().map(|tag| one_line(tag)).collect();
+    let tokens = estimate(&name) + estimate(&content) + estimate(&tags.join(", ")) + 30;
+    MemoView {
+        name,
+        priority: memo.priority,
+        tags,
+        updated: speakers.day(memo.updated),
+        content,
+        has_detail: memo.detail.is_some(),
+        tokens,
+    }
+}
+
+/// A memory that says something.
+fn remembered(text: &str) -> Option<Passage> {
+    let passage = Passage::fenced(text);
+    (!passage.text.is_empty()).then_some(passage)
+}
+
+/// On one line; whoever has no name that can be seen goes by the id.
+pub fn named(name: &str, id: &str) -> String {
+    let name = one_line(name);
+    if is_seen(&name) { name } else { one_line(id) }
+}
+
+/// The people that a prompt knows.
+pub fn speakers(persona: &Persona, context: &Context, scene: &Scene) -> Speakers {
+    let recalled = &scene.background.recalled;
+    let mut names = context.names.clone();
+    for Recalled { message, name, .. } in recalled {
+        names.entry(message.author.id.clone()).or_insert_with(|| name.clone());
+    }
+    let recalled = recalled.iter().map(|recalled| &recalled.message);
+    let lines = context.conversation_history.each().chain(recalled).map(|line| &**line);
+    Speakers::of(persona, lines, &names, &scene.zone)
+}
