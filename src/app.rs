@@ -66,7 +66,7 @@ impl App {
             Some(port) => Some(listen(everywhere(port)).await?),
             None => None,
         };
-        let prompts = Arc::new(Prompts::load(config.language, None)?);
+        let prompts = Arc::new(Prompts::load(config.language, config.prompts_dir())?);
         let (store, writer) = SqliteStore::open(&config.database()).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
@@ -100,7 +100,7 @@ impl App {
             prompts,
             corrections: Corrections::default(),
             // The built-in mind would take no notice of them.
-            tools: is_model.then(|| Tools { zone: TimeZone::system() }),
+            tools: is_model.then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
             settings: config.agent(),
             seed,
         };

@@ -20,6 +20,8 @@ pub mod logging;
 pub mod platforms;
 pub mod tools;
 pub mod channels;
+pub mod context;
+pub mod zone;
 pub mod schema;
 
 use std::collections::BTreeMap;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -35,6 +38,7 @@ use crate::agent;
 use crate::clock::seconds;
 use crate::config::agents::AgentsConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
+use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
 use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
@@ -47,6 +51,7 @@ use crate::config::response::{ResponseConfig, Wait};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::values::{FilePath, Name};
+use crate::config::zone::ZoneName;
 use crate::context::Limits;
 use crate::hear::Waiting;
 use crate::llm::model::ModelId;
@@ -70,11 +75,14 @@ pub struct Config {
     /// The language of everything that people see: `en` or `ja`.
     #[schemars(with = "schema::Languages")]
     pub language: Language,
+    /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
+    pub timezone: Option<ZoneName>,
     /// A folder of prompts; a file there takes the place of the prompt of the same name.
     pub prompts_dir: Option<FilePath>,
     pub agents: AgentsConfig,
     pub models: ModelsConfig,
     pub response: ResponseConfig,
+    pub context: ContextConfig,
     pub storage: StorageConfig,
     pub memory: MemoryConfig,
     pub retention: RetentionConfig,
@@ -249,6 +257,16 @@ impl Config {
         url.or(path).cloned().unwrap_or_else(|| PathBuf::from("data/aizuchi.db"))
     }
 
+    /// The folder whose files take the place of prompts.
+    pub fn prompts_dir(&self) -> Option<&Path> {
+        self.prompts_dir.as_ref().map(|folder| folder.0.as_path())
+    }
+
+    /// The time zone that is set, or another one.
+    pub fn zone_or(&self, other: TimeZone) -> TimeZone {
+        self.timezone.as_ref().map_or(other, |zone| zone.0.clone())
+    }
+
     pub fn persona(&self) -> Arc<Persona> {
         Arc::new(Persona {
             name: self.persona.name.0.clone(),
@@ -301,6 +319,8 @@ impl Config {
         agent::Settings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
             limits: self.limits(),
+            budget: self.context.budget(),
+            zone: self.zone_or(TimeZone::system()),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,

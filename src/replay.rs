@@ -82,7 +82,7 @@ pub fn replay(
         Judge::Speak => Arc::new(ScriptedMind::that_judges(Speak::Always)),
         Judge::Builtin => Arc::new(BuiltinMind),
     };
-    let prompts = Prompts::load(policy.config.language, None)?;
+    let prompts = Prompts::load(policy.config.language, policy.config.prompts_dir())?;
     let prompts = Arc::new(prompts);
     for room in &history.rooms {
         let recorder = Arc::new(Recorder::new(empty_record(room, policy, events.take())));

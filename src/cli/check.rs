@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::minds::Model;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
+use crate::prompt::prompts::Prompts;
 use crate::store::StoreError;
 use crate::store::sqlite::examine::{Found, examine};
 
@@ -53,6 +54,7 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
     });
     let mut findings = vec![finding("config", Ok(shown))];
     findings.extend(warnings.into_iter().map(|warning| finding("note", Ok(warning))));
+    findings.push(finding("prompts", prompts(&config)));
     let found = examine(&config.database()).await;
     // One that runs on this database holds its ports as well.
     let is_running = matches!(found, Ok(Found::InUse));
@@ -69,6 +71,12 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
         findings.push(finding("model", answers(&model, &agents).await));
     }
     findings
+}
+
+fn prompts(config: &Config) -> Result<String, String> {
+    let loaded = Prompts::load(config.language, config.prompts_dir());
+    loaded.map_err(|error| format!("{error:#}"))?;
+    Ok(config.prompts_dir().map_or("built in".to_owned(), |folder| folder.display().to_string()))
 }
 
 fn database(

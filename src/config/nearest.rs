@@ -56,7 +56,7 @@ fn homes(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<String> {
 }
 
 /// The word that begins or sounds like this one, if there is one.
-fn alike<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn alike<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let likeness = |other: &str| strsim::jaro_winkler(word, other);
     let best = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
     (likeness(best) >= 0.88).then_some(best)

@@ -66,7 +66,6 @@ const NOTICES: &[Notice] = &[
         ),
     },
     // Not here yet.
-    not_yet(&["prompts_dir"]),
     not_yet(&["agents", "memory"]),
     not_yet(&["agents", "state"]),
     Notice {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +90,8 @@ pub fn play(
         settings: agent::Settings {
             // Nobody will open these decisions and read.
             keeps_exchanges: false,
+            // The same recording is the same everywhere.
+            zone: policy.config.zone_or(TimeZone::UTC),
             ..policy.config.agent()
         },
         seed: rules.seed,

@@ -43,6 +43,7 @@ async fn all_is_well() {
     assert_eq!(code, Some(0), "{shown}");
     let expected = [
         "ok    config    config.yaml",
+        "ok    prompts   built in",
         "ok    database  room.db will be created",
         "ok    pages     127.0.0.1:0 is free",
         "ok    model     openai/large-1 (response, judgment) answered in ",
@@ -82,6 +83,7 @@ async fn whatever_stands_in_the_way_is_told() {
     assert_eq!(code, Some(1), "{shown}");
     for expected in [
         "ok    config    config.yaml".to_owned(),
+        "ok    prompts   built in".to_owned(),
         "FAIL  database  the store cannot be used: room.db: the file is not a database".to_owned(),
         format!("FAIL  pages     another program listens on 127.0.0.1:{port}"),
         "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"

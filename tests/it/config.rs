@@ -142,3 +142,14 @@ fn environment(pairs: &[(&str, &str)], file: &str) -> Environment {
     let pairs = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
     Environment::new(pairs, file, ".env").unwrap()
 }
+
+#[test]
+fn prompts_are_of_a_zone_and_of_a_length() {
+    let text = "timezone: Asia/Tokyo\ncontext:\n  max_tokens: 9000\n  sections: {memos: 0}\n";
+    let settings = Config::parse(text).unwrap().agent();
+    assert_eq!(settings.zone.iana_name(), Some("Asia/Tokyo"));
+    assert_eq!((settings.budget.max_tokens, settings.budget.sections.memos), (9000, 0));
+    assert_eq!(settings.budget.sections.recalled, 1500);
+    let utc = Config::parse("timezone: UTC").unwrap().agent();
+    assert_eq!(utc.zone.iana_name(), Some("UTC"));
+}

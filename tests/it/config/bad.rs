@@ -119,12 +119,24 @@ const BAD: &[(&str, &str)] = &[
         "2:3: unknown key \"min_wait\" in response; did you mean \"min_wait_seconds\"?",
     ),
     (
+        "timezone: Asia/Tokio\n",
+        "1:11: timezone is \"Asia/Tokio\", but it must be UTC or the name of a time zone, like Asia/Tokyo; did you mean Asia/Tokyo?",
+    ),
+    (
+        "context:\n  max_tokens: 10\n",
+        "2:15: context.max_tokens is 10, but it must be a whole number from 2000 to 1000000",
+    ),
+    (
+        "context:\n  sections: {memo: 10}\n",
+        "2:14: unknown key \"memo\" in context.sections; did you mean \"memos\"?",
+    ),
+    (
         "xyzzy: 1\n",
-        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, prompts_dir, agents, models, response, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, context, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
     ),
     (
         "xoxb-123-secret: 1\n",
-        "1:1: a key that is unknown stands at the top level; known keys are persona, language, prompts_dir, agents, models, response, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+        "1:1: a key that is unknown stands at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, context, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
     ),
     (
         "channels:\n  \"#a\":\n    mod: off\n",
