@@ -3,6 +3,7 @@
 mod ask;
 pub mod judge;
 mod post;
+pub mod remember;
 mod reply;
 pub mod tools;
 
@@ -24,7 +25,6 @@ use crate::llm::{Llm, LlmError};
 use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
-use crate::prompt::background::Background;
 use crate::prompt::budget::Budget;
 use crate::prompt::prompts::{Prompts, Scene};
 use crate::prompt::tokens::Corrections;
@@ -41,6 +41,9 @@ pub struct Settings {
     pub budget: Budget,
     /// Where people's clocks are.
     pub zone: TimeZone,
+    pub remembering: remember::Settings,
+    /// So many old lines that fit are looked for before a reply.
+    pub recalled_lines: usize,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: f64,
     /// What models cost.
@@ -68,6 +71,8 @@ impl Default for Settings {
             limits: Limits::default(),
             budget: Budget::default(),
             zone: TimeZone::UTC,
+            remembering: remember::Settings::default(),
+            recalled_lines: 8,
             max_delay_seconds: 1800.0,
             prices: Prices::default(),
             keeps_exchanges: true,
@@ -98,6 +103,7 @@ pub struct Agent {
 pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
+    pub memory: Mind,
 }
 
 /// A model, and who it is to be.
@@ -112,7 +118,7 @@ impl Minds {
     /// One model for everything.
     pub fn alike(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
         let mind = Mind { llm, persona: persona.clone() };
-        Self { judgment: mind.clone(), response: mind }
+        Self { judgment: mind.clone(), response: mind.clone(), memory: mind }
     }
 }
 
@@ -189,7 +195,6 @@ impl Agent {
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
             factor: self.corrections.factor(mind.llm.model()),
-            background: Background::default(),
         }
     }
 

@@ -93,6 +93,7 @@ impl App {
             minds: Minds {
                 judgment: mind(&config.minds.judgment, &persona, &clock)?,
                 response: mind(&config.minds.response, &persona, &clock)?,
+                memory: mind(&config.minds.memory, &persona, &clock)?,
             },
             clock: clock.clone(),
             metrics: metrics.clone(),

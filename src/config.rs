@@ -34,7 +34,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent;
+use crate::agent::{self, remember};
 use crate::clock::seconds;
 use crate::config::agents::AgentsConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
@@ -302,6 +302,18 @@ impl Config {
         seconds(self.memory.long_term_update_interval_seconds.0)
     }
 
+    fn remembering(&self) -> remember::Settings {
+        let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
+        let memory = &self.memory;
+        remember::Settings {
+            interval: self.remembers_after(),
+            short_tokens: tokens(memory.short_term_summary_max_tokens.0),
+            long_tokens: tokens(memory.long_term_summary_max_tokens.0),
+            versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
+            ..remember::Settings::default()
+        }
+    }
+
     /// How much of the past is in a prompt.
     pub fn limits(&self) -> Limits {
         let hours =
@@ -321,6 +333,7 @@ impl Config {
             limits: self.limits(),
             budget: self.context.budget(),
             zone: self.zone_or(TimeZone::system()),
+            remembering: self.remembering(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,

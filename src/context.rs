@@ -16,6 +16,7 @@ use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, Use
 use crate::context::channel_messages::ChannelMessages;
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, MemoryId};
+use crate::recall::Recalled;
 
 /// Stands for "what there is to judge": two equal hashes need only one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +132,8 @@ pub struct Context {
     pub important_memos: Vec<Memo>,
     /// The newest others.
     pub recent_memos: Vec<Memo>,
+    /// Old lines that fit the talk, best first, where somebody has looked for them.
+    pub recalled: Vec<Recalled>,
     /// The memories and memos that the texts above are of.
     pub memories: Vec<MemoryId>,
     /// The names of everyone who wrote or is mentioned, as far as they are known.
@@ -160,6 +163,7 @@ impl Context {
             thread_memories: Vec::new(),
             important_memos: Vec::new(),
             recent_memos: Vec::new(),
+            recalled: Vec::new(),
             memories: Vec::new(),
             names: BTreeMap::new(),
             owed: Vec::new(),
@@ -203,10 +207,19 @@ impl Context {
     /// What words are made from that are made from this.
     pub fn lineage(&self) -> Lineage {
         let line = |line: &Arc<Message>| LineId(line.conversation.channel.clone(), line.id.clone());
-        Lineage {
-            lines: self.conversation_history.each().map(line).collect(),
-            memories: self.memories.clone(),
-        }
+        Lineage { lines: self.lines().map(line).collect(), memories: self.memories.clone() }
+    }
+
+    /// Whether a line is in its talk.
+    pub fn holds(&self, line: &Message) -> bool {
+        let is_here = line.conversation.channel == self.conversation.channel;
+        is_here && self.conversation_history.each().any(|other| other.id == line.id)
+    }
+
+    /// Every line of it once.
+    fn lines(&self) -> impl Iterator<Item = &Arc<Message>> {
+        let recalled = self.recalled.iter().map(|recalled| &recalled.message);
+        self.conversation_history.each().chain(recalled)
     }
 
     pub fn newest_human(&self) -> Option<&Arc<Message>> {

@@ -8,8 +8,8 @@ pub mod chat;
 pub mod persona;
 pub mod memory;
 pub mod memo;
-pub mod context;
 pub mod recall;
+pub mod context;
 pub mod decision;
 pub mod event;
 

@@ -9,7 +9,6 @@ pub mod fence;
 pub mod tokens;
 pub mod speakers;
 mod shorten;
-pub mod background;
 pub mod material;
 pub mod view;
 pub mod budget;

@@ -4,7 +4,7 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -15,6 +15,7 @@ use tracing::{Instrument, error, info, info_span, warn};
 use crate::agent::Agent;
 use crate::clock::Clock;
 use crate::decision::Ended;
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome};
 use crate::event::{Claim, Closing, End, Event, Outcome, Piece};
 use crate::hear::under_way::UnderWay;
 use crate::metrics::Metrics;
@@ -69,11 +70,19 @@ pub struct Runner {
     metrics: Arc<Metrics>,
     pulse: Pulse,
     settings: Settings,
+    /// Chores that are being worked at.
+    busy: AtomicUsize,
+}
+
+/// Something to be done.
+enum Work {
+    Step(Claim),
+    Chore(Chore),
 }
 
 /// What a look into the store found.
 struct Look {
-    claims: Vec<Claim>,
+    work: Vec<Work>,
     /// When to look again at the latest.
     next: Option<Timestamp>,
 }
@@ -82,6 +91,11 @@ struct Look {
 const COMMITS: u32 = 6;
 /// Whoever has spoken so shortly before an unsolicited post has been trodden on (DESIGN §8).
 const SOON: SignedDuration = SignedDuration::from_secs(5);
+/// How many chores are worked at side by side.
+const MOST_CHORES: usize = 4;
+/// The longest that one chore may take, with all its questions.
+const CHORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+const CHORE_LEASE: SignedDuration = SignedDuration::from_mins(11);
 /// After a failed look into the store.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
@@ -105,6 +119,7 @@ impl Runner {
             agent,
             under_way,
             settings,
+            busy: AtomicUsize::new(0),
         })
     }
 
@@ -133,9 +148,9 @@ impl Runner {
             };
             let next = looked.unwrap_or_else(|error| {
                 warn!("the runner could not look for due steps and tries again: {error}");
-                Look { claims: Vec::new(), next: Some(self.clock.now() + PAUSE) }
+                Look { work: Vec::new(), next: Some(self.clock.now() + PAUSE) }
             });
-            working.extend(next.claims.into_iter().map(|claim| self.work(claim)));
+            working.extend(next.work.into_iter().map(|work| self.work(work)));
             let due = async {
                 match next.next {
                     Some(at) => self.clock.sleep_until(at).await,
@@ -163,8 +178,10 @@ impl Runner {
             .store
             .claim(self.clock.now(), self.settings.lease, self.settings.most_at_once)
             .await?;
-        let mut working: FuturesUnordered<_> =
-            claims.into_iter().map(|claim| self.work(claim)).collect();
+        let chores = self.claim_chores(self.clock.now()).await?;
+        let claims = claims.into_iter().map(Work::Step);
+        let work = claims.chain(chores.into_iter().map(Work::Chore));
+        let mut working: FuturesUnordered<_> = work.map(|work| self.work(work)).collect();
         let has_worked = !working.is_empty();
         while working.next().await.is_some() {}
         Ok(has_worked)
@@ -175,7 +192,7 @@ impl Runner {
         self.metrics.wake_ups.inc();
         let free = self.settings.most_at_once.saturating_sub(working);
         if free == 0 {
-            return Ok(Look { claims: Vec::new(), next: None });
+            return Ok(Look { work: Vec::new(), next: None });
         }
         let now = self.clock.now();
         let claims = self.store.claim(now, self.settings.lease, free).await?;
@@ -185,11 +202,88 @@ impl Runner {
         } else {
             self.store.next_ready().await.unwrap_or(Some(now + PAUSE))
         };
-        Ok(Look { claims, next })
+        let chores = self.claim_chores(now).await.unwrap_or_default();
+        let next_chore = if self.free_for_chores() == 0 {
+            None
+        } else {
+            self.store.next_chore().await.unwrap_or(Some(now + PAUSE))
+        };
+        let work = claims.into_iter().map(Work::Step).chain(chores.into_iter().map(Work::Chore));
+        Ok(Look { work: work.collect(), next: next.into_iter().chain(next_chore).min() })
+    }
+
+    /// Takes chores, of which only a few are worked at side by side: nobody waits for them.
+    async fn claim_chores(&self, now: Timestamp) -> Result<Vec<Chore>, StoreError> {
+        let free = self.free_for_chores();
+        if free == 0 {
+            return Ok(Vec::new());
+        }
+        let chores = self.store.claim_chores(now, CHORE_LEASE, free).await?;
+        self.busy.fetch_add(chores.len(), Ordering::Relaxed);
+        Ok(chores)
+    }
+
+    fn free_for_chores(&self) -> usize {
+        MOST_CHORES.saturating_sub(self.busy.load(Ordering::Relaxed))
+    }
+
+    async fn work(&self, work: Work) {
+        match work {
+            Work::Step(claim) => self.work_in_span(claim).await,
+            Work::Chore(chore) => {
+                let span = info_span!("remember", memory = %chore.key, attempt = chore.attempt);
+                self.remember(&chore).instrument(span).await;
+                self.busy.fetch_sub(1, Ordering::Relaxed);
+                self.pulse.beat(self.clock.now());
+            }
+        }
+    }
+
+    async fn remember(&self, chore: &Chore) {
+        let thought = AssertUnwindSafe(self.agent.remember(chore)).catch_unwind();
+        let outcome = match self.clock.timeout(CHORE_TIMEOUT, thought).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_panicked)) => {
+                error!("remembering {} panicked", chore.key);
+                self.agent.remember_later()
+            }
+            Err(_timed_out) => {
+                warn!("remembering {} took too long; it is tried again later", chore.key);
+                self.agent.remember_later()
+            }
+        };
+        self.log_memory(chore, &outcome);
+        for attempt in 1..=COMMITS {
+            let kept = self.store.complete_chore(chore, outcome.clone(), self.clock.now()).await;
+            match kept {
+                Ok(()) => break,
+                Err(StoreError::Busy(_)) if attempt < COMMITS => {
+                    self.clock.sleep_until(self.clock.now() + PAUSE).await;
+                }
+                Err(error) => {
+                    // The lease ends, and it is thought of again.
+                    error!("what was to be remembered could not be kept: {error}");
+                    break;
+                }
+            }
+        }
+    }
+
+    fn log_memory(&self, chore: &Chore, outcome: &ChoreOutcome) {
+        for error in outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref()) {
+            warn!("a model call failed: {error}");
+        }
+        match &outcome.end {
+            ChoreEnd::Made(memory) => {
+                info!("remembers {} in {} entries", chore.key, memory.entries.len());
+            }
+            ChoreEnd::Nothing { .. } => info!("nothing new to remember for {}", chore.key),
+            ChoreEnd::Again => warn!("{} stays as it is, and is tried again", chore.key),
+        }
     }
 
     /// One step from its claim to its commit, in a span of its own.
-    async fn work(&self, claim: Claim) {
+    async fn work_in_span(&self, claim: Claim) {
         let span = info_span!(
             "step",
             verb = claim.event.verb(),

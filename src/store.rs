@@ -63,7 +63,7 @@ pub trait Store: Send + Sync {
         made_from: &Lineage,
     ) -> Result<bool, StoreError>;
 
-    /// When the next step or chore will be ready.
+    /// When the next step will be ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// The newest committed revision, as it moves on: whoever waits for something looks again.
@@ -105,6 +105,9 @@ pub trait Store: Send + Sync {
         lease: SignedDuration,
         most: usize,
     ) -> Result<Vec<Chore>, StoreError>;
+
+    /// When the next chore will be ready.
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Applies what a chore came to. What is remembered is kept only if nothing that it was made from
     /// has been taken back meanwhile.

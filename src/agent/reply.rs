@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, Trouble};
-use crate::chat::{ConversationId, one_line};
+use crate::chat::{ConversationId, Message, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::event::{Claim, Draft, DraftNotes, End};
@@ -15,11 +15,24 @@ use crate::memo::MemoChange;
 use crate::memory::Lineage;
 use crate::platform::split;
 use crate::prompt::Prompt;
+use crate::recall::{RecallQuery, Recalled};
+use crate::store::StoreError;
 
 /// How often an owed answer is made anew because a line that it was made from has changed.
 const MOST_REDRAFTS: u32 = 3;
 /// How often it may use tools before it has to answer in words.
 const MOST_ROUNDS: usize = 5;
+
+/// The lines that are to be answered.
+fn asked(context: &Context) -> Vec<&Arc<Message>> {
+    let owed: Vec<&Arc<Message>> =
+        context.owed.iter().filter_map(|id| context.message(id)).collect();
+    if !owed.is_empty() {
+        return owed;
+    }
+    let about = context.motive.as_ref().and_then(|motive| context.message(motive.about.as_ref()?));
+    about.or_else(|| context.newest_human()).into_iter().collect()
+}
 
 /// What thinking came to.
 struct Thought {
@@ -37,7 +50,7 @@ impl Agent {
         attempts: &mut Attempts,
         memos: &mut Vec<MemoChange>,
     ) -> Result<End, Trouble> {
-        let context = Arc::new(self.context(conversation).await?);
+        let mut context = self.context(conversation).await?;
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }
@@ -45,6 +58,8 @@ impl Agent {
             // Somebody changes a line each time; who waits for an answer shall at least hear so.
             return self.apology(&context);
         }
+        context.recalled = self.recall(&context).await?;
+        let context = Arc::new(context);
         let thought = self.think(&context, overtaken, attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match thought {
@@ -63,6 +78,29 @@ impl Agent {
         let why =
             self.persona.language.pick("the question was withdrawn", "質問が取り下げられました");
         End::Withdrawn { why: why.to_owned() }
+    }
+
+    /// Old lines that fit what is to be answered, from wherever they may be known.
+    async fn recall(&self, context: &Context) -> Result<Vec<Recalled>, StoreError> {
+        let limit = self.settings.recalled_lines;
+        let asked = asked(context);
+        if limit == 0 || asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let text = asked.iter().map(|line| &*line.text).collect::<Vec<_>>().join("\n");
+        let query = RecallQuery {
+            workspace: context.conversation.workspace.clone(),
+            visible_from: Some(context.conversation.channel.clone()),
+            channel: None,
+            text,
+            before: Some(asked.iter().map(|line| line.at).min().unwrap_or_default()),
+            // Some of them are in the context already.
+            limit: limit * 4,
+        };
+        let mut found = self.store.recall(&query).await?;
+        found.retain(|found| !context.holds(&found.message));
+        found.truncate(limit);
+        Ok(found)
     }
 
     /// Asks the mind, and does what it wants to have done by tools, until it has the words. All of it

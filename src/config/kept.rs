@@ -23,6 +23,8 @@ pub struct MemoryConfig {
     pub database_path: Option<DatabasePath>,
     /// How often memories are written anew, where something new was said.
     pub long_term_update_interval_seconds: Seconds,
+    /// So many versions of each memory are kept.
+    pub keep_versions: Count<1, 1000>,
     /// How far back the short-term memory looks.
     pub short_term_window_hours: Count<1, 8760>,
     /// The longest long-term memory, in tokens.
@@ -57,6 +59,7 @@ impl Default for MemoryConfig {
         Self {
             database_path: None,
             long_term_update_interval_seconds: Seconds(3600.0),
+            keep_versions: Count(10),
             short_term_window_hours: Count(24),
             long_term_summary_max_tokens: Count(500),
             short_term_summary_max_tokens: Count(300),

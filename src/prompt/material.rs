@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::chat::{ConversationId, Message, UserId};
-use crate::memory::{Entry, LineId, MemoryKey, Term};
+use crate::memory::{Entry, LineId, Lineage, MemoryId, MemoryKey, Term};
 
 /// The most lines of one block: what is taken back later takes its whole block's entries along.
 pub const MOST_LINES: usize = 12;
@@ -22,6 +22,10 @@ pub struct Material {
     pub channel_name: Arc<str>,
     /// The names of everyone who wrote, as far as they are known.
     pub names: BTreeMap<UserId, Arc<str>>,
+    /// The memories that the sources are of, or that were looked at.
+    pub merged: Vec<MemoryId>,
+    /// The store's revision that they are of.
+    pub considered: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +66,12 @@ impl Material {
     /// The source of a number.
     pub fn source(&self, number: usize) -> Option<&Source> {
         self.sources.get(number.checked_sub(1)?)
+    }
+
+    /// What a memory is made from that is made from this.
+    pub fn lineage(&self) -> Lineage {
+        let lines = self.sources.iter().flat_map(Source::line_ids).collect();
+        Lineage { lines, memories: self.merged.clone() }
     }
 
     /// Every line of talk in it.

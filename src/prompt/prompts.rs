@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::context::channel_messages::ChannelMessages;
 use crate::memory::Scope;
 use crate::persona::{Language, Persona};
-use crate::prompt::background::Background;
 use crate::prompt::budget::{self, Budget, SECTIONS, Trimmed};
 use crate::prompt::material::Material;
 use crate::prompt::speakers::Speakers;
@@ -45,19 +44,12 @@ pub struct Scene {
     pub budget: Budget,
     /// How many tokens the model counts for one that is estimated.
     pub factor: f64,
-    pub background: Background,
 }
 
 impl Scene {
     /// With the defaults of everything else.
     pub fn at(now: Timestamp) -> Self {
-        Self {
-            now,
-            zone: TimeZone::UTC,
-            budget: Budget::default(),
-            factor: 1.0,
-            background: Background::default(),
-        }
+        Self { now, zone: TimeZone::UTC, budget: Budget::default(), factor: 1.0 }
     }
 }
 
@@ -265,5 +257,6 @@ fn without_talk(material: &Material) -> Context {
     let channel = material.key.channel().cloned().unwrap_or_else(|| ChannelId::new(""));
     let workspace = material.key.workspace.clone();
     let conversation = ConversationId { workspace, channel: channel.clone(), thread };
-    Context::of(conversation, ChannelMessages::new(channel, material.channel_name.clone()))
+    let history = ChannelMessages::new(channel, material.channel_name.clone());
+    Context { revision: material.considered, ..Context::of(conversation, history) }
 }

@@ -15,7 +15,6 @@ use crate::memo::Memo;
 use crate::memory::{Entry, MemoryKey, Scope, Term};
 use crate::persona::{Language, Persona};
 use crate::prompt::Verb;
-use crate::prompt::background::Background;
 use crate::prompt::material::{Known, Material, Owner, Source, Talk};
 use crate::prompt::prompts::{Scene, view_of, view_of_material};
 use crate::prompt::view::View;
@@ -29,9 +28,8 @@ pub fn views(language: Language) -> Vec<(Verb, View)> {
     let mut views = Vec::new();
     for verb in [Verb::Judge, Verb::Reply, Verb::State] {
         for thread in [None, Some(MessageId::new("1"))] {
-            let scene = Scene { background: background(), ..Scene::at(Timestamp::UNIX_EPOCH) };
-            views.push((verb, view_of(verb, language, &persona, &full(thread.clone()), &scene)));
             let scene = Scene::at(Timestamp::UNIX_EPOCH);
+            views.push((verb, view_of(verb, language, &persona, &full(thread.clone()), &scene)));
             views.push((verb, view_of(verb, language, &bare, &empty(thread), &scene)));
         }
     }
@@ -99,6 +97,14 @@ fn full(target: Option<MessageId>) -> Context {
         }],
         owed: if target.is_none() { vec![MessageId::new("1")] } else { Vec::new() },
         motive: target.is_some().then_some(motive),
+        important_memos: vec![memo(&["drinks"], Some("all of it")), memo(&[], None)],
+        recent_memos: vec![memo(&[], Some("all of it")), memo(&["drinks"], None)],
+        recalled: vec![Recalled {
+            message: line("0", None, AuthorKind::Human),
+            name: "alice".into(),
+            channel_name: "general".into(),
+            score: 1.0,
+        }],
         ..Context::of(conversation(target), history)
     }
 }
@@ -108,8 +114,8 @@ fn empty(target: Option<MessageId>) -> Context {
     Context::of(conversation(target), history)
 }
 
-fn background() -> Background {
-    let memo = |tags: &[&str], detail: Option<&str>| Memo {
+fn memo(tags: &[&str], detail: Option<&str>) -> Memo {
+    Memo {
         name: "tea".to_owned(),
         content: "green".to_owned(),
         priority: 4,
@@ -120,16 +126,6 @@ fn background() -> Background {
         channel: ChannelId::new("general"),
         visibility: Visibility::Public,
         said_by: None,
-    };
-    Background {
-        important_memos: vec![memo(&["drinks"], Some("all of it")), memo(&[], None)],
-        recent_memos: vec![memo(&[], Some("all of it")), memo(&["drinks"], None)],
-        recalled: vec![Recalled {
-            message: line("0", None, AuthorKind::Human),
-            name: "alice".into(),
-            channel_name: "general".into(),
-            score: 1.0,
-        }],
     }
 }
 
@@ -159,6 +155,8 @@ fn material(scope: Scope, term: Term) -> Material {
         Source::Talk(Talk { conversation, lines })
     };
     Material {
+        merged: Vec::new(),
+        considered: 0,
         key: MemoryKey { workspace: WorkspaceId::new("workspace"), scope, term },
         max_tokens: 300,
         sources: vec![known(Owner::Itself), known(other), talk(None), talk(Some("1"))],

@@ -95,7 +95,10 @@ impl Prompt {
 
     /// What an answer is made from.
     pub fn lineage(&self) -> Lineage {
-        let mut lineage = self.context.lineage();
+        let mut lineage = match &self.material {
+            Some(material) => material.lineage(),
+            None => self.context.lineage(),
+        };
         let uses = self.rounds.iter().flat_map(|round| &round.uses);
         for line in uses.flat_map(|done| &done.lines) {
             if !lineage.lines.contains(line) {

@@ -299,6 +299,10 @@ impl Store for NotedStore {
         self.inner.claim_chores(now, lease, most).await
     }
 
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_chore().await
+    }
+
     async fn complete_chore(
         &self,
         chore: &Chore,

@@ -182,7 +182,7 @@ impl Store for SqliteStore {
         most: usize,
     ) -> Result<Vec<Claim>, StoreError> {
         // Most looks find nothing, and need not wait for the writer.
-        if self.next(sql::NEXT_STEP).await?.is_none_or(|ready| ready > now) {
+        if self.next(sql::NEXT_READY).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
         let Written::Claimed(claims) = self.write(Change::Claim { now, lease, most }).await? else {
@@ -268,6 +268,10 @@ impl Store for SqliteStore {
         let rows = query(sql::LINES_BEHIND).bind(workspace.as_str()).bind(json!(lines).to_string());
         let rows = rows.fetch_all(&self.readers).await.map_err(stored)?;
         rows.iter().map(|row| rows::message(row).map(Arc::new)).collect()
+    }
+
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.next(sql::NEXT_CHORE).await
     }
 
     async fn claim_chores(

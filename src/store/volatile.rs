@@ -135,9 +135,7 @@ impl Store for VolatileStore {
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
-        let state = self.lock();
-        let step = state.ready.first().map(|(ready, _)| *ready);
-        Ok(step.into_iter().chain(state.next_chore()).min())
+        Ok(self.lock().ready.first().map(|(ready, _)| *ready))
     }
 
     fn revisions(&self) -> watch::Receiver<u64> {
@@ -192,6 +190,10 @@ impl Store for VolatileStore {
         most: usize,
     ) -> Result<Vec<Chore>, StoreError> {
         Ok(self.write(|state| state.claim_chores(now, lease, most)))
+    }
+
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.lock().next_chore())
     }
 
     async fn complete_chore(

@@ -277,6 +277,10 @@ impl Store for Mortal<dyn Store> {
         chores
     }
 
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_chore().await
+    }
+
     async fn complete_chore(
         &self,
         chore: &Chore,

@@ -12,7 +12,6 @@ use aizuchi::memo::Memo;
 use aizuchi::memory::{Entry, MemoryKey, Scope, Term};
 use aizuchi::persona::{Language, Persona};
 use aizuchi::prompt::Prompt;
-use aizuchi::prompt::background::Background;
 use aizuchi::prompt::budget::{Budget, Sections};
 use aizuchi::prompt::fence::lines;
 use aizuchi::prompt::material::{Known, MOST_LINES, Material, Owner, Source, Talk};
@@ -123,26 +122,6 @@ impl Nasty {
             long_term_memory: text.clone(),
             short_term_memory: text.clone(),
         };
-        let conversation = target.map_or(top("garden"), |target| thread("garden", target));
-        let id = conversation.channel.clone();
-        let history = ChannelMessages::sort(id, self.channel.as_str().into(), self.lines());
-        Context {
-            workspace_long_term_memory: text.clone(),
-            workspace_short_term_memory: text.clone(),
-            channel_memories: vec![channel("garden"), channel("cellar")],
-            thread_memories: vec![ThreadMemory {
-                thread: MessageId::new(self.other.as_str()),
-                memory: self.other.as_str().into(),
-            }],
-            names: self.names().collect(),
-            owed: if self.texts.len() > 4 { vec![MessageId::new("0")] } else { Vec::new() },
-            motive: Some(Motive { reason: self.other.clone(), about: Some(MessageId::new("0")) }),
-            ..Context::of(conversation, history)
-        }
-    }
-
-    fn scene(&self) -> Scene {
-        let text: Arc<str> = self.other.as_str().into();
         let memo = Memo {
             name: self.other.clone(),
             content: self.other.clone(),
@@ -157,15 +136,32 @@ impl Nasty {
         };
         let recalled = Recalled {
             message: said(100, 0, &self.other),
-            name: text.clone(),
-            channel_name: text,
+            name: self.other.as_str().into(),
+            channel_name: self.other.as_str().into(),
             score: 1.0,
         };
-        let background = Background {
+        let conversation = target.map_or(top("garden"), |target| thread("garden", target));
+        let id = conversation.channel.clone();
+        let history = ChannelMessages::sort(id, self.channel.as_str().into(), self.lines());
+        Context {
+            workspace_long_term_memory: text.clone(),
+            workspace_short_term_memory: text.clone(),
+            channel_memories: vec![channel("garden"), channel("cellar")],
+            thread_memories: vec![ThreadMemory {
+                thread: MessageId::new(self.other.as_str()),
+                memory: self.other.as_str().into(),
+            }],
+            names: self.names().collect(),
             important_memos: vec![memo.clone()],
             recent_memos: vec![memo],
             recalled: vec![recalled],
-        };
+            owed: if self.texts.len() > 4 { vec![MessageId::new("0")] } else { Vec::new() },
+            motive: Some(Motive { reason: self.other.clone(), about: Some(MessageId::new("0")) }),
+            ..Context::of(conversation, history)
+        }
+    }
+
+    fn scene(&self) -> Scene {
         // Nothing is to be left out.
         let sections = Sections {
             workspace_memory: 1 << 20,
@@ -176,7 +172,7 @@ impl Nasty {
             other_talk: 1 << 20,
         };
         let budget = Budget { max_tokens: 1 << 24, sections };
-        Scene { background, budget, ..Scene::at(at(200)) }
+        Scene { budget, ..Scene::at(at(200)) }
     }
 
     fn material(&self) -> Material {
@@ -208,6 +204,8 @@ impl Nasty {
             sources,
             channel_name: self.channel.as_str().into(),
             names: self.names().collect(),
+            merged: Vec::new(),
+            considered: 0,
         }
     }
 }

@@ -9,6 +9,7 @@ mod config;
 mod crash;
 mod fence;
 mod flow;
+mod memory;
 mod minds;
 mod models;
 mod program;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aizuchi::agent::tools::Tools;
-use aizuchi::agent::{Agent, Minds, Settings};
+use aizuchi::agent::{self, Agent, Minds, Settings};
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
@@ -84,6 +84,16 @@ pub struct Database {
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
 }
 
+impl Database {
+    /// What a statement counts.
+    pub async fn count(&self, statement: &'static str) -> i64 {
+        use sqlx::{ConnectOptions, Row};
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&self.path);
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query(statement).fetch_one(&mut connection).await.unwrap().get(0)
+    }
+}
+
 impl Kept {
     pub fn volatile() -> Self {
         let store = Arc::new(VolatileStore::new());
@@ -116,15 +126,25 @@ impl Kept {
         Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
     }
 
+    /// Lets the process end.
+    pub async fn stop(self) {
+        let Some(database) = self.database.clone() else { return };
+        database.stop.cancel();
+        let writer = database.writer.lock().unwrap().take();
+        writer.unwrap().await.unwrap().unwrap();
+    }
+
     /// Lets the process die and start again: a volatile store cannot, so it only goes on.
     pub async fn restart(self) -> Self {
         let Some(database) = self.database.clone() else {
             return self;
         };
-        drop(self);
         database.stop.cancel();
+        drop(self);
         let writer = database.writer.lock().unwrap().take();
-        writer.unwrap().await.unwrap().unwrap();
+        if let Some(writer) = writer {
+            writer.await.unwrap().unwrap();
+        }
         Self::open(database.path.clone(), database.folder.clone()).await
     }
 }
@@ -163,6 +183,14 @@ impl World {
         *room.clock.lock().unwrap() = Some(clock.clone());
         let (ears, runner) = parts(kept.store.clone(), clock.clone(), mind.clone(), room.clone());
         Self { kept, clock, ears, runner: Arc::new(runner), mind, room, next_line: Arc::default() }
+    }
+
+    /// The same world with more to it.
+    pub fn having(self, extras: Extras) -> Self {
+        let (store, clock) = (self.kept.store.clone(), self.clock.clone());
+        let (mind, room) = (self.mind.clone(), self.room.clone());
+        let (ears, runner) = parts_with(store, clock, mind, room, extras);
+        Self { ears, runner: Arc::new(runner), ..self }
     }
 
     /// Restarts the process; platform, people and time go on.
@@ -224,7 +252,9 @@ impl World {
         let until = self.clock.now() + SignedDuration::from_secs(seconds);
         loop {
             while self.runner.step().await.unwrap() {}
-            match self.kept.store.next_ready().await.unwrap() {
+            let step = self.kept.store.next_ready().await.unwrap();
+            let chore = self.kept.store.next_chore().await.unwrap();
+            match step.into_iter().chain(chore).min() {
                 Some(next) if next <= until => self.clock.advance_to(next),
                 Some(_) | None => break,
             }
@@ -292,16 +322,24 @@ pub fn parts(
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
 ) -> (Arc<Ears>, Runner) {
-    parts_with(store, clock, llm, platform, None)
+    parts_with(store, clock, llm, platform, Extras::default())
 }
 
-/// The same, with tools for its replies.
+/// What not every story needs.
+#[derive(Clone, Default)]
+pub struct Extras {
+    pub tools: Option<Tools>,
+    /// Who remembers, an hour after something was said.
+    pub memory: Option<Arc<dyn Llm>>,
+}
+
+/// The same, with more to it.
 pub fn parts_with(
     store: Arc<dyn Store>,
     clock: Clock,
     llm: Arc<dyn Llm>,
     platform: Arc<dyn Platform>,
-    tools: Option<Tools>,
+    extras: Extras,
 ) -> (Arc<Ears>, Runner) {
     let under_way = Arc::new(UnderWay::default());
     let metrics = Arc::new(Metrics::default());
@@ -310,7 +348,7 @@ pub fn parts_with(
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
-        remembers_after: None,
+        remembers_after: extras.memory.as_ref().map(|_| SignedDuration::from_hours(1)),
         waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
         seed: 7,
     };
@@ -322,13 +360,19 @@ pub fn parts_with(
     let agent = Agent {
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
-        minds: Minds::alike(llm, &persona),
+        minds: match extras.memory {
+            Some(llm_of_memory) => Minds {
+                memory: agent::Mind { llm: llm_of_memory, persona: persona.clone() },
+                ..Minds::alike(llm, &persona)
+            },
+            None => Minds::alike(llm, &persona),
+        },
         clock,
         metrics,
         persona,
         prompts: prompts(Language::En),
         corrections: Default::default(),
-        tools,
+        tools: extras.tools,
         settings: Settings::default(),
         seed: 7,
     };
@@ -368,6 +412,7 @@ pub struct Mind {
     pub script: ScriptedMind,
     happenings: Mutex<VecDeque<(Verb, Happening)>>,
     asked: Mutex<Vec<(Verb, String)>>,
+    broken_by: Mutex<Option<String>>,
 }
 
 impl Mind {
@@ -378,6 +423,11 @@ impl Mind {
     {
         let happening: Happening = Box::new(move || Box::pin(happening()));
         self.happenings.lock().unwrap().push_back((verb, happening));
+    }
+
+    /// Prompts that hold this are not answered.
+    pub fn fails_on(&self, words: &str) {
+        *self.broken_by.lock().unwrap() = Some(words.to_owned());
     }
 
     pub fn asked(&self, verb: Verb) -> Vec<String> {
@@ -399,6 +449,10 @@ impl Llm for Mind {
             let is_next = happenings.front().is_some_and(|(verb, _)| *verb == prompt.verb);
             if is_next { happenings.pop_front() } else { None }
         };
+        let broken_by = self.broken_by.lock().unwrap().clone();
+        if broken_by.is_some_and(|words| prompt.text.contains(&words)) {
+            return Err(LlmError::Refused("broken".to_owned()));
+        }
         if let Some((_, happening)) = happening {
             happening().await;
             // The agent sees first whether it was overtaken.

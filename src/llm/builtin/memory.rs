@@ -112,6 +112,8 @@ mod tests {
             ],
             channel_name: "c".into(),
             names: Default::default(),
+            merged: Vec::new(),
+            considered: 0,
         };
         let persona = Persona {
             name: "Aizuchi".to_owned(),

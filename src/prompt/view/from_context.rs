@@ -6,7 +6,6 @@ use crate::chat::{Message, one_line};
 use crate::context::{ChannelMemory, Context, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
-use crate::prompt::background::Background;
 use crate::prompt::fence::{fenced, is_seen};
 use crate::prompt::prompts::Scene;
 use crate::prompt::speakers::Speakers;
@@ -109,7 +108,7 @@ impl TalkView {
             Verb::Reply => view.ask_for_a_reply(context, printer),
         }
         view.add_memories(context);
-        view.add_background(&scene.background, printer);
+        view.add_background(context, printer);
         if let Some(target) = target {
             let others = history.top_level_messages.iter().filter(|line| line.id != *target);
             view.top_level_messages = others.map(|line| printer.other_line(line)).collect();
@@ -149,11 +148,12 @@ impl TalkView {
         self.thread_memories = threads.collect();
     }
 
-    fn add_background(&mut self, background: &Background, printer: &mut Printer<'_>) {
+    /// What was noted down, and old lines that fit.
+    fn add_background(&mut self, context: &Context, printer: &mut Printer<'_>) {
         let memo = |memo: &Memo| memo_view(memo, printer.speakers);
-        self.high_priority_memos = background.important_memos.iter().map(memo).collect();
-        self.recent_memos = background.recent_memos.iter().map(memo).collect();
-        for Recalled { channel_name, message, .. } in &background.recalled {
+        self.high_priority_memos = context.important_memos.iter().map(memo).collect();
+        self.recent_memos = context.recent_memos.iter().map(memo).collect();
+        for Recalled { channel_name, message, .. } in &context.recalled {
             let channel_name = named(channel_name, message.conversation.channel.as_str());
             let line = printer.other_line(message);
             self.recalled.push(RecalledView { channel_name, messages: vec![line] });
@@ -203,7 +203,7 @@ pub fn named(name: &str, id: &str) -> String {
 
 /// The people that a prompt knows.
 pub fn speakers(persona: &Persona, context: &Context, scene: &Scene) -> Speakers {
-    let recalled = &scene.background.recalled;
+    let recalled = &context.recalled;
     let mut names = context.names.clone();
     for Recalled { message, name, .. } in recalled {
         names.entry(message.author.id.clone()).or_insert_with(|| name.clone());

@@ -173,10 +173,7 @@ statements! {
             LIMIT ?2) AS s
         LEFT JOIN outbox AS o ON o.id = s.piece"
     );
-    NEXT_READY = "
-        SELECT min(ready_ms) AS ready_ms FROM
-            (SELECT min(ready_ms) AS ready_ms FROM steps UNION ALL SELECT min(ready_ms) FROM chores)";
-    NEXT_STEP = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
     NEXT_CHORE = "SELECT min(ready_ms) AS ready_ms FROM chores";
     FREE_LEASES = "
         UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";

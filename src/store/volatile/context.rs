@@ -26,8 +26,6 @@ impl State {
         if owed.len() > wanted.iter().filter(|line| is_owed(line)).count() {
             wanted.extend(own.iter().filter(is_here).filter(is_owed));
         }
-        let humans = wanted.iter().filter(|line| line.message.is_human());
-        let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
         let place = (conversation.workspace.clone(), conversation.channel.clone());
         let order = self.order.get(&place).map_or(&[][..], Vec::as_slice);
         let around = order.iter().rev().take_while(|place| place.at >= window.since);
@@ -35,10 +33,14 @@ impl State {
         wanted.extend(around.take(window.messages));
         let threads: BTreeSet<&MessageId> =
             wanted.iter().filter_map(|line| line.message.conversation.thread.as_ref()).collect();
-        let mut lines: Vec<Arc<Message>> =
-            threads.into_iter().filter_map(|thread| self.parent(conversation, thread)).collect();
-        lines.extend(conversation.thread.iter().filter_map(|own| self.parent(conversation, own)));
-        lines.extend(wanted.iter().map(|line| line.message.clone()));
+        let threads = threads.into_iter().chain(&conversation.thread);
+        let parents = threads.filter_map(|thread| self.parent(conversation, thread));
+        wanted.extend(parents.collect::<Vec<_>>());
+        let humans = wanted
+            .iter()
+            .filter(|line| line.message.is_human() && line.message.conversation == *conversation);
+        let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
+        let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
         let names = lines.iter().flat_map(|message| message.named()).filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
@@ -78,12 +80,9 @@ impl State {
         Some(Motive { reason: judgment.reason.clone(), about: judgment.about.clone() })
     }
 
-    fn parent(&self, conversation: &ConversationId, thread: &MessageId) -> Option<Arc<Message>> {
+    fn parent(&self, conversation: &ConversationId, thread: &MessageId) -> Option<&StoredLine> {
         let place = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
         let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
-        lines
-            .iter()
-            .find(|line| line.message.id == *thread && !line.is_deleted)
-            .map(|line| line.message.clone())
+        lines.iter().find(|line| line.message.id == *thread && !line.is_deleted)
     }
 }

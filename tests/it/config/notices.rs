@@ -90,18 +90,10 @@ health_check:
 const WARNINGS: &str = "
 config.yaml:2:1: slack has no effect in this version yet
 config.yaml:14:7: agents.response.client_args.api_version has no effect
-config.yaml:19:3: agents.memory has no effect in this version yet
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
-config.yaml:28:3: memory.long_term_update_interval_seconds has no effect in this version yet
-config.yaml:29:3: memory.short_term_window_hours has no effect in this version yet
-config.yaml:30:3: memory.long_term_summary_max_tokens has no effect in this version yet
-config.yaml:31:3: memory.short_term_summary_max_tokens has no effect in this version yet
 config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
 config.yaml:36:3: response.check_interval_seconds is no longer used: channels are not looked through in intervals any more, each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
 config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
-config.yaml:41:3: response.channel_messages_limit has no effect in this version yet
-config.yaml:42:3: response.active_channel_days has no effect in this version yet
-config.yaml:43:3: response.thread_memory_days has no effect in this version yet
 config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them; response.jitter_ratio spreads their judgments
 config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
 config.yaml:52:3: response.channel_sync_interval_seconds has no effect in this version yet

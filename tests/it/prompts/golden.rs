@@ -7,7 +7,6 @@ use aizuchi::context::{Context, Motive, ThreadMemory};
 use aizuchi::memo::Memo;
 use aizuchi::memory::{Entry, MemoryKey, Scope, Term};
 use aizuchi::persona::Language;
-use aizuchi::prompt::background::Background;
 use aizuchi::prompt::material::{Known, Material, Owner, Source, Talk};
 use aizuchi::prompt::prompts::Scene;
 use aizuchi::recall::Recalled;
@@ -293,17 +292,6 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         channel_name: "garden".into(),
         score: 1.0,
     };
-    let background = Background {
-        important_memos: vec![
-            memo("birthdays", &["people", "dates"], true),
-            memo("tea", &[], false),
-        ],
-        recent_memos: vec![memo("cake", &[], true), memo("roof", &["house"], false)],
-        recalled: vec![
-            recalled(-9000, "carol", "Roses like it dry."),
-            recalled(-8000, "dave", "Mine do not."),
-        ],
-    };
     let mut lines = vec![
         said(0, "alice", "Who waters the roses?", None),
         said(1, "bob", "Lunch at noon?", None),
@@ -330,9 +318,18 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         names: [(UserId::new("U9"), "Aizuchi".into())].into(),
         owed,
         motive: target.is_some().then_some(motive),
+        important_memos: vec![
+            memo("birthdays", &["people", "dates"], true),
+            memo("tea", &[], false),
+        ],
+        recent_memos: vec![memo("cake", &[], true), memo("roof", &["house"], false)],
+        recalled: vec![
+            recalled(-9000, "carol", "Roses like it dry."),
+            recalled(-8000, "dave", "Mine do not."),
+        ],
         ..talk(target, lines)
     };
-    (context, Scene { background, ..scene() })
+    (context, scene())
 }
 
 #[test]
@@ -379,6 +376,8 @@ pub fn materials() -> Vec<Material> {
         sources,
         channel_name: "general".into(),
         names: Default::default(),
+        merged: Vec::new(),
+        considered: 0,
     };
     let (short, long) = (Term::ShortTerm, Term::LongTerm);
     vec![

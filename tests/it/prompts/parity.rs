@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use aizuchi::context::Context;
 use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
-use aizuchi::prompt::prompts::{Scene, view_of, view_of_material};
+use aizuchi::prompt::prompts::{view_of, view_of_material};
 use serde_json::{Value, json};
 
 use crate::prompts::golden::{everything, materials};
@@ -58,8 +59,13 @@ fn questions() -> Vec<(Value, String)> {
         let mut contexts = Vec::new();
         for target in [None, Some("00000"), Some("gone")] {
             let (context, scene) = everything(target);
-            contexts
-                .push((context.clone(), Scene { background: Default::default(), ..scene.clone() }));
+            let bare = Context {
+                important_memos: Vec::new(),
+                recent_memos: Vec::new(),
+                recalled: Vec::new(),
+                ..context.clone()
+            };
+            contexts.push((bare, scene.clone()));
             contexts.push((context, scene));
             for number in 0..60_usize {
                 let lines = (0..number % 7).map(|line| {

@@ -1,0 +1,223 @@
+//! Remember: fold talk into memory. What is new of a channel or thread becomes its short-term memory,
+//! which is merged into the channel's long-term memory, and those of public channels into the
+//! workspace's. What cannot be thought of keeps what is remembered already (seeds; DESIGN §5).
+
+mod answer;
+mod gather;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::remember::answer::Trusted;
+use crate::agent::remember::gather::Gathered;
+use crate::agent::{Agent, Attempts, Trouble, patience};
+use crate::clock::{chance, seconds};
+use crate::decision::AttemptEnd;
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome};
+use crate::memory::{Entry, MemoryKey, NewMemory, Term};
+use crate::prompt::material::{Known, Material, Owner, Source};
+use crate::prompt::tokens;
+
+/// How much is remembered, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How long after something was said it is remembered.
+    pub interval: SignedDuration,
+    /// The longest short-term memory, in tokens.
+    pub short_tokens: u32,
+    /// The longest long-term memory, in tokens.
+    pub long_tokens: u32,
+    /// How many versions of a memory are kept.
+    pub versions: usize,
+    /// How many tokens of talk a model is asked to fold at once.
+    pub most_at_once: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            interval: SignedDuration::from_hours(1),
+            short_tokens: 300,
+            long_tokens: 500,
+            versions: 10,
+            most_at_once: 8000,
+        }
+    }
+}
+
+/// How often a chore is tried before it waits for its next turn.
+const TRIES: u32 = 4;
+/// How often parts of what is too long may be folded into parts.
+const DEEPEST: usize = 4;
+
+impl Agent {
+    pub async fn remember(&self, chore: &Chore) -> ChoreOutcome {
+        let mut attempts = Vec::new();
+        let made = self.recollect(&chore.key, &mut attempts).await;
+        let now = self.now();
+        let settings = &self.settings.remembering;
+        let next_turn = now + settings.interval;
+        let (end, next) = match made {
+            Ok(end) => (end, next_turn),
+            Err(Trouble::Passing { retry_after, .. }) if chore.attempt < TRIES => {
+                let token = chore.token.to_string();
+                let spread = 0.8 + 0.4 * chance(self.seed, &[&token, "remember again"]);
+                let wait = seconds(15.0 * 4_f64.powi(chore.attempt.min(4) as i32) * spread);
+                (ChoreEnd::Again, now + wait.max(patience(retry_after)))
+            }
+            Err(Trouble::Overtaken | Trouble::Passing { .. } | Trouble::Lasting { .. }) => {
+                (ChoreEnd::Again, next_turn)
+            }
+        };
+        ChoreOutcome { attempts, end, next, keeps: settings.versions }
+    }
+
+    /// What is to become of a chore that did not come to its end.
+    pub fn remember_later(&self) -> ChoreOutcome {
+        let settings = &self.settings.remembering;
+        let next = self.now() + settings.interval;
+        ChoreOutcome { attempts: Vec::new(), end: ChoreEnd::Again, next, keeps: settings.versions }
+    }
+
+    async fn recollect(
+        &self,
+        key: &MemoryKey,
+        attempts: &mut Attempts,
+    ) -> Result<ChoreEnd, Trouble> {
+        let gathered = self.gather(key).await?;
+        if gathered.sources.is_empty() {
+            return Ok(ChoreEnd::Nothing { considered: gathered.considered });
+        }
+        let entries = self.fold(key, &gathered, attempts).await?;
+        if entries.is_empty() {
+            return Ok(ChoreEnd::Nothing { considered: gathered.considered });
+        }
+        let Gathered { newest, considered, merged, .. } = gathered;
+        Ok(ChoreEnd::Made(NewMemory { entries, newest, considered, merged }))
+    }
+
+    /// Folds sources into entries that are short enough, in parts where they are too many for one
+    /// question.
+    async fn fold(
+        &self,
+        key: &MemoryKey,
+        gathered: &Gathered,
+        attempts: &mut Attempts,
+    ) -> Result<Vec<Entry>, Trouble> {
+        let mut sources = gathered.sources.clone();
+        for _ in 0..DEEPEST {
+            let parts = parts(sources, self.settings.remembering.most_at_once);
+            let is_last = parts.len() <= 1;
+            let mut entries = Vec::new();
+            for part in parts {
+                entries.extend(self.ask_for_entries(key, gathered, part, attempts).await?);
+            }
+            if is_last {
+                return Ok(entries);
+            }
+            let known = |entry| Source::Known(Known { owner: Owner::Itself, entry });
+            sources = entries.into_iter().map(known).collect();
+        }
+        Err(Trouble::Lasting { error: "there is too much to remember at once".to_owned() })
+    }
+
+    async fn ask_for_entries(
+        &self,
+        key: &MemoryKey,
+        gathered: &Gathered,
+        sources: Vec<Source>,
+        attempts: &mut Attempts,
+    ) -> Result<Vec<Entry>, Trouble> {
+        let settings = &self.settings.remembering;
+        let mind = &self.minds.memory;
+        let max_tokens = match key.term {
+            Term::ShortTerm => settings.short_tokens,
+            Term::LongTerm => settings.long_tokens,
+        };
+        let material = Arc::new(Material {
+            key: key.clone(),
+            max_tokens,
+            sources,
+            channel_name: gathered.channel_name.clone(),
+            names: gathered.names.clone(),
+            merged: gathered.merged.clone(),
+            considered: gathered.considered,
+        });
+        let scene = self.scene(mind);
+        let mut prompt = self.prompts.remember(&mind.persona, &material, &scene);
+        let never = CancellationToken::new();
+        let mut problem = String::new();
+        for _ in 0..2 {
+            let answer = self.ask(mind, &prompt, &never, attempts).await?;
+            let entries = Trusted { material: &material, zone: &self.settings.zone }.read(&answer);
+            if let Some(attempt) = attempts.last_mut() {
+                attempt.error = entries.as_ref().err().cloned();
+                attempt.end = if entries.is_ok() { AttemptEnd::Kept } else { AttemptEnd::Failed };
+            }
+            match entries {
+                Ok(entries) => return Ok(entries),
+                Err(why) => problem = why,
+            }
+            prompt = prompt.repair(&problem);
+        }
+        Err(Trouble::Lasting { error: format!("the memory's answer cannot be used: {problem}") })
+    }
+}
+
+/// Cuts sources into parts of at most so many tokens, in their order.
+fn parts(sources: Vec<Source>, most: u64) -> Vec<Vec<Source>> {
+    let mut parts: Vec<Vec<Source>> = Vec::new();
+    let mut room = 0;
+    for source in sources {
+        let size = size(&source);
+        if size > room || parts.is_empty() {
+            parts.push(Vec::new());
+            room = most;
+        }
+        room = room.saturating_sub(size);
+        if let Some(part) = parts.last_mut() {
+            part.push(source);
+        }
+    }
+    parts
+}
+
+fn size(source: &Source) -> u64 {
+    const HEADING: u64 = 20;
+    match source {
+        Source::Talk(talk) => {
+            talk.lines.iter().map(|line| tokens::estimate(&line.text) + HEADING).sum()
+        }
+        Source::Known(known) => tokens::estimate(&known.entry.text) + HEADING,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Visibility;
+
+    #[test]
+    fn what_is_too_long_for_one_question_is_cut_into_parts_in_its_order() {
+        let known = |number: usize, words: usize| {
+            Source::Known(Known {
+                owner: Owner::Itself,
+                entry: Entry {
+                    date: jiff::civil::date(2027, 1, 1),
+                    text: format!("{number} {}", "word ".repeat(words)).into(),
+                    visibility: Visibility::Public,
+                    lines: Vec::new(),
+                },
+            })
+        };
+        let sources: Vec<Source> = (0..9).map(|number| known(number, 40)).collect();
+        let cut = parts(sources.clone(), 200);
+        assert!(cut.len() > 2 && cut.iter().all(|part| part.iter().map(size).sum::<u64>() <= 200));
+        assert_eq!(cut.concat(), sources);
+        // One that is too long by itself is asked for alone.
+        assert_eq!(parts(vec![known(0, 400), known(1, 1)], 200).len(), 2);
+        assert_eq!(parts(Vec::new(), 200).len(), 0);
+    }
+}

@@ -1,0 +1,155 @@
+//! Reading what a mind wants to remember. What is wrong is said without repeating the answer, which
+//! holds chat text.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use crate::chat::{Visibility, one_line};
+use crate::memory::{Entry, LineId, day};
+use crate::prompt::material::{Material, Source};
+use crate::prompt::tokens;
+
+/// Who counts tokens counts differently; an answer may be longer by this share than was asked for.
+const TOLERANCE: f64 = 1.25;
+
+/// What an answer may be trusted to say.
+pub struct Trusted<'a> {
+    pub material: &'a Material,
+    pub zone: &'a TimeZone,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    entries: Vec<Told>,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    date: String,
+    text: String,
+    #[serde(default)]
+    sources: Vec<usize>,
+}
+
+impl Trusted<'_> {
+    /// The entries, oldest first. An entry that names no source may be made from any of them.
+    pub fn read(&self, answer: &str) -> Result<Vec<Entry>, String> {
+        let begin = answer.find('{').ok_or("it holds no JSON object")?;
+        let end =
+            answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
+        let answered: Answered = serde_json::from_str(&answer[begin..=end])
+            .map_err(|_| "it is not JSON of the form that was asked for".to_owned())?;
+        let told = answered.entries.iter().filter(|told| !one_line(&told.text).is_empty());
+        let mut entries: Vec<Entry> = told.map(|told| self.entry(told)).collect();
+        let length: u64 = entries.iter().map(|entry| tokens::estimate(&entry.text)).sum();
+        let most = f64::from(self.material.max_tokens) * TOLERANCE;
+        if length as f64 > most {
+            return Err(format!(
+                "it is longer than {} tokens; keep what matters most",
+                self.material.max_tokens
+            ));
+        }
+        entries.sort_by_key(|entry| entry.date);
+        Ok(entries)
+    }
+
+    fn entry(&self, told: &Told) -> Entry {
+        let mut sources: Vec<&Source> =
+            told.sources.iter().filter_map(|number| self.material.source(*number)).collect();
+        if sources.is_empty() || sources.len() != told.sources.len() {
+            sources = self.material.sources.iter().collect();
+        }
+        let mut lines: Vec<LineId> = sources.iter().flat_map(|source| source.line_ids()).collect();
+        lines.sort();
+        lines.dedup();
+        let date = told.date.trim().parse::<Date>().ok().or_else(|| self.newest(&sources));
+        Entry {
+            date: date.unwrap_or_default(),
+            text: one_line(&told.text).into(),
+            visibility: Visibility::Private,
+            lines,
+        }
+    }
+
+    /// The day of the newest of these.
+    fn newest(&self, sources: &[&Source]) -> Option<Date> {
+        let days = sources.iter().filter_map(|source| match source {
+            Source::Talk(talk) => talk.lines.last().map(|line| day(line.at, self.zone)),
+            Source::Known(known) => Some(known.entry.date),
+        });
+        days.max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, MessageId, WorkspaceId};
+    use crate::memory::{MemoryKey, Scope, Term};
+    use crate::prompt::material::{Known, Owner};
+    use jiff::civil::date;
+
+    fn line(id: &str) -> LineId {
+        LineId(ChannelId::new("c"), MessageId::new(id))
+    }
+
+    fn material() -> Material {
+        let known = |day: i8, ids: &[&str]| {
+            Source::Known(Known {
+                owner: Owner::Itself,
+                entry: Entry {
+                    date: date(2027, 1, day),
+                    text: "known".into(),
+                    visibility: Visibility::Public,
+                    lines: ids.iter().map(|id| line(id)).collect(),
+                },
+            })
+        };
+        Material {
+            key: MemoryKey {
+                workspace: WorkspaceId::new("w"),
+                scope: Scope::Workspace,
+                term: Term::LongTerm,
+            },
+            max_tokens: 20,
+            sources: vec![known(1, &["a", "b"]), known(2, &["b", "c"])],
+            channel_name: "".into(),
+            names: Default::default(),
+            merged: Vec::new(),
+            considered: 0,
+        }
+    }
+
+    #[test]
+    fn an_entry_comes_from_the_sources_that_it_names_or_else_from_all() {
+        let material = material();
+        let read =
+            |answer: &str| Trusted { material: &material, zone: &TimeZone::UTC }.read(answer);
+        for (answer, expected) in [
+            (
+                r#"{"entries":[{"date":"2027-01-05","text":"x","sources":[1]}]}"#,
+                (5, vec!["a", "b"]),
+            ),
+            (r#"so: {"entries":[{"text":"x","sources":[2]}]} ok"#, (2, vec!["b", "c"])),
+            (r#"{"entries":[{"date":"soon","text":"x","sources":[]}]}"#, (2, vec!["a", "b", "c"])),
+            (r#"{"entries":[{"date":"","text":"x","sources":[1,9]}]}"#, (2, vec!["a", "b", "c"])),
+        ] {
+            let entries = read(answer).unwrap();
+            let lines: Vec<LineId> = expected.1.into_iter().map(line).collect();
+            assert_eq!(entries.len(), 1, "{answer}");
+            assert_eq!((entries[0].date, &entries[0].lines), (date(2027, 1, expected.0), &lines));
+        }
+        assert_eq!(read(r#"{"entries":[{"text":" \n "}]}"#), Ok(Vec::new()));
+        for (answer, why) in [
+            ("no", "holds no JSON"),
+            ("{", "does not end"),
+            (r#"{"entries": 5}"#, "form that was asked for"),
+            (&format!(r#"{{"entries":[{{"text":"{}"}}]}}"#, "word ".repeat(60)), "longer than 20"),
+        ] {
+            let error = read(answer).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}
