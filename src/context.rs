@@ -4,7 +4,7 @@
 
 pub mod channel_messages;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -119,6 +119,8 @@ pub struct Context {
     pub conversation: ConversationId,
     /// Who may read the channel.
     pub visibility: Visibility,
+    /// Lines that not everybody could read when they were said.
+    pub unshared: BTreeSet<MessageId>,
     /// Without deleted lines. Of the target, lines that are owed an answer are among them, however
     /// old, and a thread's parent.
     pub conversation_history: ChannelMessages,
@@ -156,6 +158,7 @@ impl Context {
         Self {
             conversation,
             visibility: Visibility::Private,
+            unshared: BTreeSet::new(),
             conversation_history,
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,

@@ -171,11 +171,6 @@ impl Memory {
         self.entries.iter_mut().for_each(|entry| entry.visibility = Visibility::Private);
         was_public
     }
-
-    /// Whether a line is behind it.
-    pub fn knows(&self, line: &LineId) -> bool {
-        self.entries.iter().any(|entry| entry.lines.binary_search(line).is_ok())
-    }
 }
 
 impl Entry {

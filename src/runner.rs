@@ -202,14 +202,29 @@ impl Runner {
         } else {
             self.store.next_ready().await.unwrap_or(Some(now + PAUSE))
         };
-        let chores = self.claim_chores(now).await.unwrap_or_default();
-        let next_chore = if self.free_for_chores() == 0 {
-            None
-        } else {
-            self.store.next_chore().await.unwrap_or(Some(now + PAUSE))
-        };
+        let (chores, next_chore) = self.look_for_chores(now).await.unwrap_or_else(|error| {
+            warn!("the runner could not look for what is to be remembered: {error}");
+            (Vec::new(), Some(now + PAUSE))
+        });
         let work = claims.into_iter().map(Work::Step).chain(chores.into_iter().map(Work::Chore));
         Ok(Look { work: work.collect(), next: next.into_iter().chain(next_chore).min() })
+    }
+
+    /// Takes chores, and finds out when to look for more at the latest.
+    async fn look_for_chores(
+        &self,
+        now: Timestamp,
+    ) -> Result<(Vec<Chore>, Option<Timestamp>), StoreError> {
+        let chores = self.claim_chores(now).await?;
+        // One that ends wakes the runner.
+        let has_hands = self.free_for_chores() > 0;
+        // What has been taken must be worked at, whatever comes of the next look.
+        let next = if has_hands {
+            self.store.next_chore().await.unwrap_or(Some(now + PAUSE))
+        } else {
+            None
+        };
+        Ok((chores, next))
     }
 
     /// Takes chores, of which only a few are worked at side by side: nobody waits for them.
@@ -240,7 +255,8 @@ impl Runner {
     }
 
     async fn remember(&self, chore: &Chore) {
-        let thought = AssertUnwindSafe(self.agent.remember(chore)).catch_unwind();
+        let mut attempts = Vec::new();
+        let thought = AssertUnwindSafe(self.agent.remember(chore, &mut attempts)).catch_unwind();
         let outcome = match self.clock.timeout(CHORE_TIMEOUT, thought).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panicked)) => {
@@ -252,6 +268,7 @@ impl Runner {
                 self.agent.remember_later()
             }
         };
+        let outcome = ChoreOutcome { attempts, ..outcome };
         self.log_memory(chore, &outcome);
         for attempt in 1..=COMMITS {
             let kept = self.store.complete_chore(chore, outcome.clone(), self.clock.now()).await;
@@ -277,8 +294,8 @@ impl Runner {
             ChoreEnd::Made(memory) => {
                 info!("remembers {} in {} entries", chore.key, memory.entries.len());
             }
-            ChoreEnd::Nothing { .. } => info!("nothing new to remember for {}", chore.key),
-            ChoreEnd::Again => warn!("{} stays as it is, and is tried again", chore.key),
+            ChoreEnd::Nothing => info!("nothing new to remember for {}", chore.key),
+            ChoreEnd::Again(_) => warn!("{} stays as it is, and is tried again", chore.key),
         }
     }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, WorkspaceId,
+    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, Visibility, WorkspaceId,
 };
 use crate::context::{Context, Window};
 use crate::decision::{Decision, DecisionId, Ended, Exchange, Gate};
@@ -91,12 +91,12 @@ pub trait Store: Send + Sync {
         channel: &ChannelId,
     ) -> Result<Vec<Memo>, StoreError>;
 
-    /// Those of these lines that are still there, oldest first.
+    /// Those of these lines that are still there, oldest first, with who could read them when they were said.
     async fn lines_behind(
         &self,
         workspace: &WorkspaceId,
         lines: &[LineId],
-    ) -> Result<Vec<Arc<Message>>, StoreError>;
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
     /// Takes up to `most` chores that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_chores(

@@ -38,7 +38,8 @@ CREATE TABLE memory_sources (
     PRIMARY KEY (workspace, channel, line, scope, of_channel, of_thread, term)
 ) WITHOUT ROWID;
 
--- Memories that wait to be made. ready_ms: when it is due, or when its lease ends, if later.
+-- Memories that wait to be made. ready_ms: when it is due, or when its lease ends, if later. again_ms: when
+-- it is due once more, if it was armed while it was being made.
 CREATE TABLE chores (
     workspace TEXT NOT NULL,
     scope TEXT NOT NULL,
@@ -49,6 +50,7 @@ CREATE TABLE chores (
     ready_ms INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     token INTEGER,
+    again_ms INTEGER,
     PRIMARY KEY (workspace, scope, channel, thread, term)
 ) WITHOUT ROWID;
 CREATE INDEX chores_ready ON chores (ready_ms);
@@ -60,6 +62,9 @@ CREATE TABLE exchange_memories (
     PRIMARY KEY (memory, attempt)
 ) WITHOUT ROWID;
 CREATE INDEX exchange_memories_of_attempt ON exchange_memories (attempt);
+
+-- Somebody was forgotten, and the file is still to be rewritten.
+CREATE TABLE scrubs (due INTEGER NOT NULL);
 
 -- Model calls of chores belong to no decision: theirs is 0, and this says what they were for.
 ALTER TABLE attempts ADD COLUMN chore TEXT;

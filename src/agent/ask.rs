@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 use crate::agent::{Agent, Attempts, Mind, Trouble};
 use crate::decision::{Attempt, AttemptEnd, Exchange, Usage};
@@ -67,7 +68,7 @@ impl Agent {
             }
         };
         let error = answer.as_ref().err().and_then(Trouble::error);
-        let exchange = self.settings.keeps_exchanges.then(|| exchange(prompt, &answer));
+        let exchange = Some(self.exchange(prompt, &answer));
         self.note(Attempt { error, exchange, ..attempt }, attempts);
         answer
     }
@@ -110,6 +111,23 @@ impl Agent {
         }
     }
 
+    /// What was asked, and what it was made from: that is known even if the words are not kept.
+    fn exchange(&self, prompt: &Prompt, answer: &Result<Answer, Trouble>) -> Arc<Exchange> {
+        let made_from = prompt.lineage();
+        if !made_from.memories.is_empty() {
+            let (verb, conversation) = (prompt.verb.name(), &prompt.context.conversation);
+            debug!("{verb} of {conversation} uses the memories {:?}", made_from.memories);
+        }
+        let is_kept = self.settings.keeps_exchanges;
+        let answer = answer.as_ref().ok().filter(|_| is_kept);
+        Arc::new(Exchange {
+            prompt: if is_kept { prompt.shown().into() } else { "".into() },
+            answer: answer.map(|answer| answer.shown().into()),
+            made_from,
+            considered: prompt.context.revision,
+        })
+    }
+
     fn note(&self, attempt: Attempt, attempts: &mut Attempts) {
         let price = self.settings.prices.of(&attempt.model, attempt.usage);
         let attempt = Attempt { price, ..attempt };
@@ -121,15 +139,6 @@ impl Agent {
 /// The tokens of a call that is cut short are spent all the same.
 fn spent(prompt: &Prompt) -> Usage {
     Usage { input_tokens: prompt.all_tokens(), ..Usage::default() }
-}
-
-fn exchange(prompt: &Prompt, answer: &Result<Answer, Trouble>) -> Arc<Exchange> {
-    Arc::new(Exchange {
-        prompt: prompt.shown().into(),
-        answer: answer.as_ref().ok().map(|answer| answer.shown().into()),
-        made_from: prompt.lineage(),
-        considered: prompt.context.revision,
-    })
 }
 
 impl LlmError {

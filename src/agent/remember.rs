@@ -15,7 +15,7 @@ use crate::agent::remember::gather::Gathered;
 use crate::agent::{Agent, Attempts, Trouble, patience};
 use crate::clock::{chance, seconds};
 use crate::decision::AttemptEnd;
-use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome};
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, Turn};
 use crate::memory::{Entry, MemoryKey, NewMemory, Term};
 use crate::prompt::material::{Known, Material, Owner, Source};
 use crate::prompt::tokens;
@@ -49,13 +49,19 @@ impl Default for Settings {
 
 /// How often a chore is tried before it waits for its next turn.
 const TRIES: u32 = 4;
+/// A chore that was taken up so often and never came to an end waits for its next turn.
+const MOST_TRIES: u32 = 20;
 /// How often parts of what is too long may be folded into parts.
 const DEEPEST: usize = 4;
 
 impl Agent {
-    pub async fn remember(&self, chore: &Chore) -> ChoreOutcome {
-        let mut attempts = Vec::new();
-        let made = self.recollect(&chore.key, &mut attempts).await;
+    /// What a chore comes to, besides the calls that are noted in `attempts`.
+    pub async fn remember(&self, chore: &Chore, attempts: &mut Attempts) -> ChoreOutcome {
+        if chore.attempt > MOST_TRIES {
+            // It may be what ends the process.
+            return self.remember_later();
+        }
+        let made = self.recollect(&chore.key, attempts).await;
         let now = self.now();
         let settings = &self.settings.remembering;
         let next_turn = now + settings.interval;
@@ -65,20 +71,25 @@ impl Agent {
                 let token = chore.token.to_string();
                 let spread = 0.8 + 0.4 * chance(self.seed, &[&token, "remember again"]);
                 let wait = seconds(15.0 * 4_f64.powi(chore.attempt.min(4) as i32) * spread);
-                (ChoreEnd::Again, now + wait.max(patience(retry_after)))
+                (ChoreEnd::Again(Turn::Same), now + wait.max(patience(retry_after)))
             }
             Err(Trouble::Overtaken | Trouble::Passing { .. } | Trouble::Lasting { .. }) => {
-                (ChoreEnd::Again, next_turn)
+                (ChoreEnd::Again(Turn::Next), next_turn)
             }
         };
-        ChoreOutcome { attempts, end, next, keeps: settings.versions }
+        ChoreOutcome { attempts: Vec::new(), end, next, keeps: settings.versions }
     }
 
     /// What is to become of a chore that did not come to its end.
     pub fn remember_later(&self) -> ChoreOutcome {
         let settings = &self.settings.remembering;
         let next = self.now() + settings.interval;
-        ChoreOutcome { attempts: Vec::new(), end: ChoreEnd::Again, next, keeps: settings.versions }
+        ChoreOutcome {
+            attempts: Vec::new(),
+            end: ChoreEnd::Again(Turn::Next),
+            next,
+            keeps: settings.versions,
+        }
     }
 
     async fn recollect(
@@ -87,13 +98,17 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<ChoreEnd, Trouble> {
         let gathered = self.gather(key).await?;
-        if gathered.sources.is_empty() {
-            return Ok(ChoreEnd::Nothing { considered: gathered.considered });
+        let mut entries = Vec::new();
+        // What not everybody may know is thought of apart, so that none of it gets into what everybody may.
+        for sources in [&gathered.unshared, &gathered.shared] {
+            if !sources.is_empty() {
+                entries.extend(self.fold(key, &gathered, sources.clone(), attempts).await?);
+            }
         }
-        let entries = self.fold(key, &gathered, attempts).await?;
         if entries.is_empty() {
-            return Ok(ChoreEnd::Nothing { considered: gathered.considered });
+            return Ok(ChoreEnd::Nothing);
         }
+        entries.sort_by_key(|entry| entry.date);
         let Gathered { newest, considered, merged, .. } = gathered;
         Ok(ChoreEnd::Made(NewMemory { entries, newest, considered, merged }))
     }
@@ -104,9 +119,9 @@ impl Agent {
         &self,
         key: &MemoryKey,
         gathered: &Gathered,
+        mut sources: Vec<Source>,
         attempts: &mut Attempts,
     ) -> Result<Vec<Entry>, Trouble> {
-        let mut sources = gathered.sources.clone();
         for _ in 0..DEEPEST {
             let parts = parts(sources, self.settings.remembering.most_at_once);
             let is_last = parts.len() <= 1;
@@ -149,9 +164,10 @@ impl Agent {
         let mut prompt = self.prompts.remember(&mind.persona, &material, &scene);
         let never = CancellationToken::new();
         let mut problem = String::new();
-        for _ in 0..2 {
+        for is_last in [false, true] {
             let answer = self.ask(mind, &prompt, &never, attempts).await?;
-            let entries = Trusted { material: &material, zone: &self.settings.zone }.read(&answer);
+            let entries =
+                Trusted { material: &material, zone: &self.settings.zone }.read(&answer, is_last);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.error = entries.as_ref().err().cloned();
                 attempt.end = if entries.is_ok() { AttemptEnd::Kept } else { AttemptEnd::Failed };

@@ -12,6 +12,7 @@ use crate::cli::print;
 use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::forget::Forgotten;
 
 /// Forget a person: their messages, memos about them, and what is remembered of them.
 #[derive(Debug, Args)]
@@ -50,12 +51,21 @@ impl Forget {
         let found = store.find_person(&self.user).await?;
         let asked = one_line(&self.user);
         anyhow::ensure!(!found.is_empty(), "nobody is known by the id or name \"{asked}\"");
+        let is_one = found.iter().all(|other| other.id == found[0].id);
         anyhow::ensure!(
-            found.len() == 1,
+            is_one,
             "\"{asked}\" may be any of {}; name one of these ids",
             found.iter().map(known).collect::<Vec<_>>().join(", ")
         );
-        let forgotten = store.forget_person(&found[0], Clock::system().now()).await?;
+        let mut forgotten = Forgotten::default();
+        // The same person may be known in more than one workspace.
+        for user in &found {
+            let here = store.forget_person(user, Clock::system().now()).await?;
+            forgotten.lines += here.lines;
+            forgotten.own_lines += here.own_lines;
+            forgotten.memos += here.memos;
+            forgotten.memories += here.memories;
+        }
         Ok(format!(
             "{} is forgotten: {} lines, {} lines of my own that repeated them, {} memos; {} memories are \
              written anew at the next start",

@@ -34,12 +34,24 @@ pub struct ChoreOutcome {
 pub enum ChoreEnd {
     /// It remembers this now.
     Made(NewMemory),
-    /// There was nothing new up to this revision.
-    Nothing { considered: u64 },
+    /// There was nothing new.
+    Nothing,
     /// Something stood in the way; what was remembered before stays. Again at `next`.
-    Again,
+    Again(Turn),
 }
 
+/// When something is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Soon; the tries so far count.
+    Same,
+    /// When it would be its turn anyway.
+    Next,
+}
+
+/// How long a memory that has lost an entry waits until it is made anew: whoever changes a line changes it
+/// more than once.
+pub const REWRITING: jiff::SignedDuration = jiff::SignedDuration::from_mins(2);
 /// How long the workspace's memories wait for other channels that are being remembered.
 const GATHERING: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
@@ -60,4 +72,18 @@ pub fn follow_ups(
         follow.push((of(Scope::Workspace, key.term), gathered));
     }
     follow
+}
+
+/// When it is a memory's turn: the workspace's is made once in an interval, however many channels have
+/// something new.
+pub fn turn(
+    made: Option<Timestamp>,
+    due: Timestamp,
+    interval: jiff::SignedDuration,
+    key: &MemoryKey,
+) -> Timestamp {
+    match (&key.scope, made) {
+        (Scope::Workspace, Some(made)) => due.max(made + interval),
+        (Scope::Workspace | Scope::Channel(_) | Scope::Thread(..), _) => due,
+    }
 }

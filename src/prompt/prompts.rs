@@ -100,7 +100,8 @@ impl Prompts {
             material: Some(material.clone()),
             persona: persona.clone(),
             speakers,
-            max_tokens: Some(material.max_tokens),
+            // Dates and numbers of sources come on top.
+            max_tokens: Some(material.max_tokens.saturating_mul(2).saturating_add(100)),
             tokens,
             sections: vec![("instructions", instructions), ("material", tokens - instructions)],
             trimmed,

@@ -286,7 +286,7 @@ impl Store for NotedStore {
         &self,
         workspace: &WorkspaceId,
         lines: &[LineId],
-    ) -> Result<Vec<Arc<Message>>, StoreError> {
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         self.inner.lines_behind(workspace, lines).await
     }
 

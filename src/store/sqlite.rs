@@ -26,12 +26,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ChannelId, ConversationId, Message, User, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, User, Visibility, WorkspaceId};
 use crate::context::{Context, Window};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
@@ -98,6 +99,7 @@ impl SqliteStore {
         for statement in [sql::FREE_LEASES, sql::memory::FREE_CHORES] {
             query(statement).execute(&mut connection).await.map_err(opened)?;
         }
+        forget::scrub_if_due(&mut connection).await?;
         let counters = query(sql::COUNTERS).fetch_one(&mut connection).await.map_err(opened)?;
         let counters = Counters {
             revision: rows::unsigned(rows::column(&counters, "revision")?)?,
@@ -264,10 +266,14 @@ impl Store for SqliteStore {
         &self,
         workspace: &WorkspaceId,
         lines: &[LineId],
-    ) -> Result<Vec<Arc<Message>>, StoreError> {
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         let rows = query(sql::LINES_BEHIND).bind(workspace.as_str()).bind(json!(lines).to_string());
         let rows = rows.fetch_all(&self.readers).await.map_err(stored)?;
-        rows.iter().map(|row| rows::message(row).map(Arc::new)).collect()
+        let line = |row: &SqliteRow| {
+            let visibility = rows::named(&rows::column::<String>(row, "visibility")?)?;
+            Ok((Arc::new(rows::message(row)?), visibility))
+        };
+        rows.iter().map(line).collect()
     }
 
     async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {

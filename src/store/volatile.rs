@@ -170,16 +170,17 @@ impl Store for VolatileStore {
         &self,
         workspace: &WorkspaceId,
         lines: &[LineId],
-    ) -> Result<Vec<Arc<Message>>, StoreError> {
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         let state = self.lock();
         let here = lines.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());
             let talk = state.talks.get(state.heard.get(&place)?)?;
             let mut lines = talk.lines.iter().filter(|line| !line.is_deleted);
-            lines.find(|other| other.message.id == line.1).map(|line| line.message.clone())
+            let line = lines.find(|other| other.message.id == line.1)?;
+            Some((line.message.clone(), line.visibility))
         });
-        let mut here: Vec<Arc<Message>> = here.collect();
-        here.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+        let mut here: Vec<(Arc<Message>, Visibility)> = here.collect();
+        here.sort_by(|(one, _), (other, _)| (one.at, &one.id).cmp(&(other.at, &other.id)));
         Ok(here)
     }
 
@@ -352,9 +353,8 @@ impl State {
     }
 
     /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
-    fn forget(&mut self, conversation: &ConversationId, message: &MessageId, now: Timestamp) {
+    fn forget(&mut self, conversation: &ConversationId, message: &MessageId) {
         let line = LineId(conversation.channel.clone(), message.clone());
-        self.forget_memories(&conversation.workspace, &line, now);
         // Words may have been made from lines of other channels.
         let here = |other: &ConversationId| other.workspace == conversation.workspace;
         let covering = self.line(conversation, message).and_then(|line| line.decision);

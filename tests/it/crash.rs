@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::chat::{Arrival, ChannelId, ConversationId, Heard, Message, WorkspaceId};
+use aizuchi::chat::{Arrival, ChannelId, ConversationId, Heard, Message, Visibility, WorkspaceId};
 use aizuchi::clock::Clock;
 use aizuchi::context::{Context, Window};
 use aizuchi::event::chore::{Chore, ChoreOutcome};
@@ -260,7 +260,7 @@ impl Store for Mortal<dyn Store> {
         &self,
         workspace: &WorkspaceId,
         lines: &[LineId],
-    ) -> Result<Vec<Arc<Message>>, StoreError> {
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         self.fuse.pass().await;
         self.inner.lines_behind(workspace, lines).await
     }

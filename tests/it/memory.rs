@@ -256,9 +256,13 @@ async fn nothing_new_costs_nothing() {
     // Channel and workspace, short and long term.
     assert_eq!(calls, 4);
     world.pass(30 * DAY).await;
-    let world = world.restart().await;
+    let extras = Extras { memory: Some(memory.clone()), ..Extras::default() };
+    let world = world.restart().await.having(extras);
     world.pass(30 * DAY).await;
     assert_eq!(memory.asked(Verb::Remember).len(), calls);
+    world.says("alice", "the peas are up").await;
+    world.pass(DAY).await;
+    assert!(memory.asked(Verb::Remember).len() > calls);
 }
 
 #[tokio::test]
@@ -289,6 +293,87 @@ async fn a_chore_survives_the_end_of_the_process() {
     let world = world.restart().await.having(Extras { memory: Some(memory), ..Extras::default() });
     world.pass(HOUR).await;
     assert!(world.knows("garden").await.contains("the beans are up"));
+}
+
+#[tokio::test]
+async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let (world, memory) = scripted(kept).await;
+        memory.script.always(Verb::Remember, entries("the beans are up"));
+        world.says("alice", "the beans are up").await;
+        world.pass(HOUR - 1).await;
+        let there = world.clone();
+        memory.meanwhile(Verb::Remember, || async move {
+            there.says("bob", "and so are the peas").await;
+        });
+        world.pass(2).await;
+        let asked = memory.asked(Verb::Remember);
+        assert!(!asked.is_empty() && !asked[0].contains("peas"));
+        memory.script.always(Verb::Remember, entries("the peas are up"));
+        world.pass(2 * HOUR).await;
+        assert!(world.knows("garden").await.contains("peas"));
+        assert_eq!(world.kept.store.next_chore().await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let (world, memory) = scripted(kept).await;
+        memory.script.always(Verb::Remember, entries("what the model makes of it"));
+        world.opens("attic", Visibility::Private).await;
+        world.says_in(top("attic"), "mallory", "the locker code is 4711").await;
+        world.pass(2 * HOUR).await;
+        world.opens("attic", Visibility::Public).await;
+        world.says_in(top("attic"), "carol", "the lettuce is ready").await;
+        world.pass(3 * HOUR).await;
+        let asked = memory.asked(Verb::Remember);
+        assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
+        let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
+        assert_eq!(asked.iter().find(is_mixed), None);
+        // Of the two entries, one is for everybody.
+        let attic = Scope::Channel(ChannelId::new("attic"));
+        let memory = world.memory(attic, Term::ShortTerm).await.unwrap();
+        let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
+        assert_eq!((public, memory.entries.len()), (1, 2));
+    }
+}
+
+#[tokio::test]
+async fn prompts_that_held_a_version_that_is_kept_no_more_are_forgotten_too() {
+    let (world, memory) = scripted(Kept::sqlite().await).await;
+    memory.script.always(Verb::Remember, entries("the locker code is 4711"));
+    let secret = world.says("alice", "the locker code is 4711").await;
+    world.pass(2 * HOUR).await;
+    world.says_in(top("kitchen"), "dan", "@Aizuchi what is new?").await;
+    world.pass(60).await;
+    let reply = world.decisions("kitchen").await.pop().unwrap().id;
+    assert!(world.kept.archive.exchanges(reply).await.unwrap()[0].is_some());
+    for number in 0..12 {
+        world.says("alice", &format!("line {number}")).await;
+        world.pass(2 * HOUR).await;
+    }
+    let deletion = Deletion { conversation: top("garden"), message: secret, at: world.clock.now() };
+    world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+    assert!(world.kept.archive.exchanges(reply).await.unwrap()[0].is_none());
+}
+
+#[tokio::test]
+async fn a_question_stays_answered_however_much_is_said_elsewhere() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = world(kept).await;
+        let asked = world.says("alice", "where is the ladder?").await;
+        world.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
+        let before = world.context_of(&top("garden")).await;
+        let other = world.says_in(top("kitchen"), "carol", "soup?").await;
+        for number in 0..60 {
+            let other = thread("garden", other.as_str());
+            world.says_in(other, "carol", &format!("line {number}")).await;
+        }
+        let after = world.context_of(&top("garden")).await;
+        assert!(after.is_answered_in_thread(after.message(&asked).unwrap()));
+        assert_eq!(before.state(), after.state());
+    }
 }
 
 /// Of `reference/myao2.md`, defect 2.

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::chat::{Visibility, one_line};
-use crate::memory::{Entry, LineId, day};
+use crate::memory::{Entry, LineId, Memory, day};
 use crate::prompt::material::{Material, Source};
 use crate::prompt::tokens;
 
@@ -34,16 +34,25 @@ struct Told {
 }
 
 impl Trusted<'_> {
-    /// The entries, oldest first. An entry that names no source may be made from any of them.
-    pub fn read(&self, answer: &str) -> Result<Vec<Entry>, String> {
+    /// The entries, oldest first. One that names no source is asked for once more; after that it is taken
+    /// to be made from all of them.
+    pub fn read(&self, answer: &str, is_last_try: bool) -> Result<Vec<Entry>, String> {
         let begin = answer.find('{').ok_or("it holds no JSON object")?;
         let end =
             answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
         let answered: Answered = serde_json::from_str(&answer[begin..=end])
             .map_err(|_| "it is not JSON of the form that was asked for".to_owned())?;
+        let is_known = |told: &Told| {
+            let mut sources = told.sources.iter();
+            !told.sources.is_empty()
+                && sources.all(|number| self.material.source(*number).is_some())
+        };
+        if !is_last_try && !answered.entries.iter().all(is_known) {
+            return Err("an entry does not name the numbers of its sources".to_owned());
+        }
         let told = answered.entries.iter().filter(|told| !one_line(&told.text).is_empty());
         let mut entries: Vec<Entry> = told.map(|told| self.entry(told)).collect();
-        let length: u64 = entries.iter().map(|entry| tokens::estimate(&entry.text)).sum();
+        let length = Memory::text(&entries, |_| true).map_or(0, |text| tokens::estimate(&text));
         let most = f64::from(self.material.max_tokens) * TOLERANCE;
         if length as f64 > most {
             return Err(format!(
@@ -125,8 +134,8 @@ mod tests {
     #[test]
     fn an_entry_comes_from_the_sources_that_it_names_or_else_from_all() {
         let material = material();
-        let read =
-            |answer: &str| Trusted { material: &material, zone: &TimeZone::UTC }.read(answer);
+        let trusted = Trusted { material: &material, zone: &TimeZone::UTC };
+        let read = |answer: &str| trusted.read(answer, true);
         for (answer, expected) in [
             (
                 r#"{"entries":[{"date":"2027-01-05","text":"x","sources":[1]}]}"#,
@@ -141,6 +150,8 @@ mod tests {
             assert_eq!(entries.len(), 1, "{answer}");
             assert_eq!((entries[0].date, &entries[0].lines), (date(2027, 1, expected.0), &lines));
         }
+        let unnamed = r#"{"entries":[{"text":"x","sources":[1,9]}]}"#;
+        assert!(trusted.read(unnamed, false).unwrap_err().contains("numbers of its sources"));
         assert_eq!(read(r#"{"entries":[{"text":" \n "}]}"#), Ok(Vec::new()));
         for (answer, why) in [
             ("no", "holds no JSON"),

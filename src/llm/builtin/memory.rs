@@ -35,7 +35,8 @@ pub fn remember(prompt: &Prompt) -> String {
     }
     // Stable: within a day, what came first stays first.
     found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-    let mut left = u64::from(prompt.max_tokens.unwrap_or(u32::MAX)).saturating_sub(FRAME_TOKENS);
+    let longest = prompt.material.as_ref().map_or(0, |material| material.max_tokens);
+    let mut left = u64::from(longest).saturating_sub(FRAME_TOKENS);
     let mut entries: Vec<Value> = Vec::new();
     for (date, text, number) in found.into_iter().rev() {
         let entry = json!({ "date": date, "text": text, "sources": [number] });

@@ -1,6 +1,6 @@
 //! A context, in three statements, however many channels there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -29,9 +29,13 @@ pub async fn read(
     let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
     let mut names = BTreeMap::new();
     let mut newest_heard = 0;
+    let mut unshared = BTreeSet::new();
     let mut lines = Vec::new();
     for row in line_rows(moment, conversation, window).await? {
         let heard = row.heard;
+        if row.is_shared == 0 {
+            unshared.insert(row.id.clone());
+        }
         let message = row.read(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation {
             newest_heard = newest_heard.max(heard);
@@ -41,6 +45,7 @@ pub async fn read(
     let history = ChannelMessages::sort(conversation.channel.clone(), channel_name, lines);
     let mut context = Context::of(conversation.clone(), history);
     context.names = names;
+    context.unshared = unshared;
     context.newest_heard = newest_heard;
     context.owed = rows::parsed(&rows::column::<String>(&head, "owed")?)?;
     context.silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
@@ -103,6 +108,7 @@ struct LineRow {
     mentions: Vec<Mention>,
     edits: u32,
     heard: u64,
+    is_shared: u8,
     name: Option<Arc<str>>,
     named: Option<BTreeMap<UserId, Arc<str>>>,
 }

@@ -117,22 +117,36 @@ pub async fn forget(
     blank_reasons(connection, counters, user, &traces).await?;
     blank_person(connection, counters, user, now).await?;
     index::index_everything(connection, counters.revision).await?;
+    query(sql::SCRUB_LATER).execute(connection).await.map_err(stored)?;
     Ok(forgotten)
 }
 
 /// Rewrites the file, so that nothing of what was deleted is left in it, nor in the log beside it.
 pub async fn scrub(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     index::compact(connection).await?;
-    for statement in [flow_sql::TRUNCATE_LOG, sql::VACUUM, flow_sql::TRUNCATE_LOG] {
-        query(statement).execute(&mut *connection).await.map_err(stored)?;
+    query(sql::VACUUM).execute(&mut *connection).await.map_err(stored)?;
+    query(sql::SCRUBBED).execute(&mut *connection).await.map_err(stored)?;
+    let log = query(flow_sql::TRUNCATE_LOG).fetch_one(connection).await.map_err(stored)?;
+    // The log stays as it is while somebody reads.
+    match rows::column::<i64>(&log, "busy")? {
+        0 => Ok(()),
+        _ => Err(StoreError::Busy("somebody reads the database".to_owned())),
     }
-    Ok(())
 }
 
 fn line_id(row: &SqliteRow) -> Result<LineId, StoreError> {
     let channel: String = rows::column(row, "channel")?;
     let id: String = rows::column(row, "id")?;
     Ok(LineId(ChannelId::new(channel), MessageId::new(id)))
+}
+
+/// Does what an end of the process has left undone.
+pub async fn scrub_if_due(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let due = query(sql::IS_SCRUB_DUE).fetch_one(&mut *connection).await.map_err(stored)?;
+    match rows::column::<i64>(&due, "is_due")? {
+        0 => Ok(()),
+        _ => scrub(connection).await,
+    }
 }
 
 /// The persona's own lines that repeat the person.

@@ -189,8 +189,12 @@ pub async fn hear_edit(
         counters.note(arrived);
         effects.note(&after, edit.at, arrived, standing, counters.revision);
     }
+    let line = LineId(edit.conversation.channel.clone(), edit.message.clone());
+    memory::forget(connection, counters, &edit.conversation.workspace, &line, before.at, edit.at)
+        .await?;
+    // Bots edit their lines all the time; that costs no prompt.
     if before.is_human() {
-        forget(connection, counters, &edit.conversation, &edit.message, edit.at).await?;
+        forget(connection, counters, &edit.conversation, &edit.message).await?;
     }
     query(sql::EDIT_LINE)
         .bind(edit.conversation.workspace.as_str())
@@ -237,7 +241,17 @@ pub async fn hear_deletion(
         .execute(&mut *connection)
         .await
         .map_err(stored)?;
-    forget(connection, counters, &deletion.conversation, &deletion.message, deletion.at).await?;
+    let line = LineId(deletion.conversation.channel.clone(), deletion.message.clone());
+    memory::forget(
+        connection,
+        counters,
+        &deletion.conversation.workspace,
+        &line,
+        before.at,
+        deletion.at,
+    )
+    .await?;
+    forget(connection, counters, &deletion.conversation, &deletion.message).await?;
     let letters = query(sql::FORGET_LETTERS)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
@@ -293,10 +307,7 @@ async fn forget(
     counters: &Counters,
     conversation: &ConversationId,
     message: &MessageId,
-    now: Timestamp,
 ) -> Result<(), StoreError> {
-    let line = LineId(conversation.channel.clone(), message.clone());
-    memory::forget(connection, counters, &conversation.workspace, &line, now).await?;
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
     let reasons = query(sql::FORGET_REASONS)
         .bind(workspace)

@@ -8,7 +8,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
 use sqlx::{SqliteExecutor, query};
 
 use crate::chat::{ChannelId, Message, MessageId, Visibility, WorkspaceId};
-use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, follow_ups};
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, REWRITING, Turn, follow_ups, turn};
 use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey, NewMemory, Scope, Term};
 use crate::store::StoreError;
 use crate::store::sqlite::flow::{Booked, has_changed_since, put_attempt};
@@ -83,7 +83,7 @@ pub async fn claim(
 }
 
 /// A row of `chores`, as it was before it was claimed.
-pub fn chore(row: &SqliteRow) -> Result<Chore, StoreError> {
+fn chore(row: &SqliteRow) -> Result<Chore, StoreError> {
     Ok(Chore {
         key: key(row)?,
         due: rows::time(rows::column(row, "due_ms")?)?,
@@ -119,8 +119,8 @@ pub async fn complete(
         return Ok(());
     }
     match outcome.end {
-        ChoreEnd::Again => put_off(connection, key, outcome.next, true).await,
-        ChoreEnd::Nothing { considered } => end(connection, key, considered, outcome.next).await,
+        ChoreEnd::Again(turn) => put_off(connection, key, outcome.next, turn == Turn::Same).await,
+        ChoreEnd::Nothing => end(connection, key).await,
         ChoreEnd::Made(new) => {
             let lineage = lineage(&new);
             let (workspace, revision) = (&key.workspace, new.considered);
@@ -128,12 +128,16 @@ pub async fn complete(
                 || has_changed_since(&mut *connection, workspace, revision, &lineage).await?
             {
                 // It was made from a line that is not there any more as it was.
-                return put_off(connection, key, now, false).await;
+                return put_off(connection, key, now + REWRITING, true).await;
             }
-            let considered = new.considered;
             let is_public = keep(connection, counters, key, new, now, outcome.keeps).await?;
-            end(connection, key, considered, outcome.next).await?;
-            arm(connection, &follow_ups(key, is_public, now)).await
+            end(connection, key).await?;
+            let interval = outcome.next.duration_since(now);
+            let mut follow_ups = follow_ups(key, is_public, now);
+            for (next, due) in &mut follow_ups {
+                *due = turn(made(connection, next).await?, *due, interval, next);
+            }
+            arm(connection, &follow_ups).await
         }
     }
 }
@@ -143,19 +147,21 @@ fn lineage(new: &NewMemory) -> Lineage {
     Lineage { lines: lines.collect(), memories: new.merged.clone() }
 }
 
-/// A chore is done. What was heard meanwhile is for another time.
-async fn end(
+/// A chore is done, unless it was armed once more meanwhile.
+async fn end(connection: &mut SqliteConnection, key: &MemoryKey) -> Result<(), StoreError> {
+    for statement in [sql::END_CHORE, sql::REPEAT_CHORE] {
+        of(query(statement), key).execute(&mut *connection).await.map_err(stored)?;
+    }
+    Ok(())
+}
+
+/// When the current version of a memory was made.
+async fn made(
     connection: &mut SqliteConnection,
     key: &MemoryKey,
-    considered: u64,
-    next: Timestamp,
-) -> Result<(), StoreError> {
-    let is_of_talk = key.term == Term::ShortTerm && key.scope != Scope::Workspace;
-    if is_of_talk && has_heard_since(connection, key, considered).await? {
-        return put_off(connection, key, next, false).await;
-    }
-    of(query(sql::END_CHORE), key).execute(connection).await.map_err(stored)?;
-    Ok(())
+) -> Result<Option<Timestamp>, StoreError> {
+    let row = of(query(sql::MADE), key).fetch_optional(connection).await.map_err(stored)?;
+    row.map(|row| rows::time(rows::column(&row, "made_ms")?)).transpose()
 }
 
 async fn put_off(
@@ -168,17 +174,6 @@ async fn put_off(
         of(query(sql::PUT_OFF_CHORE), key).bind(due.as_millisecond()).bind(i64::from(is_same_try));
     put.execute(connection).await.map_err(stored)?;
     Ok(())
-}
-
-async fn has_heard_since(
-    connection: &mut SqliteConnection,
-    key: &MemoryKey,
-    revision: u64,
-) -> Result<bool, StoreError> {
-    let [workspace, _, channel, thread, _] = place(key);
-    let heard = query(sql::HEARD_SINCE).bind(workspace).bind(channel).bind(thread);
-    let row = heard.bind(revision as i64).fetch_one(connection).await.map_err(stored)?;
-    Ok(rows::column::<i64>(&row, "has_heard")? != 0)
 }
 
 /// Keeps a new version, and says whether anybody may know any of it.
@@ -209,8 +204,10 @@ async fn keep(
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(lines).to_string());
     sources.execute(&mut *connection).await.map_err(stored)?;
-    let old = of(query(sql::OLD_VERSIONS), key).bind(versions as i64);
-    old.execute(connection).await.map_err(stored)?;
+    for statement in [sql::HAND_DOWN_PROMPTS, sql::OLD_VERSIONS] {
+        let old = of(query(statement), key).bind(versions as i64);
+        old.execute(&mut *connection).await.map_err(stored)?;
+    }
     Ok(entries.iter().any(Entry::is_public))
 }
 
@@ -233,6 +230,7 @@ pub async fn forget(
     counters: &Counters,
     workspace: &WorkspaceId,
     line: &LineId,
+    said: Timestamp,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     memos::forget(connection, counters, workspace, line).await?;
@@ -245,8 +243,9 @@ pub async fn forget(
     }
     for row in &knowing {
         let key = key(row)?;
-        change(connection, counters, &key, |memory| memory.forget(line)).await?;
-        arm(connection, &[(key, now)]).await?;
+        if change(connection, counters, &key, said, |memory| memory.forget(line)).await? {
+            arm(connection, &[(key, now + REWRITING)]).await?;
+        }
     }
     let source = query(sql::FORGET_SOURCE).bind(workspace.as_str()).bind(channel.as_str());
     source.bind(id.as_str()).execute(connection).await.map_err(stored)?;
@@ -272,29 +271,38 @@ pub async fn withdraw(
     for row in &knowing {
         let key = key(row)?;
         if key.scope == Scope::Workspace {
-            change(connection, counters, &key, |memory| memory.forget_channel(channel)).await?;
-            arm(connection, &[(key, now)]).await?;
+            let ever = Timestamp::UNIX_EPOCH;
+            let forget = |memory: &mut Memory| memory.forget_channel(channel);
+            if change(connection, counters, &key, ever, forget).await? {
+                arm(connection, &[(key, now + REWRITING)]).await?;
+            }
         } else {
-            change(connection, counters, &key, Memory::withdraw).await?;
+            let ever = Timestamp::UNIX_EPOCH;
+            change(connection, counters, &key, ever, Memory::withdraw).await?;
         }
     }
     Ok(())
 }
 
-/// Changes every version of a memory, and drops the prompts that held what was changed.
+/// Changes every version of a memory, and drops the prompts since then that held any: also versions that
+/// are kept no more may have been what is changed now. True if the current version has changed.
 async fn change(
     connection: &mut SqliteConnection,
     counters: &Counters,
     key: &MemoryKey,
+    since: Timestamp,
     change: impl Fn(&mut Memory) -> bool,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let versions =
         of(query(sql::VERSIONS), key).fetch_all(&mut *connection).await.map_err(stored)?;
+    let mut has_changed = false;
     for row in &versions {
         let mut memory = memory(row)?;
+        forget_prompts(connection, counters, memory.id, since).await?;
         if !change(&mut memory) {
             continue;
         }
+        has_changed |= rows::column::<i64>(row, "is_current")? != 0;
         let put = query(sql::CHANGE_MEMORY)
             .bind(memory.id.0)
             .bind(json!(memory.entries).to_string())
@@ -303,9 +311,8 @@ async fn change(
             .bind(Memory::text(&memory.entries, |_| true))
             .bind(Memory::text(&memory.entries, Entry::is_public));
         put.execute(&mut *connection).await.map_err(stored)?;
-        forget_prompts(connection, counters, memory.id).await?;
     }
-    Ok(())
+    Ok(has_changed)
 }
 
 /// What was asked with the help of a memory or memo that has changed goes, and what models wrote about it.
@@ -313,11 +320,15 @@ pub async fn forget_prompts(
     connection: &mut SqliteConnection,
     counters: &Counters,
     id: MemoryId,
+    since: Timestamp,
 ) -> Result<(), StoreError> {
-    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(counters.revision as i64);
+    let since = since.as_millisecond();
+    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
+    let reasons = reasons.bind(counters.revision as i64);
     reasons.execute(&mut *connection).await.map_err(stored)?;
     for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
-        query(statement).bind(id.0).execute(&mut *connection).await.map_err(stored)?;
+        let forget = query(statement).bind(id.0).bind(since);
+        forget.execute(&mut *connection).await.map_err(stored)?;
     }
     Ok(())
 }

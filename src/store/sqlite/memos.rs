@@ -89,7 +89,7 @@ pub async fn forget(
     let gone = forget.bind(id.as_str()).fetch_all(&mut *connection).await.map_err(stored)?;
     for row in &gone {
         let id = MemoryId(rows::column(row, "id")?);
-        memory::forget_prompts(connection, counters, id).await?;
+        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }

@@ -273,7 +273,7 @@ statements! {
         WHERE judgment IS NOT NULL AND decision IN (", decided_on!(), ")"
     );
     FORGET_EXCHANGES = "
-        DELETE FROM exchanges WHERE attempt IN
+        UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
     /// The words that were not said in the thread ?3 may repeat a line of it that was deleted.
     FORGET_LETTERS = "
@@ -286,10 +286,14 @@ statements! {
     DROP_DEAD = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
+    /// What prompts were made from is known for longer than their words, for the sake of the reasons that
+    /// models gave.
     DROP_EXCHANGE_LINES = "
-        DELETE FROM exchange_lines WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1)";
+        DELETE FROM exchange_lines
+        WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
+    DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
     TRUNCATE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
-    DROP_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1";
+    DROP_EXCHANGES = "UPDATE exchanges SET prompt = '', answer = NULL WHERE at_ms < ?1 AND prompt <> ''";
 
     // Reading.
 
@@ -310,7 +314,8 @@ statements! {
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
              ORDER BY id DESC LIMIT 1) AS judgment";
     /// The lines of a context as one JSON list: the newest ?4 of the channel since ?6, the newest ?5 of the
-    /// target ?3, its lines that are owed an answer, and the parents of all threads among these.
+    /// target ?3, its lines that are owed an answer, the parents of all threads among these, and at the top level
+    /// what was answered last in the threads that the target opened.
     CONTEXT_LINES = "
         WITH newest AS (
             SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
@@ -320,8 +325,16 @@ statements! {
             SELECT rowid AS line FROM messages INDEXED BY messages_in_order
             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
             ORDER BY at_ms DESC, id DESC LIMIT ?5),
+        answers AS (
+            SELECT (SELECT rowid FROM messages AS r INDEXED BY messages_in_order
+                    WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = m.id AND r.author <> m.author
+                        AND r.deleted_ms IS NULL
+                    ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
+            FROM target CROSS JOIN messages AS m ON m.rowid = target.line
+            WHERE ?3 = ''),
         wanted AS (
             SELECT line FROM newest UNION SELECT line FROM target
+            UNION SELECT line FROM answers WHERE line IS NOT NULL
             UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
                 CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
                 WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
@@ -330,7 +343,7 @@ statements! {
                 CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
                 WHERE t.thread <> '' AND m.deleted_ms IS NULL)
         SELECT json_group_array(json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-            json(m.mentions), m.edits, m.heard, u.name,
+            json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
             CASE m.mentions WHEN '[]' THEN NULL ELSE
                 (SELECT json_group_object(n.id, n.name) FROM
                     (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
@@ -341,7 +354,8 @@ statements! {
         LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author";
     /// Lines, as [channel, id], that are still there.
     LINES_BEHIND = "
-        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits
+        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,
+            m.visibility
         FROM json_each(?2) AS j
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         WHERE m.deleted_ms IS NULL
@@ -394,7 +408,7 @@ statements! {
         LIMIT ?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
     EXCHANGES = "
-        SELECT e.prompt, e.answer,
+        SELECT nullif(e.prompt, '') AS prompt, e.answer,
             (SELECT json_group_array(line) FROM
                 (SELECT json_array(channel, line) AS line FROM exchange_lines
                  INDEXED BY exchange_lines_of_attempt

@@ -18,6 +18,8 @@ use crate::store::sqlite::recall::index;
 use crate::store::sqlite::{Counters, flow, forget, hear, memory, sql, stored};
 use crate::store::{Hearing, Receipt, Settled, StoreError};
 
+/// What prompts were made from is known so much longer than their words.
+const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// The most writes in one transaction.
 const BATCH: usize = 256;
 
@@ -311,13 +313,16 @@ async fn apply_one(
             Ok(Written::CompletedChore)
         }
         Change::DropExchanges { before } => {
-            for statement in [
+            let words = [sql::DROP_EXCHANGES, sql::DROP_LETTERS, sql::DROP_DEAD];
+            let lineage = [
                 sql::DROP_EXCHANGE_LINES,
                 sql::memory::DROP_EXCHANGE_MEMORIES,
-                sql::DROP_EXCHANGES,
-                sql::DROP_LETTERS,
-                sql::DROP_DEAD,
-            ] {
+                sql::DROP_EMPTY_EXCHANGES,
+            ];
+            let long_before = before.checked_sub(LINEAGE).unwrap_or(Timestamp::MIN);
+            let words = words.map(|statement| (statement, *before));
+            for (statement, before) in words.into_iter().chain(lineage.map(|it| (it, long_before)))
+            {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await.map_err(stored)?;
             }

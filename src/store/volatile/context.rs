@@ -31,6 +31,10 @@ impl State {
         let around = order.iter().rev().take_while(|place| place.at >= window.since);
         let around = around.filter_map(|place| self.line_at(conversation, place)).filter(is_here);
         wanted.extend(around.take(window.messages));
+        if conversation.thread.is_none() {
+            let answers = own.iter().rev().filter(is_here).take(most);
+            wanted.extend(answers.filter_map(|line| self.answer(line)).collect::<Vec<_>>());
+        }
         let threads: BTreeSet<&MessageId> =
             wanted.iter().filter_map(|line| line.message.conversation.thread.as_ref()).collect();
         let threads = threads.into_iter().chain(&conversation.thread);
@@ -40,6 +44,8 @@ impl State {
             .iter()
             .filter(|line| line.message.is_human() && line.message.conversation == *conversation);
         let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
+        let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
+        let unshared = unshared.map(|line| line.message.id.clone()).collect();
         let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
         let names = lines.iter().flat_map(|message| message.named()).filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
@@ -52,6 +58,7 @@ impl State {
         let history = ChannelMessages::sort(conversation.channel.clone(), name, lines);
         let mut context = Context {
             names,
+            unshared,
             visibility,
             owed,
             newest_heard,
@@ -62,6 +69,16 @@ impl State {
         };
         self.remember(&mut context, window);
         context
+    }
+
+    /// The newest line by somebody else in the thread that a line has opened.
+    fn answer(&self, parent: &StoredLine) -> Option<&StoredLine> {
+        let thread = Some(parent.message.id.clone());
+        let thread = ConversationId { thread, ..parent.message.conversation.clone() };
+        let lines = self.talks.get(&thread)?.lines.iter().rev();
+        lines
+            .into_iter()
+            .find(|line| !line.is_deleted && line.message.author.id != parent.message.author.id)
     }
 
     /// The line of a channel that stands at a place of its order.

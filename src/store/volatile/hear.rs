@@ -8,6 +8,7 @@ use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, U
 use crate::decision::DecisionId;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
+use crate::memory::LineId;
 use crate::store::Receipt;
 use crate::store::volatile::{State, supersede};
 
@@ -50,8 +51,11 @@ impl State {
         let Some((before, after)) = self.edit_line(edit) else {
             return self.receipt(None);
         };
+        let line = LineId(edit.conversation.channel.clone(), edit.message.clone());
+        self.forget_memories(&edit.conversation.workspace, &line, edit.at);
+        // Bots edit their lines all the time; that costs no prompt.
         if before.is_human() {
-            self.forget(&edit.conversation, &edit.message, edit.at);
+            self.forget(&edit.conversation, &edit.message);
         }
         let fresh = DecisionId(self.last_number + 1);
         let edited = Edited { before: &before, after: &after };
@@ -86,7 +90,9 @@ impl State {
         let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
-        self.forget(conversation, &deletion.message, deletion.at);
+        let forgotten = LineId(conversation.channel.clone(), deletion.message.clone());
+        self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
+        self.forget(conversation, &deletion.message);
         let letters = self.dead_letters.iter_mut();
         letters
             .filter(|letter| letter.conversation == *conversation)

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, Message, Visibility, WorkspaceId};
 use crate::context::{ChannelMemory, Context, ThreadMemory, Window};
-use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, follow_ups};
+use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, REWRITING, Turn, follow_ups, turn};
 use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey, NewMemory, Scope, Term};
 use crate::store::volatile::{State, forget_reasons};
 
@@ -23,6 +23,8 @@ pub(super) struct Waiting {
     ready: Timestamp,
     attempts: u32,
     token: Option<i64>,
+    /// When it is due once more, if it was armed while it was worked at.
+    again: Option<Timestamp>,
 }
 
 impl State {
@@ -38,11 +40,12 @@ impl State {
     }
 
     fn arm(&mut self, key: MemoryKey, due: Timestamp) {
-        let fresh = || Waiting { due, ready: due, attempts: 0, token: None };
+        let fresh = || Waiting { due, ready: due, attempts: 0, token: None, again: None };
         let waiting = self.chores.entry(key).or_insert_with(fresh);
-        if due < waiting.due {
-            waiting.due = due;
-            waiting.ready = if waiting.token.is_none() { due } else { waiting.ready };
+        if waiting.token.is_some() {
+            waiting.again = Some(waiting.again.map_or(due, |again| again.min(due)));
+        } else if due < waiting.due {
+            (waiting.due, waiting.ready) = (due, due);
         }
     }
 
@@ -58,13 +61,14 @@ impl State {
     ) -> Vec<Chore> {
         let ready = self.chores.iter_mut().filter(|(_, waiting)| waiting.ready <= now);
         let mut ready: Vec<_> = ready.collect();
-        ready.sort_by_key(|(_, waiting)| waiting.ready);
+        ready.sort_by_key(|(key, waiting)| (waiting.ready, key.scope.name()));
         let mut chores = Vec::new();
         for (key, waiting) in ready.into_iter().take(most) {
             self.last_number += 1;
             waiting.token = Some(self.last_number);
             waiting.ready = now + lease;
             waiting.attempts += 1;
+            waiting.again = None;
             let (token, attempt) = (self.last_number, waiting.attempts);
             chores.push(Chore { key: key.clone(), due: waiting.due, token, attempt });
         }
@@ -86,18 +90,21 @@ impl State {
             },
         );
         match outcome.end {
-            ChoreEnd::Again => self.put_off(key, outcome.next, true),
-            ChoreEnd::Nothing { considered } => self.end_chore(key, considered, outcome.next),
+            ChoreEnd::Again(turn) => self.put_off(key, outcome.next, turn == Turn::Same),
+            ChoreEnd::Nothing => self.end_chore(key),
             ChoreEnd::Made(new) => {
                 let lines = new.entries.iter().flat_map(|entry| entry.lines.iter().cloned());
                 let lineage = Lineage { lines: lines.collect(), memories: new.merged.clone() };
                 if is_stale || self.has_changed_since(&key.workspace, new.considered, &lineage) {
-                    return self.put_off(key, now, false);
+                    return self.put_off(key, now + REWRITING, true);
                 }
-                let considered = new.considered;
                 let is_public = self.keep(key, new, now, outcome.keeps);
-                self.end_chore(key, considered, outcome.next);
+                self.end_chore(key);
+                let interval = outcome.next.duration_since(now);
                 for (next, due) in follow_ups(key, is_public, now) {
+                    let made = self.memories.get(&next).and_then(|versions| versions.last());
+                    let made = made.map(|version| version.memory.made);
+                    let due = turn(made, due, interval, &next);
                     self.arm(next, due);
                 }
             }
@@ -107,26 +114,16 @@ impl State {
     fn put_off(&mut self, key: &MemoryKey, due: Timestamp, is_same_try: bool) {
         if let Some(waiting) = self.chores.get_mut(key) {
             let attempts = if is_same_try { waiting.attempts } else { 0 };
-            *waiting = Waiting { due, ready: due, attempts, token: None };
+            *waiting = Waiting { due, ready: due, attempts, token: None, again: None };
         }
     }
 
-    fn end_chore(&mut self, key: &MemoryKey, considered: u64, next: Timestamp) {
-        let has_heard = self.talks.iter().any(|(place, talk)| {
-            place.workspace == key.workspace
-                && match &key.scope {
-                    Scope::Workspace => false,
-                    Scope::Channel(channel) => place.channel == *channel,
-                    Scope::Thread(channel, thread) => {
-                        place.channel == *channel && place.thread.as_ref() == Some(thread)
-                    }
-                }
-                && talk.lines.iter().any(|line| line.heard > considered)
-        });
-        if key.term == Term::ShortTerm && has_heard {
-            self.put_off(key, next, false);
-        } else {
-            self.chores.remove(key);
+    fn end_chore(&mut self, key: &MemoryKey) {
+        match self.chores.get(key).and_then(|waiting| waiting.again) {
+            Some(again) => self.put_off(key, again, false),
+            None => {
+                self.chores.remove(key);
+            }
         }
     }
 
@@ -143,8 +140,11 @@ impl State {
         let memory = Memory { id, key: key.clone(), entries, lost: Vec::new(), newest, made: now };
         let versions = self.memories.entry(key.clone()).or_default();
         versions.push(Version { memory, touched: None });
+        // Of versions that are kept no more, the lines behind them are still known: prompts held them.
         let surplus = versions.len().saturating_sub(keeps);
-        versions.drain(..surplus);
+        for entry in versions[..surplus].iter_mut().flat_map(|old| &mut old.memory.entries) {
+            entry.text = "".into();
+        }
         is_public
     }
 
@@ -169,7 +169,7 @@ impl State {
         self.forget_prompts(&memos);
         let change = |memory: &mut Memory| memory.forget(line);
         for key in self.change_memories(|key| key.workspace == *workspace, change) {
-            self.arm(key, now);
+            self.arm(key, now + REWRITING);
         }
     }
 
@@ -191,7 +191,7 @@ impl State {
         let of_workspace =
             |key: &MemoryKey| key.workspace == *workspace && key.scope == Scope::Workspace;
         for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
-            self.arm(key, now);
+            self.arm(key, now + REWRITING);
         }
         let of_channel =
             |key: &MemoryKey| key.workspace == *workspace && key.channel() == Some(channel);
@@ -206,16 +206,18 @@ impl State {
         let revision = self.revision;
         let mut changed = BTreeMap::new();
         for (key, versions) in self.memories.iter_mut().filter(|(key, _)| is_meant(key)) {
+            let current = versions.last().map(|version| version.memory.id);
             for version in versions {
                 if change(&mut version.memory) {
                     version.touched = Some(revision);
-                    changed.insert(version.memory.id, key.clone());
+                    let is_current = Some(version.memory.id) == current;
+                    changed.insert(version.memory.id, is_current.then(|| key.clone()));
                 }
             }
         }
         let ids: Vec<MemoryId> = changed.keys().copied().collect();
         self.forget_prompts(&ids);
-        let mut keys: Vec<MemoryKey> = changed.into_values().collect();
+        let mut keys: Vec<MemoryKey> = changed.into_values().flatten().collect();
         keys.sort();
         keys.dedup();
         keys
@@ -251,7 +253,9 @@ impl State {
     }
 
     pub(super) fn current_memories(&self, workspace: &WorkspaceId) -> Vec<Memory> {
-        let here = self.memories.iter().filter(|(key, _)| key.workspace == *workspace);
+        let here = self.memories.iter().filter(|(key, _)| {
+            key.workspace == *workspace && !matches!(key.scope, Scope::Thread(..))
+        });
         here.filter_map(|(_, versions)| versions.last()).map(|kept| kept.memory.clone()).collect()
     }
 

@@ -52,5 +52,8 @@ statements! {
     DROP_ALL_EXCHANGES = "DELETE FROM exchanges";
     DROP_ALL_EXCHANGE_LINES = "DELETE FROM exchange_lines";
     DROP_ALL_EXCHANGE_MEMORIES = "DELETE FROM exchange_memories";
+    SCRUB_LATER = "INSERT INTO scrubs VALUES (1)";
+    IS_SCRUB_DUE = "SELECT EXISTS (SELECT 1 FROM scrubs) AS is_due";
+    SCRUBBED = "DELETE FROM scrubs";
     VACUUM = "VACUUM";
 }

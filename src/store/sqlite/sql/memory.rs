@@ -1,45 +1,42 @@
 //! Statements on memories and chores.
 
 statements! {
-    /// Arms chores, or has them sooner. ?1 lists [workspace, scope, channel, thread, term, due].
+    /// Arms chores, or has them sooner; once more, where one is being worked at. ?1 lists [workspace, scope,
+    /// channel, thread, term, due].
     ARM_CHORES = "
         INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 5
         FROM json_each(?1)
         WHERE true
-        ON CONFLICT DO UPDATE SET due_ms = excluded.due_ms,
-            ready_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE ready_ms END
-        WHERE excluded.due_ms < due_ms";
+        ON CONFLICT DO UPDATE SET
+            due_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE due_ms END,
+            ready_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE ready_ms END,
+            again_ms = CASE WHEN token IS NULL THEN NULL ELSE excluded.due_ms END
+        WHERE excluded.due_ms < CASE WHEN token IS NULL THEN due_ms ELSE coalesce(again_ms, excluded.due_ms + 1) END";
     READY_CHORES = "
         SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
         WHERE ready_ms <= ?1
         ORDER BY ready_ms, workspace, scope, channel, thread, term
         LIMIT ?2";
     CLAIM_CHORE = "
-        UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1
+        UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1, again_ms = NULL
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    FREE_CHORES = "UPDATE chores SET token = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    FREE_CHORES = "UPDATE chores SET token = NULL, again_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
     CHORE_IS_OURS = "
         SELECT EXISTS (SELECT 1 FROM chores
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 AND token = ?6) AS is_ours";
+    /// Ends a chore that was not armed while it was worked at; else it waits once more.
     END_CHORE = "
         DELETE FROM chores
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND again_ms IS NULL";
+    REPEAT_CHORE = "
+        UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
     /// ?7: whether the tries so far still count.
     PUT_OFF_CHORE = "
-        UPDATE chores SET due_ms = ?6, ready_ms = ?6, token = NULL, attempts = attempts * ?7
+        UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    CHORES = "
-        SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
-        WHERE workspace = ?1
-        ORDER BY due_ms, scope, channel, thread, term";
-
-    /// Lines of a channel, or of its thread ?3 if that is not '', that were heard after a revision.
-    HEARD_SINCE = "
-        SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_revision
-            WHERE workspace = ?1 AND revision > ?4 AND heard > ?4 AND channel = ?2
-                AND (?3 = '' OR thread = ?3)) AS has_heard";
     /// Whether one of the memories ?1 has lost an entry since revision ?2.
     TOUCHED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
@@ -64,15 +61,26 @@ statements! {
         SELECT ?1, value ->> 0, value ->> 1, ?2, ?3, ?4, ?5 FROM json_each(?6)
         WHERE true
         ON CONFLICT DO NOTHING";
-    /// Versions beyond the newest ?6.
+    /// Versions beyond the newest ?6 go. Prompts that held one are found by the oldest that stays.
+    HAND_DOWN_PROMPTS = "
+        UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
+            WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+            ORDER BY id DESC LIMIT ?6))
+        WHERE memory IN (SELECT id FROM memories
+            WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+            ORDER BY id DESC LIMIT -1 OFFSET ?6)";
     OLD_VERSIONS = "
         DELETE FROM memories WHERE id IN (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT -1 OFFSET ?6)";
+    /// When the current version was made.
+    MADE = "
+        SELECT made_ms FROM memories INDEXED BY memories_current
+        WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND is_current = 1";
     MEMORIES = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
         FROM memories INDEXED BY memories_current
-        WHERE workspace = ?1 AND is_current = 1
+        WHERE workspace = ?1 AND is_current = 1 AND scope IN ('channel', 'workspace')
         ORDER BY scope, channel, thread, term";
     VERSIONS = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms, is_current
@@ -97,17 +105,20 @@ statements! {
         INSERT INTO exchange_memories (memory, attempt) SELECT value, ?1 FROM json_each(?2) WHERE true
         ON CONFLICT DO NOTHING";
     FORGET_EXCHANGES_OF_MEMORY = "
-        DELETE FROM exchanges WHERE attempt IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
+        UPDATE exchanges SET prompt = '', answer = NULL
+        WHERE at_ms >= ?2 AND attempt IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
     FORGET_REASONS_OF_MEMORY = "
-        UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?2
+        UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
         WHERE judgment IS NOT NULL AND id IN (
             SELECT a.decision FROM exchange_memories AS e CROSS JOIN attempts AS a ON a.id = e.attempt
-            WHERE e.memory = ?1)";
+            WHERE e.memory = ?1 AND a.at_ms >= ?2)";
     FORGET_VERDICTS_OF_MEMORY = "
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
-        WHERE judgment IS NOT NULL AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
+        WHERE judgment IS NOT NULL AND at_ms >= ?2
+            AND id IN (SELECT attempt FROM exchange_memories WHERE memory = ?1)";
     DROP_EXCHANGE_MEMORIES = "
-        DELETE FROM exchange_memories WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1)";
+        DELETE FROM exchange_memories
+        WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
 
     MEMOS = "
         SELECT memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
