@@ -47,6 +47,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many writes may wait before hearing has to wait too.
 const INBOX: usize = 1024;
 const READERS: u32 = 4;
+/// How much of the database each reader keeps at hand, in KiB, once it has read so much: looking up
+/// words touches pages all over it.
+const AT_HAND: &str = "-8192";
 /// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
 /// need not stop for each.
 const ROW_BUFFER: usize = 512;
@@ -97,7 +100,7 @@ impl SqliteStore {
         let index_at = recall::index::indexed_until(&mut connection).await? + recall::index::STEP;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
-            .connect_with(options.pragma("query_only", "1"))
+            .connect_with(options.pragma("query_only", "1").pragma("cache_size", AT_HAND))
             .await
             .map_err(opened)?;
         let (writes, inbox) = mpsc::channel(INBOX);

@@ -12,7 +12,7 @@ use crate::store::sqlite::recall::sql;
 use crate::store::sqlite::{rows, stored};
 
 /// How many changes are indexed at once, and searched one by one before that.
-pub const STEP: u64 = 1000;
+pub const STEP: u64 = 256;
 
 /// A line that is to be indexed.
 struct Line {
