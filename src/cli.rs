@@ -4,6 +4,7 @@ mod check;
 mod config;
 mod log;
 mod replay;
+mod search;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ enum Verb {
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
+    /// Find old lines by their words.
+    Search(search::Search),
     /// Show what can be set.
     Config(config::Config),
 }
@@ -66,10 +69,11 @@ impl Cli {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config.as_deref(), thinkers),
             Verb::Check => check::obey(self.config.as_deref(), thinkers),
-            Verb::Replay(_) | Verb::Config(_) if self.model.is_some() => {
+            Verb::Replay(_) | Verb::Search(_) | Verb::Config(_) if self.model.is_some() => {
                 anyhow::bail!("--model goes with run and check only")
             }
             Verb::Replay(replay) => replay.obey(self.config),
+            Verb::Search(search) => search.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
         }
     }

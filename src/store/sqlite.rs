@@ -5,6 +5,7 @@ mod archive;
 pub mod examine;
 mod flow;
 mod hear;
+pub mod onlooker;
 pub mod recall;
 mod rows;
 pub mod sql;

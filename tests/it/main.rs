@@ -16,6 +16,7 @@ mod promises;
 mod providers;
 mod recall;
 mod replay;
+mod search;
 mod stories;
 mod tidy;
 mod twins;
