@@ -3,6 +3,7 @@
 mod ask;
 pub mod judge;
 mod post;
+mod preview;
 pub mod remember;
 mod reply;
 pub mod tools;
@@ -104,6 +105,8 @@ pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
     pub memory: Mind,
+    /// Asked by nobody yet; `aizuchi prompt` shows what it would be asked.
+    pub state: Mind,
 }
 
 /// A model, and who it is to be.
@@ -118,7 +121,7 @@ impl Minds {
     /// One model for everything.
     pub fn alike(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> Self {
         let mind = Mind { llm, persona: persona.clone() };
-        Self { judgment: mind.clone(), response: mind.clone(), memory: mind }
+        Self { judgment: mind.clone(), response: mind.clone(), memory: mind.clone(), state: mind }
     }
 }
 

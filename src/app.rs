@@ -66,7 +66,6 @@ impl App {
             Some(port) => Some(listen(everywhere(port)).await?),
             None => None,
         };
-        let prompts = Arc::new(Prompts::load(config.language, config.prompts_dir())?);
         let (store, writer) = SqliteStore::open(&config.database()).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
@@ -86,25 +85,8 @@ impl App {
         let room =
             Arc::new(LocalRoom::new(ears, store.clone(), clock.clone(), persona.name.clone()));
         let platform: Arc<dyn Platform> = room.clone();
-        let is_model = config.minds.response.model.id.provider().is_some();
-        let agent = Agent {
-            store: store.clone(),
-            platforms: Platforms(HashMap::from([(local::workspace(), platform)])),
-            minds: Minds {
-                judgment: mind(&config.minds.judgment, &persona, &clock)?,
-                response: mind(&config.minds.response, &persona, &clock)?,
-                memory: mind(&config.minds.memory, &persona, &clock)?,
-            },
-            clock: clock.clone(),
-            metrics: metrics.clone(),
-            persona: persona.clone(),
-            prompts,
-            corrections: Corrections::default(),
-            // The built-in mind would take no notice of them.
-            tools: is_model.then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
-            settings: config.agent(),
-            seed,
-        };
+        let platforms = Platforms(HashMap::from([(local::workspace(), platform)]));
+        let agent = agent(config, store.clone(), platforms, clock.clone(), metrics.clone(), seed)?;
         let runner = Runner::new(agent, under_way, config.runner())?;
         let retention = Retention {
             store: store.clone(),
@@ -188,6 +170,38 @@ impl App {
         anyhow::ensure!(was_asked, "the database's writer ended without being asked to");
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// Who judges, replies and remembers, as the settings say.
+pub fn agent(
+    config: &Config,
+    store: Arc<dyn Store>,
+    platforms: Platforms,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    seed: u64,
+) -> anyhow::Result<Agent> {
+    let persona = config.persona();
+    let is_model = config.minds.response.model.id.provider().is_some();
+    Ok(Agent {
+        store,
+        platforms,
+        minds: Minds {
+            judgment: mind(&config.minds.judgment, &persona, &clock)?,
+            response: mind(&config.minds.response, &persona, &clock)?,
+            memory: mind(&config.minds.memory, &persona, &clock)?,
+            state: mind(&config.minds.state, &persona, &clock)?,
+        },
+        clock,
+        metrics,
+        persona,
+        prompts: Arc::new(Prompts::load(config.language, config.prompts_dir())?),
+        corrections: Corrections::default(),
+        // The built-in mind would take no notice of them.
+        tools: is_model.then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
+        settings: config.agent(),
+        seed,
+    })
 }
 
 fn unasked(ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>) -> anyhow::Error {

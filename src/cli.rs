@@ -4,7 +4,9 @@ mod check;
 mod config;
 mod forget;
 mod log;
+mod prompt;
 mod replay;
+mod search;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +47,10 @@ enum Verb {
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
+    /// Show what a model would be asked now.
+    Prompt(prompt::PromptOf),
+    /// Find old lines by their words.
+    Search(search::Search),
     Forget(forget::Forget),
     /// Show what can be set.
     Config(config::Config),
@@ -68,10 +74,14 @@ impl Cli {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config.as_deref(), thinkers),
             Verb::Check => check::obey(self.config.as_deref(), thinkers),
-            Verb::Replay(_) | Verb::Config(_) | Verb::Forget(_) if self.model.is_some() => {
-                anyhow::bail!("--model goes with run and check only")
+            Verb::Replay(_) | Verb::Search(_) | Verb::Forget(_) | Verb::Config(_)
+                if self.model.is_some() =>
+            {
+                anyhow::bail!("--model goes with run, check and prompt only")
             }
+            Verb::Prompt(prompt) => prompt.obey(self.config.as_deref(), thinkers),
             Verb::Replay(replay) => replay.obey(self.config),
+            Verb::Search(search) => search.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
         }

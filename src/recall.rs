@@ -9,16 +9,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, Message, MessageId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
 use crate::recall::terms::{Wanted, terms, wanted};
 
 /// The most things that one query looks for.
-const MOST_WANTED: usize = 16;
-/// What stands in more lines than this tells little, and takes long to look through.
-pub const COMMON: usize = 2000;
-/// The most lines that are read and ranked.
-pub const CANDIDATES: usize = 256;
-
+const MOST_WANTED: usize = 12;
 /// How soon saying a word again stops counting, and how much long lines are held back: BM25.
 const REPEATING: f64 = 1.2;
 const HOLDING_BACK: f64 = 0.3;
@@ -76,33 +71,20 @@ impl Search {
         Self { wanted, weights, names: terms(&query.text), here: query.visible_from.clone() }
     }
 
-    /// Weighs by how many of the lines that can be found have each thing. What is common counts
-    /// only where there is nothing else.
+    /// Weighs by how many of the lines that can be found have each thing: the fewer, the more it tells.
     pub fn weigh(&mut self, lines: usize, having: &[usize]) {
-        let is_telling = |having: usize| having > 0 && having <= COMMON;
-        let has_telling = having.iter().any(|having| is_telling(*having));
-        let weight = |having: usize| {
-            let (lines, having) = (lines.max(having) as f64, having as f64);
+        let weight = |having: &usize| {
+            let (lines, having) = (lines.max(*having) as f64, *having as f64);
             (1.0 + (lines - having + 0.5) / (having + 0.5)).ln()
         };
-        let counts = |having: usize| is_telling(having) || !has_telling;
-        self.weights = having
-            .iter()
-            .map(|having| if counts(*having) { weight(*having) } else { 0.0 })
-            .collect();
+        self.weights = having.iter().map(weight).collect();
     }
 
     pub fn weight(&self, wanted: usize) -> f64 {
         self.weights.get(wanted).copied().unwrap_or(0.0)
     }
 
-    /// Is everything that is looked for too common to tell anything?
-    pub fn is_common(having: &[usize]) -> bool {
-        let mut found = having.iter().filter(|having| **having > 0).peekable();
-        found.peek().is_some() && found.all(|having| *having > COMMON)
-    }
-
-    /// What a line gains for where it was said.
+    /// What a line gains for where it was said, as a factor.
     pub fn nearness(&self, channel: &ChannelId) -> f64 {
         if self.here.as_ref() == Some(channel) { 1.0 + HERE } else { 1.0 }
     }
@@ -164,7 +146,6 @@ fn help(line: &Recalled, other: &Recalled) -> f64 {
 }
 
 fn best_first(a: &Recalled, b: &Recalled) -> Ordering {
-    let place =
-        |line: &Recalled| -> (Timestamp, MessageId) { (line.message.at, line.message.id.clone()) };
-    b.score.total_cmp(&a.score).then_with(|| place(b).cmp(&place(a)))
+    let newer = b.message.at.cmp(&a.message.at);
+    b.score.total_cmp(&a.score).then(newer).then_with(|| b.message.id.cmp(&a.message.id))
 }

@@ -17,6 +17,7 @@ use crate::clock::{chance, seconds};
 use crate::decision::AttemptEnd;
 use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, Turn};
 use crate::memory::{Entry, MemoryKey, NewMemory, Term};
+use crate::prompt::Prompt;
 use crate::prompt::material::{Known, Material, Owner, Source};
 use crate::prompt::tokens;
 
@@ -138,13 +139,21 @@ impl Agent {
         Err(Trouble::Lasting { error: "there is too much to remember at once".to_owned() })
     }
 
-    async fn ask_for_entries(
+    /// What would be asked for a memory now.
+    pub(super) async fn memory_prompts(&self, key: &MemoryKey) -> Result<Vec<Prompt>, Trouble> {
+        let gathered = self.gather(key).await?;
+        let most = self.settings.remembering.most_at_once;
+        let sources = [gathered.unshared.clone(), gathered.shared.clone()];
+        let parts = sources.into_iter().flat_map(|sources| parts(sources, most));
+        Ok(parts.map(|part| self.memory_prompt(key, &gathered, part).0).collect())
+    }
+
+    fn memory_prompt(
         &self,
         key: &MemoryKey,
         gathered: &Gathered,
         sources: Vec<Source>,
-        attempts: &mut Attempts,
-    ) -> Result<Vec<Entry>, Trouble> {
+    ) -> (Prompt, Arc<Material>) {
         let settings = &self.settings.remembering;
         let mind = &self.minds.memory;
         let max_tokens = match key.term {
@@ -160,8 +169,18 @@ impl Agent {
             merged: gathered.merged.clone(),
             considered: gathered.considered,
         });
-        let scene = self.scene(mind);
-        let mut prompt = self.prompts.remember(&mind.persona, &material, &scene);
+        (self.prompts.remember(&mind.persona, &material, &self.scene(mind)), material)
+    }
+
+    async fn ask_for_entries(
+        &self,
+        key: &MemoryKey,
+        gathered: &Gathered,
+        sources: Vec<Source>,
+        attempts: &mut Attempts,
+    ) -> Result<Vec<Entry>, Trouble> {
+        let mind = &self.minds.memory;
+        let (mut prompt, material) = self.memory_prompt(key, gathered, sources);
         let never = CancellationToken::new();
         let mut problem = String::new();
         for is_last in [false, true] {

@@ -81,7 +81,7 @@ impl Agent {
     }
 
     /// Old lines that fit what is to be answered, from wherever they may be known.
-    async fn recall(&self, context: &Context) -> Result<Vec<Recalled>, StoreError> {
+    pub(super) async fn recall(&self, context: &Context) -> Result<Vec<Recalled>, StoreError> {
         let limit = self.settings.recalled_lines;
         let asked = asked(context);
         if limit == 0 || asked.is_empty() {
@@ -103,6 +103,18 @@ impl Agent {
         Ok(found)
     }
 
+    /// The first question for a reply, and what may be used to answer it.
+    pub(super) async fn reply_prompt(
+        &self,
+        context: &Arc<Context>,
+    ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
+        let mind = &self.minds.response;
+        let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
+        let prompt = self.prompts.reply(&mind.persona, context, &self.scene(mind));
+        let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
+        Ok((prompt.with_tools(specs), toolbox))
+    }
+
     /// Asks the mind, and does what it wants to have done by tools, until it has the words. All of it
     /// takes no longer than two calls may take.
     async fn think(
@@ -113,10 +125,7 @@ impl Agent {
     ) -> Result<Thought, Trouble> {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
-        let mut toolbox = self.toolbox(context, mind.persona.language, began).await?;
-        let prompt = self.prompts.reply(&mind.persona, context, &self.scene(mind));
-        let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
-        let mut prompt = prompt.with_tools(specs);
+        let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
         loop {
             let left = (began + limit * 2).duration_since(self.now());
             let asked = self.ask_within(limit.min(left), mind, &prompt, overtaken, attempts);

@@ -3,6 +3,8 @@
 
 pub mod target;
 
+use std::fmt;
+
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::{ChannelView, LineView, Passage, TalkView};
 
@@ -33,6 +35,12 @@ pub struct Trimmed {
     /// Lines, memories, entries or memos.
     pub count: usize,
     pub tokens: u64,
+}
+
+impl fmt::Display for Trimmed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}, {} tokens", self.count, self.section, self.tokens)
+    }
 }
 
 /// A section whose length varies.

@@ -1,6 +1,8 @@
 //! What a line can be found by: its words, in small letters and without their usual English
 //! endings, and every two neighboring letters of scripts that put no spaces between words.
 
+use std::char::ToLowercase;
+
 /// Words of people are not longer, in letters; of anything longer the beginning will do.
 const LONGEST: usize = 40;
 
@@ -75,7 +77,7 @@ fn runs(text: &str) -> Vec<Run> {
     let mut runs = Vec::new();
     // Whether the newest run may go on.
     let mut is_open = false;
-    for letter in text.chars().map(narrow).flat_map(char::to_lowercase) {
+    for letter in text.chars().flat_map(plain) {
         if is_silent(letter) {
             continue;
         }
@@ -95,12 +97,13 @@ fn runs(text: &str) -> Vec<Run> {
     runs
 }
 
-/// Wide forms of Latin letters and digits are the same letters.
-fn narrow(letter: char) -> char {
+/// A letter as it is compared: small, and not in its wide form.
+fn plain(letter: char) -> ToLowercase {
     match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter),
         _ => letter,
     }
+    .to_lowercase()
 }
 
 /// Apostrophes and marks on other letters end no word, and people leave them out.
@@ -110,39 +113,41 @@ fn is_silent(letter: char) -> bool {
 
 /// Chinese, Japanese and Korean letters.
 fn is_unspaced(letter: char) -> bool {
-    matches!(
-        letter,
-        '々' | '〆' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
-            | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
-            | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}'
-    )
+    letter >= '\u{3005}'
+        && matches!(
+            letter,
+            '々' | '〆' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
+                | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
+                | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}'
+        )
 }
 
 /// A word without its usual English endings: `roses` is found by `rose`, `installing` by `install`.
-fn stem(word: String) -> String {
+fn stem(mut word: String) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return word.chars().take(LONGEST).collect();
     }
-    let mut stem = &word[..word.len().min(LONGEST)];
+    word.truncate(LONGEST);
     let is_plural =
-        stem.ends_with('s') && !["ss", "us", "is"].iter().any(|end| stem.ends_with(end));
-    if stem.len() > 3 && is_plural {
-        stem = &stem[..stem.len() - 1];
+        word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    if word.len() > 3 && is_plural {
+        word.pop();
     }
     for ending in ["ing", "ed"] {
-        let Some(rest) = stem.strip_suffix(ending).filter(|rest| rest.len() > 2) else { continue };
+        let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() > 2) else { continue };
         if rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
-            stem = undoubled(rest);
+            word.truncate(undoubled(rest).len());
             break;
         }
     }
-    if stem.len() > 3 {
-        stem = stem.strip_suffix('e').unwrap_or(stem);
+    if word.len() > 3 && word.ends_with('e') {
+        word.pop();
     }
-    match stem.strip_suffix('y').filter(|rest| rest.len() > 2) {
-        Some(rest) => format!("{rest}i"),
-        None => stem.to_owned(),
+    if word.len() > 3 && word.ends_with('y') {
+        word.pop();
+        word.push('i');
     }
+    word
 }
 
 /// `runn` of `running` is `run`; but `install` keeps both of its letters.

@@ -9,6 +9,7 @@ pub mod forget;
 mod hear;
 mod memory;
 mod memos;
+pub mod onlooker;
 pub mod recall;
 mod rows;
 pub mod sql;
@@ -56,6 +57,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many writes may wait before hearing has to wait too.
 const INBOX: usize = 1024;
 const READERS: u32 = 4;
+/// How much of the database each reader keeps at hand, in KiB, once it has read so much: looking up
+/// words touches pages all over it.
+const AT_HAND: &str = "-8192";
 /// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
 /// need not stop for each.
 const ROW_BUFFER: usize = 512;
@@ -109,7 +113,7 @@ impl SqliteStore {
         let index_at = recall::index::indexed_until(&mut connection).await? + recall::index::STEP;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
-            .connect_with(options.pragma("query_only", "1"))
+            .connect_with(options.pragma("query_only", "1").pragma("cache_size", AT_HAND))
             .await
             .map_err(opened)?;
         let (writes, inbox) = mpsc::channel(INBOX);
@@ -131,6 +135,14 @@ impl SqliteStore {
     /// Whether anything can be written now.
     async fn try_writing(&self) -> Result<(), StoreError> {
         self.write(Change::Nothing).await.map(|_| ())
+    }
+
+    /// A store that nobody writes for.
+    fn of_readers(readers: SqlitePool) -> Self {
+        let (writes, _) = mpsc::channel(1);
+        let (_, revisions) = watch::channel(0);
+        let last_failure = Arc::new(Mutex::new(None));
+        Self { readers, writes, revisions, installation: "onlooker".into(), last_failure }
     }
 
     /// Everyone who is known by an id or a name.

@@ -18,6 +18,7 @@ mod prompts;
 mod providers;
 mod recall;
 mod replay;
+mod search;
 mod stories;
 mod tidy;
 mod tool_calls;

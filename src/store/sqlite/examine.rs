@@ -5,7 +5,7 @@ use std::ops::Not;
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, query};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, query};
 
 use crate::store::StoreError;
 use crate::store::sqlite::{MIGRATIONS, beside, opening, rows, sql};
@@ -39,35 +39,49 @@ pub async fn examine(path: &Path) -> Result<Found, StoreError> {
     let newest = newest_migration(path).await.map_err(|error| opening(path, error))?;
     let ours = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
     if newest > ours {
-        return Err(StoreError::Broken(format!(
-            "{} was written by a newer version of Aizuchi (it has schema {newest}); use that version",
-            path.display()
-        )));
+        return Err(newer(path, newest));
     }
     Ok(if newest == ours { Found::Current } else { Found::Older })
 }
 
 async fn newest_migration(path: &Path) -> Result<i64, sqlx::Error> {
-    // A database that was closed well has all in one file, and then nothing is left beside it.
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let is_closed = std::fs::metadata(log).is_ok_and(|log| log.len() > 0).not();
-    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
-    let mut connection = options.connect().await?;
-    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut connection).await?.is_some();
-    let newest = match has_table {
-        true => {
-            let row = query(sql::NEWEST_MIGRATION).fetch_one(&mut connection).await?;
-            rows::column::<Option<i64>>(&row, "version").ok().flatten().unwrap_or(0)
-        }
-        false => 0,
-    };
+    let mut connection = look_into(path, false).await?;
+    let newest = migration(&mut connection).await?;
     connection.close().await?;
     Ok(newest)
 }
 
+/// A connection that changes nothing, not even beside the database.
+pub(super) async fn look_into(
+    path: &Path,
+    is_in_use: bool,
+) -> Result<SqliteConnection, sqlx::Error> {
+    looking(path, is_in_use).connect().await
+}
+
+/// How one looks without changing anything.
+pub(super) fn looking(path: &Path, is_in_use: bool) -> SqliteConnectOptions {
+    // A database that was closed well has all in one file, and then nothing is left beside it.
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let is_closed = !is_in_use && std::fs::metadata(log).is_ok_and(|log| log.len() > 0).not();
+    SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed)
+}
+
+/// The newest change of the schema that a database has.
+pub(super) async fn migration(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_some();
+    Ok(match has_table {
+        true => {
+            let row = query(sql::NEWEST_MIGRATION).fetch_one(connection).await?;
+            rows::column::<Option<i64>>(&row, "version").ok().flatten().unwrap_or(0)
+        }
+        false => 0,
+    })
+}
+
 /// Whether a running Aizuchi holds the lock beside it.
-fn is_locked(path: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let Ok(file) = File::open(beside(path)) else { return Ok(false) };
     match file.try_lock() {
         Ok(()) => Ok(false),
@@ -76,6 +90,13 @@ fn is_locked(path: &Path) -> Result<bool, StoreError> {
             Err(StoreError::Broken(format!("cannot lock {}: {error}", path.display())))
         }
     }
+}
+
+pub(super) fn newer(path: &Path, newest: i64) -> StoreError {
+    StoreError::Broken(format!(
+        "{} was written by a newer version of Aizuchi (it has schema {newest}); use that version",
+        path.display()
+    ))
 }
 
 /// Whether we may write into the nearest folder that is there.

@@ -73,17 +73,10 @@ pub fn line(row: &SqliteRow) -> Read<Line> {
     })
 }
 
-/// A row of [`super::recall::sql`].
-pub fn recalled(row: &SqliteRow) -> Read<Recalled> {
-    let message = message(row)?;
-    let name: Option<String> = column(row, "name")?;
-    let channel_name: Option<String> = column(row, "channel_name")?;
-    Ok(Recalled {
-        name: name.map_or(message.author.id.0.clone(), Arc::from),
-        channel_name: channel_name.map_or(message.conversation.channel.0.clone(), Arc::from),
-        message: Arc::new(message),
-        score: 0.0,
-    })
+/// A list of lines as [`super::recall::sql::RECALLED_BY_NUMBER`] gives it.
+pub fn recalled(json: &str) -> Read<Vec<Recalled>> {
+    let rows: Vec<RecalledRow> = parsed(json)?;
+    rows.into_iter().map(RecalledRow::read).collect()
 }
 
 pub fn channel(row: &SqliteRow) -> Read<Channel> {
@@ -311,6 +304,39 @@ impl StepRow {
             draft: Arc::new(parsed(&self.notes.ok_or_else(absent)?)?),
             dispatched: self.dispatched_ms.map(time).transpose()?,
         }))
+    }
+}
+
+#[derive(Deserialize)]
+struct RecalledRow {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    id: MessageId,
+    thread: String,
+    at_ms: i64,
+    author: UserId,
+    author_kind: AuthorKind,
+    text: Arc<str>,
+    mentions: String,
+    edits: u32,
+    name: Option<Arc<str>>,
+    channel_name: Option<Arc<str>>,
+}
+
+impl RecalledRow {
+    fn read(self) -> Read<Recalled> {
+        let name = self.name.unwrap_or_else(|| self.author.0.clone());
+        let channel_name = self.channel_name.unwrap_or_else(|| self.channel.0.clone());
+        let message = Message {
+            conversation: in_thread(self.workspace, self.channel, self.thread),
+            id: self.id,
+            at: time(self.at_ms)?,
+            author: Author { id: self.author, kind: self.author_kind },
+            text: self.text,
+            mentions: parsed(&self.mentions)?,
+            edits: self.edits,
+        };
+        Ok(Recalled { message: Arc::new(message), name, channel_name, score: 0.0 })
     }
 }
 

@@ -417,7 +417,8 @@ fn every_memory_in_english() {
         let material = Arc::new(material);
         let prompt = prompts.remember(&persona, &material, &scene());
         insta::assert_snapshot!(name, prompt.text);
-        assert_eq!(prompt.max_tokens, Some(material.max_tokens));
+        // Dates and numbers of sources come on top.
+        assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
         assert_eq!(prompt.material.as_deref(), Some(&*material));
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps the index of words: new lines come in by the thousand, behind those who wait for the
+//! Keeps the index of words: new lines come in by the hundred, behind those who wait for the
 //! writer; what a line no longer says goes with the change itself.
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use crate::store::sqlite::recall::sql;
 use crate::store::sqlite::{rows, stored};
 
 /// How many changes are indexed at once, and searched one by one before that.
-pub const STEP: u64 = 1000;
+pub const STEP: u64 = 512;
 
 /// A line that is to be indexed.
 struct Line {

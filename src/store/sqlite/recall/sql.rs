@@ -24,8 +24,10 @@ macro_rules! is_visible {
 macro_rules! recalled {
     ($which:expr) => {
         concat!(
-            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-                m.mentions, m.edits, u.name, c.name AS channel_name
+            "SELECT json_group_array(json_object('workspace', m.workspace, 'channel', m.channel,
+                'id', m.id, 'thread', m.thread, 'at_ms', m.at_ms, 'author', m.author,
+                'author_kind', m.author_kind, 'text', m.text, 'mentions', m.mentions,
+                'edits', m.edits, 'name', u.name, 'channel_name', c.name)) AS lines
             FROM json_each(?5) AS j ",
             $which,
             " LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
@@ -88,6 +90,14 @@ statements! {
     /// Rewrites the index as one piece.
     COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
 
+    WORKSPACES = "
+        WITH RECURSIVE spaces (workspace) AS (
+            SELECT min(workspace) FROM messages
+            UNION ALL
+            SELECT (SELECT min(m.workspace) FROM messages AS m WHERE m.workspace > spaces.workspace)
+            FROM spaces WHERE spaces.workspace IS NOT NULL)
+        SELECT workspace FROM spaces WHERE workspace IS NOT NULL";
+
     // Reading. ?1 workspace, ?2 channel, ?3 seen from.
 
     ROOMS = concat!(
@@ -99,14 +109,15 @@ statements! {
     /// The newest ?3 lines for each of ?1, which lists [what they have, first number, last number], in
     /// the rooms of the list ?2.
     POSTINGS = "
+        WITH asked (expression, first, last) AS MATERIALIZED
+            (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))
         SELECT (SELECT json_group_array(number) FROM
             (SELECT rowid AS number FROM recall_terms
-             WHERE recall_terms MATCH (j.value ->> 0)
-                AND rowid BETWEEN (j.value ->> 1) AND (j.value ->> 2)
+             WHERE recall_terms MATCH a.expression AND rowid BETWEEN a.first AND a.last
                 AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
              ORDER BY rowid DESC
              LIMIT ?3)) AS numbers
-        FROM json_each(?1) AS j";
+        FROM asked AS a";
     /// The newest ?4 lines that are not indexed as they stand now.
     TAIL = concat!(
         "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM

@@ -1,0 +1,102 @@
+//! `aizuchi prompt`: what a model would be asked now. It only looks, also while an Aizuchi is running.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use crate::app;
+use crate::chat::{ConversationId, MessageId, one_line};
+use crate::cli::print;
+use crate::clock::Clock;
+use crate::config::{Config, Loaded, Thinkers};
+use crate::metrics::Metrics;
+use crate::platform::Platforms;
+use crate::prompt::{Prompt, Verb};
+use crate::store::sqlite::onlooker::Onlooker;
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Question {
+    Judge,
+    Reply,
+    Remember,
+    State,
+}
+
+#[derive(Debug, Args)]
+pub struct PromptOf {
+    /// What it would be asked for.
+    question: Question,
+    /// The channel, by its name or id.
+    #[arg(long, value_name = "CHANNEL")]
+    channel: String,
+    /// The thread, by the id of its first message; without it, the channel's top level.
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
+}
+
+impl PromptOf {
+    /// Prints the prompt; how many tokens its sections come to goes to stderr.
+    pub fn obey(self, file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
+        let Loaded { config, .. } = Config::load(file, thinkers)?;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let prompts = runtime.block_on(self.prompts(&config))?;
+        if prompts.is_empty() {
+            eprintln!("there is nothing to be remembered there");
+        }
+        for prompt in &prompts {
+            print(prompt.shown().trim_end())?;
+            eprintln!("\n{}", sections(prompt));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn prompts(&self, config: &Config) -> anyhow::Result<Vec<Prompt>> {
+        let path = config.database();
+        let conversation = self.conversation(&path).await?;
+        let store = Arc::new(Onlooker::store(&path).await?);
+        let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
+        let agent = app::agent(config, store, Platforms(HashMap::new()), clock, metrics, 0)?;
+        let verb = match self.question {
+            Question::Judge => Verb::Judge,
+            Question::Reply => Verb::Reply,
+            Question::Remember => Verb::Remember,
+            Question::State => Verb::State,
+        };
+        agent.would_ask(verb, &conversation).await
+    }
+
+    async fn conversation(&self, path: &Path) -> anyhow::Result<ConversationId> {
+        let mut database = Onlooker::open(path).await?;
+        let wanted = &self.channel;
+        let (workspace, channel) = database
+            .channels_called(wanted)
+            .await?
+            .into_iter()
+            .next()
+            .with_context(|| format!("there is no channel {wanted:?} in the database"))?;
+        let thread = self.thread.as_deref().map(MessageId::new);
+        if let Some(thread) = &thread {
+            let shown = one_line(thread.as_str());
+            anyhow::ensure!(
+                database.has_line(&workspace, &channel, thread).await?,
+                "there is no message {shown:?} in this channel"
+            );
+        }
+        Ok(ConversationId { workspace, channel, thread })
+    }
+}
+
+/// How many tokens each section comes to, as estimated, and what was left out.
+fn sections(prompt: &Prompt) -> String {
+    let mut lines =
+        vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.all_tokens())];
+    let section = |(name, tokens): &(&str, u64)| format!("{name:<18} {tokens:>7}");
+    lines.extend(prompt.sections.iter().map(section));
+    let trimmed = prompt.trimmed.iter();
+    lines.extend(trimmed.map(|trimmed| format!("left out: {trimmed}")));
+    lines.join("\n")
+}

@@ -1,0 +1,119 @@
+//! `aizuchi search`: old lines by their words. It only looks, also while an Aizuchi is running.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, value_parser};
+use serde_json::{Value, json};
+
+use crate::chat::{ChannelId, WorkspaceId, one_line};
+use crate::cli::print;
+use crate::config::{Config, Thinkers};
+use crate::recall::{RecallQuery, Recalled};
+use crate::store::sqlite::onlooker::Onlooker;
+
+/// How much of a line is shown, in letters.
+const SHOWN: usize = 160;
+
+#[derive(Debug, Args)]
+pub struct Search {
+    /// Words that the lines should have; the more of them, and the rarer, the better.
+    #[arg(required = true, num_args = 1.., value_name = "QUERY")]
+    words: Vec<String>,
+    /// Only in this channel, by its name or id.
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// How many lines to show, at most 100.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(1..=100))]
+    limit: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Search {
+    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let config = Config::load(file, Thinkers::Nobody)?.config;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let found = runtime.block_on(self.look(&config.database()))?;
+        if self.json {
+            let results: Vec<Value> = found.iter().map(result).collect();
+            print(&serde_json::to_string_pretty(&json!({ "results": results }))?)?;
+        } else if found.is_empty() {
+            print("Nothing was found.")?;
+        } else {
+            print(&found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn look(&self, path: &Path) -> anyhow::Result<Vec<Recalled>> {
+        let mut database = Onlooker::open(path).await?;
+        let mut found = Vec::new();
+        for (workspace, channel) in self.places(&mut database).await? {
+            let query = RecallQuery {
+                workspace,
+                visible_from: None,
+                channel,
+                text: self.words.join(" "),
+                before: None,
+                limit: self.limit as usize,
+            };
+            found.extend(database.recall(&query).await?);
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(self.limit as usize);
+        Ok(found)
+    }
+
+    /// Every workspace, or the channels that are meant.
+    async fn places(
+        &self,
+        database: &mut Onlooker,
+    ) -> anyhow::Result<Vec<(WorkspaceId, Option<ChannelId>)>> {
+        let Some(wanted) = &self.channel else {
+            let workspaces = database.workspaces().await?.into_iter();
+            return Ok(workspaces.map(|workspace| (workspace, None)).collect());
+        };
+        let meant = database.channels_called(wanted).await?.into_iter();
+        let places: Vec<_> = meant.map(|(workspace, channel)| (workspace, Some(channel))).collect();
+        anyhow::ensure!(!places.is_empty(), "there is no channel {wanted:?} in the database");
+        Ok(places)
+    }
+}
+
+/// One line on a terminal.
+fn shown(line: &Recalled) -> String {
+    let at = line.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let channel = plain(bare(&line.channel_name));
+    let (name, text) = (plain(&line.name), plain(&line.message.text));
+    let mut letters = text.chars();
+    let beginning: String = letters.by_ref().take(SHOWN).collect();
+    let rest = if letters.next().is_some() { "…" } else { "" };
+    format!("{at}  #{channel}  {name}: {beginning}{rest}")
+}
+
+fn result(line: &Recalled) -> Value {
+    let message = &line.message;
+    json!({
+        "id": message.id,
+        "channel": message.conversation.channel,
+        "channel_name": line.channel_name,
+        "ts": message.at.as_millisecond() as f64 / 1000.0,
+        "user": message.author.id,
+        "name": line.name,
+        "text": message.text,
+        "thread": message.conversation.thread,
+        "score": line.score,
+    })
+}
+
+fn bare(channel: &str) -> &str {
+    channel.strip_prefix('#').unwrap_or(channel)
+}
+
+/// Nothing that would do anything to a terminal.
+fn plain(text: &str) -> String {
+    one_line(text).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}

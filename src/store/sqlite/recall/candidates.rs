@@ -1,0 +1,182 @@
+//! Which indexed lines are worth reading: those with the most telling of the words looked for. Of
+//! a word that is in very many lines only some are looked up, so that no query takes long.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use sqlx::{SqliteConnection, query};
+
+use crate::chat::ChannelId;
+use crate::recall::terms::Wanted;
+use crate::recall::{RecallQuery, Search};
+use crate::store::StoreError;
+use crate::store::sqlite::recall::{listed, sql};
+use crate::store::sqlite::stored;
+
+/// How many lines are read at once and ranked.
+pub const CANDIDATES: usize = 64;
+/// What is in more lines than this tells too little to look at them all: in one channel, and in all
+/// of them.
+const COMMON_NEAR: usize = 1000;
+const COMMON_FAR: usize = 300;
+
+/// Lines of a channel that were heard with the same visibility.
+pub struct Room {
+    pub number: i64,
+    pub channel: ChannelId,
+    /// How many are indexed.
+    pub lines: usize,
+}
+
+impl Room {
+    /// The numbers that its lines may have.
+    fn first(&self) -> i64 {
+        self.number << 32
+    }
+
+    fn last(&self) -> i64 {
+        ((self.number + 1) << 32) - 1
+    }
+}
+
+/// Where one of the things looked for is.
+struct Posting {
+    /// In how many lines. What is too common to be counted is supposed to be as common as in the
+    /// channel that the query comes from.
+    having: usize,
+    /// The lines that are worth looking at for it.
+    numbers: Vec<i64>,
+}
+
+pub struct Postings {
+    rooms: Vec<Room>,
+    each: Vec<Posting>,
+    /// There is nothing that is not common.
+    is_common: bool,
+}
+
+impl Postings {
+    pub async fn read(
+        connection: &mut SqliteConnection,
+        search: &Search,
+        which: &RecallQuery,
+        rooms: Vec<Room>,
+    ) -> Result<Self, StoreError> {
+        let all: Vec<&Room> = rooms.iter().collect();
+        let common = if which.channel.is_some() { COMMON_NEAR } else { COMMON_FAR };
+        let found = look_up(connection, expressions(&search.wanted), &all, common + 1).await?;
+        let has_telling = found.iter().any(|found| (1..=common).contains(&found.len()));
+        let cut = search.wanted.iter().zip(&found).filter(|(_, found)| found.len() > common);
+        let cut: Vec<Wanted> = cut.map(|(wanted, _)| wanted.clone()).collect();
+        let is_near = |room: &&Room| Some(&room.channel) == which.visible_from.as_ref();
+        let near: Vec<&Room> = rooms.iter().filter(is_near).collect();
+        let mut again =
+            look_up(connection, expressions(&cut), &near, COMMON_NEAR + 1).await?.into_iter();
+        let (lines, near) = (count(&all), count(&near).max(1));
+        let each = found.into_iter().map(|numbers| {
+            if numbers.len() <= common {
+                return Posting { having: numbers.len(), numbers };
+            }
+            let numbers_near = again.next().unwrap_or_default();
+            let having = numbers.len().max(numbers_near.len() * lines / near);
+            let is_telling = numbers_near.len() <= COMMON_NEAR;
+            Posting { having, numbers: if is_telling { numbers_near } else { Vec::new() } }
+        });
+        Ok(Self { each: each.collect(), is_common: !has_telling, rooms })
+    }
+
+    pub fn lines(&self) -> usize {
+        self.rooms.iter().map(|room| room.lines).sum()
+    }
+
+    pub fn having(&self, wanted: usize) -> usize {
+        self.each[wanted].having
+    }
+
+    /// The lines to be read, the most promising first.
+    pub async fn best_first(
+        &self,
+        connection: &mut SqliteConnection,
+        search: &Search,
+    ) -> Result<Vec<i64>, StoreError> {
+        let nearness = self.rooms.iter().map(|room| (room.number, search.nearness(&room.channel)));
+        let nearness: HashMap<i64, f64> = nearness.collect();
+        let mut scores: HashMap<i64, f64> = HashMap::new();
+        for (wanted, posting) in self.each.iter().enumerate() {
+            for number in &posting.numbers {
+                let nearness = nearness.get(&(number >> 32)).unwrap_or(&1.0);
+                *scores.entry(*number).or_default() += search.weight(wanted) * nearness;
+            }
+        }
+        let mut numbers: Vec<(f64, i64)> =
+            scores.into_iter().map(|(number, score)| (score, number)).collect();
+        if self.is_common {
+            let common = self.common(connection, search).await?;
+            numbers.extend(common.into_iter().map(|number| (0.0, number)));
+        }
+        // Of equals the newer ones, whatever their room.
+        let age = |number: i64| (number & 0xffff_ffff, number);
+        numbers.sort_by(|(a_score, a), (b_score, b)| {
+            b_score.total_cmp(a_score).then_with(|| age(*b).cmp(&age(*a)))
+        });
+        Ok(numbers.into_iter().map(|(_, number)| number).collect())
+    }
+
+    /// The newest lines with all of the things looked for, and with any of them.
+    async fn common(
+        &self,
+        connection: &mut SqliteConnection,
+        search: &Search,
+    ) -> Result<Vec<i64>, StoreError> {
+        let present = (0..self.each.len()).filter(|wanted| self.having(*wanted) > 0);
+        let present: Vec<Wanted> = present.map(|wanted| search.wanted[wanted].clone()).collect();
+        if present.is_empty() {
+            return Ok(Vec::new());
+        }
+        let present = expressions(&present);
+        let asked = [" AND ", " OR "].map(|between| present.join(between));
+        let rooms: Vec<&Room> = self.rooms.iter().collect();
+        let found = look_up(connection, asked.to_vec(), &rooms, CANDIDATES).await?;
+        let taken = self.each.iter().flat_map(|posting| &posting.numbers).copied();
+        let mut taken: HashSet<i64> = taken.collect();
+        Ok(found.into_iter().flatten().filter(|number| taken.insert(*number)).collect())
+    }
+}
+
+/// The newest lines for each of some expressions, at `most` so many.
+async fn look_up(
+    connection: &mut SqliteConnection,
+    expressions: Vec<String>,
+    rooms: &[&Room],
+    most: usize,
+) -> Result<Vec<Vec<i64>>, StoreError> {
+    let first = rooms.iter().map(|room| room.first()).min();
+    let last = rooms.iter().map(|room| room.last()).max();
+    let (Some(first), Some(last), false) = (first, last, expressions.is_empty()) else {
+        return Ok(vec![Vec::new(); expressions.len()]);
+    };
+    let asked: Value =
+        expressions.into_iter().map(|expression| json!([expression, first, last])).collect();
+    let rooms: Vec<i64> = rooms.iter().map(|room| room.number).collect();
+    let rows = query(sql::POSTINGS)
+        .bind(asked.to_string())
+        .bind(json!(rooms).to_string())
+        .bind(most as i64)
+        .fetch_all(connection)
+        .await
+        .map_err(stored)?;
+    rows.iter().map(|row| listed(row, "numbers")).collect()
+}
+
+fn count(rooms: &[&Room]) -> usize {
+    rooms.iter().map(|room| room.lines).sum()
+}
+
+/// What is looked for, in the language of the index. Terms have no quotation marks.
+fn expressions(wanted: &[Wanted]) -> Vec<String> {
+    let expression = |wanted: &Wanted| match wanted {
+        Wanted::Term(term) => format!("\"{term}\""),
+        Wanted::Beginning(letter) => format!("\"{letter}\" *"),
+    };
+    wanted.iter().map(expression).collect()
+}
