@@ -2,15 +2,23 @@
 //! which could be taken for structure of the prompt gets a backslash before it, as in Markdown. A line
 //! that begins with a backslash gets one more, so whoever takes one away has the text again.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 use crate::chat::ends_line;
 
 /// Deeper than this, what stands in lists and quotations is fenced whatever it is.
 const DEEPEST_LIST: usize = 8;
+/// In letters that are seen. What begins with more signs than this is fenced as a break.
+const LONGEST_MARK: usize = 64;
 
-/// Text that can stand in a prompt, on as many lines as anybody may see in it.
-pub fn fenced(text: &str) -> String {
+/// Text that can stand in a prompt, on as many lines as anybody may see in it. Most text can stand
+/// there as it is.
+pub fn fenced(text: &str) -> Cow<'_, str> {
+    if is_fine(text) {
+        return Cow::Borrowed(text);
+    }
     let mut fenced = String::with_capacity(text.len() + 8);
     for (number, line) in lines(text).enumerate() {
         if number > 0 {
@@ -21,7 +29,19 @@ pub fn fenced(text: &str) -> String {
         }
         fenced.push_str(line);
     }
-    fenced
+    Cow::Owned(fenced)
+}
+
+/// All lines end as those of a prompt do, and none needs a fence.
+fn is_fine(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((end, letter)) = first_end(rest) {
+        if letter != '\n' || is_like_structure(&rest[..end]) {
+            return false;
+        }
+        rest = &rest[end + 1..];
+    }
+    !is_like_structure(rest)
 }
 
 /// The lines of a text, whatever ends them. A carriage return and the line feed behind it are one end.
@@ -29,29 +49,34 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let whole = rest?;
-        let Some((end, letter)) = whole.char_indices().find(|(_, letter)| ends_line(*letter))
-        else {
+        let Some((end, letter)) = first_end(whole) else {
             return rest.take();
         };
         let behind = &whole[end + letter.len_utf8()..];
-        rest =
-            Some(if letter == '\r' { behind.strip_prefix('\n').unwrap_or(behind) } else { behind });
+        let is_pair = letter == '\r' && behind.starts_with('\n');
+        rest = Some(if is_pair { &behind[1..] } else { behind });
         Some(&whole[..end])
     })
+}
+
+/// Where a line ends, and by which letter. Only few bytes can begin such a letter.
+fn first_end(text: &str) -> Option<(usize, char)> {
+    let may_end = |byte: u8| byte < 0x20 || byte == 0xc2 || byte == 0xe2;
+    let places = text.bytes().enumerate().filter(|(_, byte)| may_end(*byte));
+    let mut letters = places.filter_map(|(place, _)| Some((place, text[place..].chars().next()?)));
+    letters.find(|(_, letter)| ends_line(*letter))
 }
 
 /// Could a reader take the line for a heading, a break, a speaker, a memo, a numbered source or the
 /// edge of a code block?
 fn is_like_structure(line: &str) -> bool {
-    let is_plain = |first: char| {
-        first.is_ascii_alphabetic() || matches!(first, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '丁'..='鿿')
-    };
-    if line.is_empty() || line.starts_with(is_plain) {
+    if is_plainly_text(line) {
         return false;
     }
+    // Nobody needs more of a line to know what it is.
     let seen = line.nfkc().filter(|letter| !is_unseen(*letter)).map(folded);
-    let seen: String = seen.collect();
-    let mut rest = seen.trim();
+    let seen: String = seen.skip_while(|letter| *letter == ' ').take(LONGEST_MARK).collect();
+    let mut rest = seen.trim_end();
     if rest.starts_with(['\\', '#']) || line.starts_with('\\') {
         return true;
     }
@@ -66,6 +91,25 @@ fn is_like_structure(line: &str) -> bool {
         }
     }
     true
+}
+
+/// Most lines begin with a word, or with a bullet or a number and then a word. No letter that is taken
+/// for plain here looks like another one.
+fn is_plainly_text(line: &str) -> bool {
+    let is_letter = |first: char| {
+        let is_sign = first.is_ascii_punctuation() && !"#\\*_-=`~+>[".contains(first);
+        let is_word = matches!(first, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '丁'..='鿿');
+        first.is_ascii_alphabetic() || is_sign || is_word
+    };
+    let inside = line.strip_prefix("- ").unwrap_or(line);
+    let behind = inside.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if behind.len() == inside.len() {
+        return line.is_empty() || behind.starts_with(is_letter);
+    }
+    // A number with a dot or a parenthesis behind it is a bullet, too.
+    behind.starts_with(|next: char| {
+        !".)".contains(next) && (next == ' ' || next.is_ascii_graphic() || is_letter(next))
+    })
 }
 
 fn begins_structure(seen: &str) -> bool {
@@ -237,6 +281,7 @@ mod tests {
             "\t# x",
             "\u{3000}# x",
             "• **x**",
+            "1\u{1}. **x**",
             "－ ＊＊x",
         ] {
             assert_eq!(fenced(line), format!("\\{line}"), "{line}");
@@ -245,6 +290,10 @@ mod tests {
 
     #[test]
     fn every_end_of_a_line_begins_a_new_one() {
+        for letter in (0..0x11_0000).filter_map(char::from_u32).filter(|letter| ends_line(*letter))
+        {
+            assert_eq!(fenced(&format!("é a{letter}# b")), "é a\n\\# b", "{letter:?}");
+        }
         assert_eq!(fenced("a\r\n# b\r---\u{2028}**c**\u{85}d\n"), "a\n\\# b\n\\---\n\\**c**\nd\n");
         assert_eq!(fenced("\u{b}# a"), "\n\\# a");
     }

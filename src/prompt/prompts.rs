@@ -225,7 +225,7 @@ fn finish(view: &mut TalkView) {
     let recalled = std::mem::take(&mut view.recalled);
     view.recalled = by_channel(recalled);
     if view.target_thread_ts.is_none() {
-        view.top_level_messages = view.target_thread_messages.clone();
+        view.top_level_messages = std::mem::take(&mut view.target_thread_messages);
     }
 }
 

@@ -31,24 +31,28 @@ impl Speakers {
         let others = lines.map(|line| &line.author);
         let others = others.filter(|author| author.kind != AuthorKind::Persona);
         let others: BTreeSet<&UserId> = others.map(|author| &author.id).collect();
-        let shown = |user: &UserId| {
+        let others = others.into_iter().map(|user| {
             let name = names.get(user).map(|name| one_line(name)).unwrap_or_default();
-            if is_seen(&name) { name } else { one_line(user.as_str()) }
-        };
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        for user in &others {
-            *counts.entry(folded(&shown(user))).or_default() += 1;
-        }
+            let name = if is_seen(&name) { name } else { one_line(user.as_str()) };
+            (user, folded(&name), name)
+        });
+        let others: Vec<(&UserId, String, String)> = others.collect();
         let own = folded(&persona.name);
-        let is_own_name = |name: &str| folded(name) != own && counts[&folded(name)] == 1;
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for (_, folded, _) in &others {
+            *counts.entry(folded).or_default() += 1;
+        }
+        let (clear, alike): (Vec<_>, Vec<_>) = others
+            .iter()
+            .partition(|(_, folded, _)| *folded != own && counts[folded.as_str()] == 1);
         let mut taken: HashSet<String> = HashSet::from([own.clone()]);
         let mut unambiguous = HashMap::new();
-        for user in others.iter().filter(|user| is_own_name(&shown(user))) {
-            taken.insert(folded(&shown(user)));
-            unambiguous.insert((*user).clone(), Arc::from(shown(user)));
+        for (user, folded, name) in clear {
+            taken.insert(folded.clone());
+            unambiguous.insert((*user).clone(), Arc::from(name.as_str()));
         }
-        for user in others.iter().filter(|user| !is_own_name(&shown(user))) {
-            let with_id = format!("{} ({})", shown(user), one_line(user.as_str()));
+        for (user, _, name) in alike {
+            let with_id = format!("{name} ({})", one_line(user.as_str()));
             let mut name = with_id.clone();
             // An id is anything, so somebody's name and id may read like another's name.
             for number in 2.. {
@@ -76,12 +80,27 @@ impl Speakers {
 
     /// The time of a line, without its zone.
     pub fn time(&self, at: Timestamp) -> String {
-        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+        let at = self.zone.to_datetime(at);
+        let (date, time) = (at.date(), at.time());
+        // Each line has one, and formatting it would take longer than all else about the line.
+        let mut text = format!("{:04}", date.year());
+        for (mark, number) in [
+            ('-', date.month()),
+            ('-', date.day()),
+            (' ', time.hour()),
+            (':', time.minute()),
+            (':', time.second()),
+        ] {
+            text.push(mark);
+            let number = number.unsigned_abs();
+            text.extend([number / 10, number % 10].map(|digit| char::from(b'0' + digit)));
+        }
+        text
     }
 
     /// The day, as memos and entries have it.
     pub fn day(&self, at: Timestamp) -> String {
-        at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d").to_string()
+        self.zone.to_datetime(at).date().to_string()
     }
 
     /// A time with the name of its zone.

@@ -29,18 +29,17 @@ enum Class {
 /// three; Hangul syllables about one. Emoji fall apart into bytes, two or three tokens each.
 pub fn estimate(text: &str) -> u64 {
     let mut thousandths = 0;
-    let mut run: Option<(Class, u64)> = None;
+    let (mut same, mut length) = (Class::Space, 0);
     for letter in text.chars() {
         let class = class(letter);
-        match &mut run {
-            Some((same, length)) if *same == class => *length += 1,
-            _ => {
-                thousandths += run.map_or(0, |(class, length)| class.thousandths(length));
-                run = Some((class, 1));
-            }
+        if class == same {
+            length += 1;
+        } else {
+            thousandths += same.thousandths(length);
+            (same, length) = (class, 1);
         }
     }
-    thousandths += run.map_or(0, |(class, length)| class.thousandths(length));
+    thousandths += same.thousandths(length);
     u64::div_ceil(thousandths, 1000)
 }
 
@@ -48,7 +47,7 @@ impl Class {
     /// Of a run of so many letters.
     fn thousandths(self, length: u64) -> u64 {
         match self {
-            Class::Space => (length - 1).div_ceil(4) * 1000,
+            Class::Space => length.saturating_sub(1).div_ceil(4) * 1000,
             Class::Newline => 1000,
             Class::AsciiWord => length.div_ceil(6) * 1000,
             Class::Digits => length.div_ceil(3) * 1000,
@@ -64,12 +63,31 @@ impl Class {
 }
 
 fn class(letter: char) -> Class {
+    match ASCII.get(letter as usize) {
+        Some(class) => *class,
+        None => class_of_others(letter),
+    }
+}
+
+/// Most text is read more than once on its way into a prompt, and most of it is this.
+static ASCII: [Class; 128] = {
+    let mut classes = [Class::AsciiSign; 128];
+    let mut letter = 0;
+    while letter < 128 {
+        classes[letter] = match letter as u8 {
+            b'\n' | b'\r' => Class::Newline,
+            b' ' | b'\t' => Class::Space,
+            b'a'..=b'z' | b'A'..=b'Z' => Class::AsciiWord,
+            b'0'..=b'9' => Class::Digits,
+            _ => Class::AsciiSign,
+        };
+        letter += 1;
+    }
+    classes
+};
+
+fn class_of_others(letter: char) -> Class {
     match letter {
-        '\n' | '\r' => Class::Newline,
-        ' ' | '\t' => Class::Space,
-        'a'..='z' | 'A'..='Z' => Class::AsciiWord,
-        '0'..='9' => Class::Digits,
-        '\u{0}'..='\u{7f}' => Class::AsciiSign,
         'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => Class::Kana,
         '㐀'..='鿿' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' | '々' => Class::Kanji,
         '가'..='힣' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' => Class::Hangul,

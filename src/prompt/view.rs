@@ -6,6 +6,7 @@ pub mod from_material;
 
 use std::sync::Arc;
 
+use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -42,13 +43,14 @@ pub struct TalkView {
     pub high_priority_memos: Vec<MemoView>,
     pub recent_memos: Vec<MemoView>,
     pub recalled: Vec<RecalledView>,
-    /// The target itself, where that is the top level; else without the target's parent, which
-    /// stands at the head of the target.
+    /// The target, where that is the top level; else without the target's parent, which stands at the
+    /// head of the target.
     pub top_level_messages: Vec<LineView>,
     /// Without the target.
     #[serde(serialize_with = "messages_by_thread")]
     pub thread_messages: Vec<ThreadView>,
     pub target_thread_ts: Option<String>,
+    /// The target, where that is a thread.
     pub target_thread_messages: Vec<LineView>,
     /// The lines that wait for an answer, by time and name.
     pub owed: Vec<String>,
@@ -127,17 +129,16 @@ pub struct ThreadView {
     pub messages: Vec<LineView>,
 }
 
-/// One line of talk, or the place where lines were left out.
-#[derive(Clone, Debug, Serialize)]
+/// One line of talk, or the place where lines were left out. There are many of them, so templates
+/// read them where they are.
+#[derive(Clone, Debug)]
 pub struct LineView {
     /// How many lines were left out here; 0 for a line.
     pub omitted: usize,
     pub timestamp: String,
     pub user: UserView,
-    pub text: String,
-    #[serde(skip)]
+    pub text: Arc<str>,
     pub line: Option<MessageId>,
-    #[serde(skip)]
     pub tokens: u64,
 }
 
@@ -180,7 +181,7 @@ impl PersonaView {
 impl Passage {
     /// Text of somebody or something else, with a fence around it.
     pub fn fenced(text: &str) -> Self {
-        let text = fenced(text.trim());
+        let text = fenced(text.trim()).into_owned();
         Self { tokens: estimate(&text), text }
     }
 }
@@ -189,8 +190,49 @@ impl LineView {
     /// The place where so many lines were left out.
     pub fn omission(omitted: usize) -> Self {
         let user = UserView { name: "".into() };
-        let (timestamp, text) = (String::new(), String::new());
-        Self { omitted, timestamp, user, text, line: None, tokens: 8 }
+        Self { omitted, timestamp: String::new(), user, text: "".into(), line: None, tokens: 8 }
+    }
+}
+
+impl Serialize for LineView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializing_for_value() {
+            return Value::from_object(self.clone()).serialize(serializer);
+        }
+        let mut line = serializer.serialize_map(Some(LINE_FIELDS.len()))?;
+        line.serialize_entry("omitted", &self.omitted)?;
+        line.serialize_entry("timestamp", &self.timestamp)?;
+        line.serialize_entry("user", &self.user)?;
+        line.serialize_entry("text", &self.text)?;
+        line.end()
+    }
+}
+
+const LINE_FIELDS: &[&str] = &["omitted", "timestamp", "user", "text"];
+
+impl Object for LineView {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str()? {
+            "omitted" => Some(Value::from(self.omitted)),
+            "timestamp" => Some(Value::from(self.timestamp.as_str())),
+            "user" => Some(Value::from_object(self.user.clone())),
+            "text" => Some(Value::from(self.text.clone())),
+            _ => None,
+        }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Str(LINE_FIELDS)
+    }
+}
+
+impl Object for UserView {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        (key.as_str()? == "name").then(|| Value::from(self.name.clone()))
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Str(&["name"])
     }
 }
 

@@ -327,7 +327,7 @@ fn check(prompts: &Prompts, nasty: &Nasty, language: Language) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_prompt_reads_back_to_the_same_talk(nasty in nasties()) {

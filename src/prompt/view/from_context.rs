@@ -1,5 +1,6 @@
 //! The values that a context is printed with.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::chat::{Message, one_line};
@@ -45,13 +46,17 @@ impl Printer<'_> {
     pub fn line(&mut self, message: &Message, most: u64) -> LineView {
         let tokens = estimate(&message.text);
         let (text, tokens) = if tokens <= most {
-            (fenced(&message.text), tokens)
+            let text = match fenced(&message.text) {
+                Cow::Borrowed(_) => message.text.clone(),
+                Cow::Owned(text) => text.into(),
+            };
+            (text, tokens)
         } else {
             let text = shorten::shortened(&message.text, most, self.language);
             let kept = estimate(&text);
             self.shortened.0 += 1;
             self.shortened.1 += tokens.saturating_sub(kept);
-            (text, kept)
+            (text.into(), kept)
         };
         let name = self.speakers.name(&message.author);
         // The time is 14 tokens with its stars, and a blank line follows.
