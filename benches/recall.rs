@@ -82,7 +82,7 @@ async fn measure(lines: u64) {
 }
 
 async fn hear(store: &SqliteStore, heard: Heard) {
-    let hearing = Hearing { heard, follows: Follows::Nothing(Gate::CaughtUp) };
+    let hearing = Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
     store.hear(hearing).await.expect("it is heard");
 }
 
