@@ -12,6 +12,7 @@ use crate::chat::{ChannelId, Mention, MessageId, User, UserId};
 use crate::event::DraftNotes;
 use crate::memo::Memo;
 use crate::memory::{Entry, LineId, Memory, MemoryKey};
+use crate::quote::{Measure, Quotes, folded};
 use crate::store::StoreError;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::sql::forget as sql;
@@ -19,10 +20,8 @@ use crate::store::sqlite::{Counters, memory, rows, sql as flow_sql, stored};
 
 /// Stands where a person was.
 const NOBODY: &str = "forgotten";
-/// So many letters in a row that are a person's are taken for a quotation.
-const QUOTED: usize = 16;
-/// A line that is shorter than this says nothing that could be told again.
-const SHORTEST_QUOTE: usize = 8;
+/// What is taken for a quotation of a person. Shorter lines say nothing that could be told again.
+const QUOTED: Measure = Measure { run: 16, whole: 8, unspaced: 1 };
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,39 +37,20 @@ pub struct Forgotten {
 /// What tells that a text is about somebody, or repeats them.
 struct Traces {
     names: Vec<String>,
-    quotes: HashSet<Vec<char>>,
-    short: HashSet<String>,
+    quotes: Quotes,
 }
 
 impl Traces {
     fn of(user: &User, texts: &[String]) -> Self {
         let names = [user.name.to_lowercase(), user.id.as_str().to_lowercase()];
         let names = names.into_iter().filter(|name| name.chars().count() > 1).collect();
-        let mut quotes = HashSet::new();
-        let mut short = HashSet::new();
-        for text in texts {
-            let letters: Vec<char> = folded(text).chars().collect();
-            if letters.len() >= QUOTED {
-                quotes.extend(letters.windows(QUOTED).map(<[char]>::to_vec));
-            } else if letters.len() >= SHORTEST_QUOTE {
-                short.insert(letters.into_iter().collect());
-            }
-        }
-        Self { names, quotes, short }
+        Self { names, quotes: Quotes::of(texts.iter().map(String::as_str), QUOTED) }
     }
 
     fn are_in(&self, text: &str) -> bool {
-        let text = folded(text);
-        let letters: Vec<char> = text.chars().collect();
-        self.names.iter().any(|name| holds_name(&text, name))
-            || self.short.iter().any(|quote| text.contains(quote))
-            || letters.windows(QUOTED).any(|quote| self.quotes.contains(quote))
+        let folded = folded(text);
+        self.names.iter().any(|name| holds_name(&folded, name)) || self.quotes.are_in(text)
     }
-}
-
-/// Lower-cased, with single spaces.
-fn folded(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A name that is written in Latin letters stands as a word of its own.
