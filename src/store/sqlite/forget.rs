@@ -11,12 +11,12 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use crate::chat::{ChannelId, Mention, MessageId, User, UserId};
 use crate::event::DraftNotes;
 use crate::memo::Memo;
-use crate::memory::{Entry, LineId, Memory, MemoryKey};
+use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey};
 use crate::quote::{Measure, Quotes, folded};
 use crate::store::StoreError;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::sql::forget as sql;
-use crate::store::sqlite::{Counters, memory, rows, sql as flow_sql, stored};
+use crate::store::sqlite::{Counters, memory, memos, rows, sql as flow_sql, stored};
 
 /// Stands where a person was.
 const NOBODY: &str = "forgotten";
@@ -156,21 +156,14 @@ async fn drop_memos(
     for row in &memos {
         let json: String = rows::column(row, "memo")?;
         let memo: Memo = rows::parsed(&json)?;
-        let channel: String = rows::column(row, "channel")?;
-        let lines: Vec<String> = rows::parsed(&rows::column::<String>(row, "lines")?)?;
-        let channel = ChannelId::new(channel);
-        let is_made_for =
-            lines.into_iter().any(|id| ids.contains(&LineId(channel.clone(), MessageId::new(id))));
+        let lines: Vec<LineId> = rows::parsed(&rows::column::<String>(row, "lines")?)?;
+        let is_made_for = lines.iter().any(|line| ids.contains(line));
         let is_theirs = memo.said_by.as_ref() == Some(&user.id);
         let words = [&memo.name, &memo.content].into_iter().chain(&memo.detail).chain(&memo.tags);
         if !is_made_for && !is_theirs && !words.into_iter().any(|words| traces.are_in(words)) {
             continue;
         }
-        let remove = query(flow_sql::memory::REMOVE_MEMO)
-            .bind(user.workspace.as_str())
-            .bind(rows::column::<String>(row, "realm")?)
-            .bind(&memo.name);
-        remove.execute(&mut *connection).await.map_err(stored)?;
+        memos::remove(connection, MemoryId(rows::column(row, "id")?)).await?;
         dropped += 1;
     }
     Ok(dropped)
