@@ -446,4 +446,23 @@ mod tests {
         notes.edit("cake", renamed("pie"), at(9));
         assert_eq!(notes.take_told(), [MemoryId(2)]);
     }
+
+    #[test]
+    fn an_answer_is_bounded_whatever_a_memo_holds() {
+        let long = |text: &str| text.repeat(10_000);
+        let memos: Vec<Memo> = (0..60)
+            .map(|n| Memo {
+                content: long("あ\n"),
+                detail: Some(long("い ")),
+                tags: vec![long("t"), format!("{n}"), format!("{n}b")],
+                ..memo(&format!("m{n:02}"), 3, &[])
+            })
+            .collect();
+        let mut notes = garden(&memos);
+        let list = notes.list(None, 0, 50);
+        assert_eq!((list.lines().count(), list.chars().count() < 20_000), (51, true));
+        assert!(notes.get("m01").chars().count() < 16_000);
+        let tags = notes.tags();
+        assert_eq!((tags.lines().count(), tags.chars().count() < 5_000), (51, true));
+    }
 }
