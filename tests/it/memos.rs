@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi::agent::tools::Tools;
-use aizuchi::chat::{Channel, ChannelId, Deletion, Heard, MessageId, Visibility};
+use aizuchi::chat::{Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, Visibility};
 use aizuchi::llm::builtin::BuiltinMind;
 use aizuchi::memo::Memo;
 use aizuchi::memory::{Lineage, MemoryId};
@@ -262,6 +262,45 @@ async fn prompts_that_showed_a_memo_go_with_it() {
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     }
+}
+
+#[tokio::test]
+async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
+    for world in worlds().await {
+        let line = world.has_called("kitchen", "note this", &[add("tea", "green")]).await;
+        let asked = crate::world::line(top("garden"), "x1", world.clock.now(), "bob", "where now");
+        world.hears(Message { mentions: vec![Mention::Persona], ..asked }).await;
+        world.pass(10).await;
+        let remove = ("remove_memo", json!({ "memo_name": "tea" }));
+        world.has_called("kitchen", "drop it", &[remove]).await;
+        let shown = world.prompts("garden").await;
+        assert!(shown.iter().any(|(text, _)| text.contains("green")), "{shown:?}");
+        world.takes_back("kitchen", line).await;
+        let left = world.prompts("garden").await;
+        assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_that_is_forgotten_leaves_no_memo() {
+    let world = worlds().await.remove(1);
+    world.has_called("garden", "note it", &[add("tea", "green")]).await;
+    let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
+    world.mind.script.then_calls(Verb::Reply, "", &calls);
+    world.says("zebedee", "@Aizuchi keep my locker code").await;
+    world.pass(10).await;
+    world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+    assert_eq!(world.names("garden").await.len(), 3);
+    let database = world.kept.database.clone().unwrap();
+    world.kept.clone().stop().await;
+    let config = format!("storage:\n  url: sqlite://{}\n", database.path.display());
+    let file = database.path.with_file_name("forget.yaml");
+    std::fs::write(&file, config).unwrap();
+    let mut program = crate::command::aizuchi();
+    program.arg("--config").arg(file).args(["forget", "--user", "zebedee"]).assert().success();
+    assert_eq!(database.count("SELECT count(*) FROM memos WHERE name = 'cake'").await, 1);
+    assert_eq!(database.count("SELECT count(*) FROM memos").await, 1);
+    assert_eq!(database.count("SELECT count(*) FROM memo_lines").await, 1);
 }
 
 #[tokio::test]
