@@ -220,7 +220,7 @@ impl Context {
     }
 
     /// Every line of it once.
-    fn lines(&self) -> impl Iterator<Item = &Arc<Message>> {
+    pub fn lines(&self) -> impl Iterator<Item = &Arc<Message>> {
         let recalled = self.recalled.iter().map(|recalled| &recalled.message);
         self.conversation_history.each().chain(recalled)
     }

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
+use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId};
 use crate::context::StateHash;
 use crate::decision::{Attempt, DecisionId, Ended, Gate, Judgment};
 use crate::memo::MemoChange;
-use crate::memory::Lineage;
+use crate::memory::{LineId, Lineage};
 
 /// Everything the runner does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +130,14 @@ pub struct DraftNotes {
     pub why: String,
 }
 
+impl DraftNotes {
+    /// The lines of its channel that it answers.
+    pub fn answered(&self, channel: &ChannelId) -> Vec<LineId> {
+        let answered = self.owed.iter().chain(&self.about);
+        answered.map(|id| LineId(channel.clone(), id.clone())).collect()
+    }
+}
+
 /// What a heard line calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
@@ -170,38 +178,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The changes that are to be written, if people have not moved on.
-    pub fn memos_to_write(&self) -> &[MemoChange] {
-        match &self.end {
-            End::Drafted { .. } => &self.memos,
-            End::Silent(_)
-            | End::Join { .. }
-            | End::Said(_)
-            | End::Withdrawn { .. }
-            | End::Again { .. }
-            | End::NotSaid { .. }
-            | End::GivenUp { .. }
-            | End::Overtaken => &[],
-        }
-    }
-
-    /// The lines that its words answer.
-    pub fn answered(&self) -> Vec<MessageId> {
-        match &self.end {
-            End::Drafted { draft, .. } => {
-                draft.notes.owed.iter().chain(&draft.notes.about).cloned().collect()
-            }
-            End::Silent(_)
-            | End::Join { .. }
-            | End::Said(_)
-            | End::Withdrawn { .. }
-            | End::Again { .. }
-            | End::NotSaid { .. }
-            | End::GivenUp { .. }
-            | End::Overtaken => Vec::new(),
-        }
-    }
-
     /// What its words were made from, as of which revision of the store, if there are any.
     pub fn made_from<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(piece) = &claim.event {

@@ -8,12 +8,19 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId, Visibility, ends_line, one_line};
+use crate::memory::{LineId, MemoryId};
+use crate::quote::{Measure, Quotes};
 
 /// In characters.
 pub const LONGEST_NAME: usize = 32;
 pub const MOST_TAGS: usize = 3;
 /// The longest page of a list of memos.
 pub const LONGEST_LIST: usize = 50;
+
+/// What is taken for a repetition of somebody's words. A memo may be short.
+const REPEATED: Measure = Measure { run: 12, whole: 6, unspaced: 2 };
+/// The same in names and tags: one word says too little.
+const NAMED: Measure = Measure { whole: usize::MAX, ..REPEATED };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memo {
@@ -26,12 +33,11 @@ pub struct Memo {
     pub tags: Vec<String>,
     /// What is too long for the content.
     pub detail: Option<String>,
-    /// Tells this memo from another one that has had its name.
     pub created: Timestamp,
     pub updated: Timestamp,
-    /// Where its content was said.
+    /// Where its content was said or, if not everybody may see it, where it is seen.
     pub channel: ChannelId,
-    /// Who could read that then.
+    /// Who may see it.
     pub visibility: Visibility,
     /// Who said it, where that is known.
     pub said_by: Option<UserId>,
@@ -49,14 +55,16 @@ pub enum Realm {
 /// What the store writes, in this order, when an outcome is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoChange {
-    /// It is new, or takes the place of the memo with its realm, name and `created`. One of the same
-    /// realm and name but another `created` was made by somebody else meanwhile and stays; this one
-    /// then goes by a [`free_name`].
-    Put(Memo),
-    Remove {
-        realm: Realm,
-        name: String,
+    /// One that somebody else has given its name meanwhile stays; this one then goes by a
+    /// [`free_name`].
+    Put {
+        memo: Memo,
+        /// The one that this is in another shape; it keeps its id and the lines behind it.
+        replaces: Option<MemoryId>,
+        /// Lines that it repeats, besides those that the reply answers.
+        lines: Vec<LineId>,
     },
+    Remove(MemoryId),
 }
 
 /// What a new memo holds, as a model says it.
@@ -111,6 +119,41 @@ impl Memo {
             Visibility::Public => Realm::Workspace,
             Visibility::Private | Visibility::Direct => Realm::Channel(self.channel.clone()),
         }
+    }
+
+    /// As a store keeps it. `replaced` is the memo that it is another shape of, if that is still there;
+    /// `known` says who may know what the reply in the channel `here` was made from. If that is not
+    /// everybody, nothing of it gets into a public memo, and the room has its own (invariant 9).
+    pub fn placed(&self, replaced: Option<&Memo>, known: Visibility, here: &ChannelId) -> Self {
+        let (visibility, channel) = match replaced {
+            Some(kept) if kept.realm() != Realm::Workspace => (kept.visibility, &kept.channel),
+            Some(_) | None if self.realm() != Realm::Workspace => (self.visibility, &self.channel),
+            Some(_) | None if known != Visibility::Public => (Visibility::Private, here),
+            Some(_) | None => (self.visibility, &self.channel),
+        };
+        Self { visibility, channel: channel.clone(), ..self.clone() }
+    }
+
+    /// A channel is public no more, and a line of it is behind this memo: nobody else may see it. `None`
+    /// if it is another room's own, since nobody may then.
+    pub fn withdrawn(&self, channel: &ChannelId) -> Option<Self> {
+        match self.realm() {
+            Realm::Workspace => {
+                let channel = channel.clone();
+                Some(Self { visibility: Visibility::Private, channel, ..self.clone() })
+            }
+            Realm::Channel(own) => (own == *channel).then(|| self.clone()),
+        }
+    }
+
+    /// Whether it says again what somebody has said.
+    pub fn repeats(&self, said: &str) -> bool {
+        let texts = || std::iter::once(&*self.content).chain(self.detail.as_deref());
+        let named = || std::iter::once(&*self.name).chain(self.tags.iter().map(String::as_str));
+        let line = Quotes::of([said], REPEATED);
+        Quotes::of(texts(), REPEATED).are_in(said)
+            || Quotes::of(named(), NAMED).are_in(said)
+            || texts().any(|text| line.are_in(text))
     }
 
     pub fn is_visible_from(&self, channel: &ChannelId) -> bool {
@@ -215,6 +258,54 @@ mod tests {
             let tags: Vec<String> = tags.into_iter().map(str::to_owned).collect();
             let expected = expected.map(|tags| tags.into_iter().map(str::to_owned).collect());
             assert_eq!(parse_tags(&tags), expected);
+        }
+    }
+
+    fn memo(channel: &str, visibility: Visibility) -> Memo {
+        Memo {
+            name: "birthday".to_owned(),
+            content: "May 3rd".to_owned(),
+            priority: 3,
+            tags: vec!["people".to_owned()],
+            detail: None,
+            created: Timestamp::UNIX_EPOCH,
+            updated: Timestamp::UNIX_EPOCH,
+            channel: ChannelId::new(channel),
+            visibility,
+            said_by: None,
+        }
+    }
+
+    #[test]
+    fn what_not_everybody_may_know_is_the_rooms_own() {
+        use Visibility::{Private, Public};
+        let (garden, own) = (memo("garden", Public), memo("cellar", Private));
+        let here = ChannelId::new("cellar");
+        for (new, replaced, known, expected) in [
+            (&garden, None, Public, &garden),
+            (&garden, None, Private, &own),
+            (&garden, Some(&garden), Private, &own),
+            (&garden, Some(&garden), Public, &garden),
+            (&own, None, Public, &own),
+            (&garden, Some(&own), Public, &own),
+        ] {
+            assert_eq!(new.placed(replaced, known, &here), *expected);
+        }
+        assert_eq!(garden.withdrawn(&here).as_ref(), Some(&own));
+        assert_eq!(own.withdrawn(&here).as_ref(), Some(&own));
+        assert_eq!(own.withdrawn(&ChannelId::new("garden")), None);
+    }
+
+    #[test]
+    fn a_memo_repeats_a_line_by_more_than_a_word() {
+        let memo = memo("garden", Visibility::Public);
+        for (said, expected) in [
+            ("I was born on May 3rd", true),
+            ("when is your birthday?", false),
+            ("there are people in the garden", false),
+            ("ok", false),
+        ] {
+            assert_eq!(memo.repeats(said), expected, "{said}");
         }
     }
 

@@ -96,6 +96,19 @@ pub struct NewMemory {
     pub merged: Vec<MemoryId>,
 }
 
+impl Lineage {
+    /// Lines in the place of a memory or memo that was made from them.
+    pub fn trade(&mut self, memory: MemoryId, lines: &[LineId]) {
+        let before = self.memories.len();
+        self.memories.retain(|other| *other != memory);
+        if self.memories.len() != before {
+            self.lines.extend_from_slice(lines);
+            self.lines.sort();
+            self.lines.dedup();
+        }
+    }
+}
+
 impl MemoryKey {
     /// The channel that it belongs to, if it is not the workspace's.
     pub fn channel(&self) -> Option<&ChannelId> {

@@ -23,7 +23,7 @@ use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory};
+use crate::memory::{LineId, Lineage, Memory, MemoryId};
 use crate::recall::{RecallQuery, Recalled};
 
 #[async_trait]
@@ -54,8 +54,8 @@ pub trait Store: Send + Sync {
     /// retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// Whether a line that words were made from has been edited by a person or deleted since `revision`,
-    /// or is behind a memory that they were made from.
+    /// Whether a line that words were made from has been edited by a person or deleted since `revision`, or
+    /// is behind a memory that they were made from; or a memo of theirs has changed or is gone.
     async fn has_changed_since(
         &self,
         workspace: &WorkspaceId,
@@ -84,12 +84,12 @@ pub trait Store: Send + Sync {
     /// What a workspace remembers: each memory as it is now, with what is behind it.
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
 
-    /// The memos that may be seen from a channel.
+    /// The memos that may be seen from a channel, what matters most first.
     async fn memos(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-    ) -> Result<Vec<Memo>, StoreError>;
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
     /// Those of these lines that are still there, oldest first, with who could read them when they were said.
     async fn lines_behind(

@@ -69,19 +69,30 @@ CREATE TABLE scrubs (due INTEGER NOT NULL);
 -- Model calls of chores belong to no decision: theirs is 0, and this says what they were for.
 ALTER TABLE attempts ADD COLUMN chore TEXT;
 
--- Short named notes that the persona keeps. `realm` is '' for what everybody may know, else the channel.
--- `memo` is the whole of it as JSON; `lines` are those of the channel that it was made for.
+-- Short named notes that the persona keeps; their ids are no memory's. `realm` is '' for what everybody may
+-- know, else the channel. `memo` is the whole of it as JSON, `touched` the revision that it came or changed with.
 CREATE TABLE memos (
+    id INTEGER PRIMARY KEY,
     workspace TEXT NOT NULL,
     realm TEXT NOT NULL,
     name TEXT NOT NULL,
-    id INTEGER NOT NULL,
     channel TEXT NOT NULL,
     priority INTEGER NOT NULL,
-    created_ms INTEGER NOT NULL,
     updated_ms INTEGER NOT NULL,
-    memo TEXT NOT NULL,
-    lines TEXT NOT NULL,
-    PRIMARY KEY (workspace, realm, name)
-) WITHOUT ROWID;
+    touched INTEGER NOT NULL,
+    memo TEXT NOT NULL
+);
+CREATE UNIQUE INDEX memos_named ON memos (workspace, realm, name);
 CREATE INDEX memos_of_channel ON memos (workspace, channel);
+CREATE INDEX memos_important ON memos (workspace, realm, priority DESC, updated_ms DESC, name);
+CREATE INDEX memos_recent ON memos (workspace, realm, updated_ms DESC, name);
+
+-- The lines behind a memo: it goes with any of them.
+CREATE TABLE memo_lines (
+    workspace TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    line TEXT NOT NULL,
+    memo INTEGER NOT NULL,
+    PRIMARY KEY (workspace, channel, line, memo)
+) WITHOUT ROWID;
+CREATE INDEX memo_lines_of_memo ON memo_lines (memo);

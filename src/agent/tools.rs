@@ -16,12 +16,12 @@ use tracing::warn;
 use crate::agent::Agent;
 use crate::agent::tools::search::{Question, line, told};
 use crate::agent::tools::spec::{TOOLS, Tool};
-use crate::chat::{ConversationId, UserId, one_line};
+use crate::chat::{ConversationId, Message, UserId, one_line};
 use crate::context::Context;
 use crate::llm::Answer;
 use crate::memo::notebook::{Notebook, Place};
 use crate::memo::{Amendment, Entry, MemoChange};
-use crate::memory::LineId;
+use crate::memory::{LineId, Lineage};
 use crate::persona::Language;
 use crate::prompt::tool::{ToolCall, ToolRound, ToolSpec, ToolUse};
 use crate::store::{Store, StoreError};
@@ -60,6 +60,7 @@ impl Agent {
             conversation,
             began,
             known: context.lineage().lines,
+            heard: context.lines().cloned().collect(),
             language,
         }))
     }
@@ -83,6 +84,8 @@ pub(super) struct Toolbox {
     began: Timestamp,
     /// What the prompt holds anyway.
     known: Vec<LineId>,
+    /// Those lines, and what was found besides.
+    heard: Vec<Arc<Message>>,
     language: Language,
 }
 
@@ -121,8 +124,8 @@ impl Toolbox {
         let left_out = answer.calls.len().saturating_sub(MOST_CALLS);
         let mut uses = Vec::new();
         for call in answer.calls.into_iter().take(MOST_CALLS) {
-            let (result, lines) = self.answer(&call, now).await;
-            uses.push(ToolUse { call, result, lines });
+            let (result, tells_of) = self.answer(&call, now).await;
+            uses.push(ToolUse { call, result, tells_of });
         }
         if let Some(last) = uses.last_mut().filter(|_| left_out > 0) {
             last.result.push('\n');
@@ -132,11 +135,11 @@ impl Toolbox {
     }
 
     pub(super) fn changes(&self) -> Vec<MemoChange> {
-        self.notebook.changes()
+        self.notebook.changes(&self.heard)
     }
 
-    /// The result for the model, and the lines that it tells of.
-    async fn answer(&mut self, call: &ToolCall, now: Timestamp) -> (String, Vec<LineId>) {
+    /// The result for the model, and what it tells of.
+    async fn answer(&mut self, call: &ToolCall, now: Timestamp) -> (String, Lineage) {
         let mut lines = Vec::new();
         let result = match self.run(call, now, &mut lines).await {
             Ok(result) => result,
@@ -155,7 +158,7 @@ impl Toolbox {
                 text.replace("{}", &problem)
             }
         };
-        (result, lines)
+        (result, Lineage { lines, memories: self.notebook.take_told() })
     }
 
     async fn run(
@@ -184,7 +187,7 @@ impl Toolbox {
         })
     }
 
-    async fn search(&self, question: &Question, lines: &mut Vec<LineId>) -> String {
+    async fn search(&mut self, question: &Question, lines: &mut Vec<LineId>) -> String {
         if question.query.trim().is_empty() {
             let text =
                 self.language.pick("Give words to search for.", "検索クエリを入力してください");
@@ -203,6 +206,7 @@ impl Toolbox {
         };
         found.retain(|found| !self.known.contains(&line(found)));
         found.truncate(question.limit());
+        self.heard.extend(found.iter().map(|found| found.message.clone()));
         lines.extend(found.iter().map(line));
         told(&found, self.language)
     }
@@ -273,6 +277,7 @@ mod tests {
             store: Arc::new(VolatileStore::new()),
             began: now(),
             known: Vec::new(),
+            heard: Vec::new(),
             conversation: ConversationId { workspace, channel, thread: None },
             language: Language::En,
         }
@@ -318,7 +323,7 @@ mod tests {
             ("", json!({}), none),
         ] {
             let answer = tools.answer(&call(name, arguments), now()).now_or_never();
-            assert_eq!(answer, Some((expected.to_owned(), Vec::new())), "{name}");
+            assert_eq!(answer, Some((expected.to_owned(), Lineage::default())), "{name}");
         }
         assert_eq!(tools.changes(), []);
     }

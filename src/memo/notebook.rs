@@ -2,15 +2,17 @@
 //! written before the reply is kept, so a reply that is thrown away takes its changes along.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{ChannelId, UserId, Visibility};
+use crate::chat::{ChannelId, Message, UserId, Visibility};
 use crate::memo::{
     Amendment, Entry, LONGEST_LIST, Memo, MemoChange, MemoError, Realm, parse_content, parse_name,
     parse_priority, parse_tags, words,
 };
+use crate::memory::{LineId, MemoryId};
 use crate::persona::Language;
 
 /// Where a reply is thought of, and for whom.
@@ -29,17 +31,40 @@ pub struct Notebook {
     language: Language,
     zone: TimeZone,
     /// As the store has them.
-    kept: Vec<Memo>,
+    kept: Vec<(MemoryId, Memo)>,
     /// As they will be.
-    memos: Vec<Memo>,
+    pages: Vec<Page>,
+    /// What answers have told of since somebody asked.
+    told: Vec<MemoryId>,
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    /// Of the one that the store has.
+    id: Option<MemoryId>,
+    memo: Memo,
 }
 
 impl Notebook {
     /// Memos that may not be seen from here are left out.
-    pub fn new(place: Place, memos: Vec<Memo>, language: Language, zone: TimeZone) -> Self {
-        let seen = memos.into_iter().filter(|memo| memo.is_visible_from(&place.channel));
-        let kept: Vec<Memo> = seen.collect();
-        Self { place, language, zone, memos: kept.clone(), kept }
+    pub fn new(
+        place: Place,
+        memos: Vec<(MemoryId, Memo)>,
+        language: Language,
+        zone: TimeZone,
+    ) -> Self {
+        let seen = memos.into_iter().filter(|(_, memo)| memo.is_visible_from(&place.channel));
+        let kept: Vec<(MemoryId, Memo)> = seen.collect();
+        let pages = kept.iter().cloned().map(|(id, memo)| Page { id: Some(id), memo }).collect();
+        Self { place, language, zone, kept, pages, told: Vec::new() }
+    }
+
+    /// The memos that answers have told of, or carried on, since this was asked last.
+    pub fn take_told(&mut self) -> Vec<MemoryId> {
+        let mut told = std::mem::take(&mut self.told);
+        told.sort();
+        told.dedup();
+        told
     }
 
     pub fn add(&mut self, entry: Entry, now: Timestamp) -> String {
@@ -51,7 +76,7 @@ impl Notebook {
             return words::is_taken(self.language, &memo.name);
         }
         let answer = words::added(self.language, &memo.name);
-        self.memos.push(memo);
+        self.pages.push(Page { id: None, memo });
         answer
     }
 
@@ -59,7 +84,7 @@ impl Notebook {
         let Some(number) = self.find(name) else {
             return words::not_found(self.language, name);
         };
-        let amended = match self.amended(&self.memos[number], amendment, now) {
+        let amended = match self.amended(&self.pages[number].memo, amendment, now) {
             Ok(amended) => amended,
             Err(error) => return words::not_edited(self.language, error),
         };
@@ -67,7 +92,8 @@ impl Notebook {
             return words::is_taken(self.language, &amended.name);
         }
         let answer = words::edited(self.language, &amended.name);
-        self.memos[number] = amended;
+        self.pages[number].memo = amended;
+        self.told.extend(self.pages[number].id);
         answer
     }
 
@@ -75,43 +101,48 @@ impl Notebook {
         let Some(number) = self.find(name) else {
             return words::not_found(self.language, name);
         };
-        if !self.is_changeable(&self.memos[number]) {
+        if !self.is_changeable(&self.pages[number].memo) {
             return words::not_removed(self.language, MemoError::NotFromHere);
         }
-        let removed = self.memos.remove(number);
-        words::removed(self.language, &removed.name)
+        let removed = self.pages.remove(number);
+        words::removed(self.language, &removed.memo.name)
     }
 
     /// One page of the memos (of those with `tag`), what matters most first.
-    pub fn list(&self, tag: Option<&str>, offset: i64, limit: i64) -> String {
+    pub fn list(&mut self, tag: Option<&str>, offset: i64, limit: i64) -> String {
         let tag = tag.map(str::trim).filter(|tag| !tag.is_empty());
-        let is_listed = |memo: &&Memo| tag.is_none_or(|tag| memo.tags.iter().any(|own| own == tag));
-        let mut listed: Vec<&Memo> = self.memos.iter().filter(is_listed).collect();
+        let has = |page: &Page, tag: &str| page.memo.tags.iter().any(|own| own == tag);
+        let is_listed = |page: &&Page| tag.is_none_or(|tag| has(page, tag));
+        let mut listed: Vec<&Page> = self.pages.iter().filter(is_listed).collect();
         match tag {
             Some(tag) if listed.is_empty() => return words::no_memos_with(self.language, tag),
             None if listed.is_empty() => return words::no_memos(self.language),
             Some(_) | None => {}
         }
-        listed.sort_by_key(|memo| {
+        listed.sort_by_key(|Page { memo, .. }| {
             (std::cmp::Reverse((memo.priority, memo.updated)), memo.name.as_str())
         });
         let offset = usize::try_from(offset).unwrap_or(0).min(listed.len());
         let limit = usize::try_from(limit).unwrap_or(1).clamp(1, LONGEST_LIST);
-        let page: Vec<&Memo> = listed.iter().skip(offset).take(limit).copied().collect();
-        words::list(self.language, &page, offset, listed.len())
+        let shown = || listed.iter().skip(offset).take(limit);
+        let memos: Vec<&Memo> = shown().map(|page| &page.memo).collect();
+        self.told.extend(shown().filter_map(|page| page.id));
+        words::list(self.language, &memos, offset, listed.len())
     }
 
-    pub fn get(&self, name: &str) -> String {
-        match self.find(name) {
-            Some(number) => words::whole(self.language, &self.memos[number], &self.zone),
-            None => words::not_found(self.language, name),
-        }
+    pub fn get(&mut self, name: &str) -> String {
+        let Some(number) = self.find(name) else {
+            return words::not_found(self.language, name);
+        };
+        self.told.extend(self.pages[number].id);
+        words::whole(self.language, &self.pages[number].memo, &self.zone)
     }
 
-    /// The tags in use, the most used first.
-    pub fn tags(&self) -> String {
+    /// The tags that are used most.
+    pub fn tags(&mut self) -> String {
         let mut tags: BTreeMap<&str, (usize, Timestamp)> = BTreeMap::new();
-        for memo in &self.memos {
+        for Page { id, memo } in &self.pages {
+            self.told.extend(id.filter(|_| !memo.tags.is_empty()));
             for tag in &memo.tags {
                 let (count, updated) = tags.entry(tag).or_insert((0, memo.updated));
                 *count += 1;
@@ -128,23 +159,31 @@ impl Notebook {
         words::tags(self.language, &tags, &self.zone)
     }
 
-    /// What became different, however often it was changed on the way: removals first.
-    pub fn changes(&self) -> Vec<MemoChange> {
-        let is_same =
-            |one: &Memo, other: &Memo| key(one) == key(other) && one.created == other.created;
-        let gone = self.kept.iter().filter(|old| !self.memos.iter().any(|new| is_same(new, old)));
-        let removed =
-            gone.map(|memo| MemoChange::Remove { realm: memo.realm(), name: memo.name.clone() });
-        let fresh = self.memos.iter().filter(|new| !self.kept.contains(new));
-        removed.chain(fresh.cloned().map(MemoChange::Put)).collect()
+    /// What became different, however often it was changed on the way: removals first. A memo is tied
+    /// to the lines that were heard and that it repeats, whoever asked for it.
+    pub fn changes(&self, heard: &[Arc<Message>]) -> Vec<MemoChange> {
+        let is_there = |id: MemoryId| self.pages.iter().any(|page| page.id == Some(id));
+        let gone = self.kept.iter().map(|(id, _)| *id).filter(|id| !is_there(*id));
+        let is_kept = |page: &&Page| {
+            self.kept.iter().any(|(id, memo)| page.id == Some(*id) && page.memo == *memo)
+        };
+        let fresh = self.pages.iter().filter(|page| !is_kept(page));
+        let put = fresh.map(|Page { id, memo }| {
+            let repeated = heard.iter().filter(|line| memo.repeats(&line.text));
+            let lines = repeated
+                .map(|line| LineId(line.conversation.channel.clone(), line.id.clone()))
+                .collect();
+            MemoChange::Put { memo: memo.clone(), replaces: *id, lines }
+        });
+        gone.map(MemoChange::Remove).chain(put).collect()
     }
 
     /// A private room's own memo comes before a public one that was given its name elsewhere, since
     /// nobody there could be told that it is taken.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim();
-        let named = || self.memos.iter().enumerate().filter(|(_, memo)| memo.name == name);
-        let own = named().find(|(_, memo)| memo.realm() != Realm::Workspace);
+        let named = || self.pages.iter().enumerate().filter(|(_, page)| page.memo.name == name);
+        let own = named().find(|(_, page)| page.memo.realm() != Realm::Workspace);
         own.or_else(|| named().next()).map(|(number, _)| number)
     }
 
@@ -186,7 +225,7 @@ impl Notebook {
         }
         if let Some(content) = amendment.content {
             amended.content = parse_content(&content)?;
-            // It has another source from now on. Who may see it stays as it is.
+            // It has another source from now on, besides those that it had. Who may see it stays as it is.
             amended.channel = self.place.channel.clone();
             amended.said_by = self.place.said_by.clone();
         }
@@ -203,10 +242,6 @@ impl Notebook {
     }
 }
 
-fn key(memo: &Memo) -> (Realm, &str) {
-    (memo.realm(), &memo.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +253,8 @@ mod tests {
     fn notebook(channel: &str, visibility: Visibility, memos: &[Memo]) -> Notebook {
         let said_by = Some(UserId::new("u-alice"));
         let place = Place { channel: ChannelId::new(channel), visibility, said_by };
-        Notebook::new(place, memos.to_vec(), Language::Ja, TimeZone::fixed(jiff::tz::offset(9)))
+        let memos = (1..).map(MemoryId).zip(memos.iter().cloned()).collect();
+        Notebook::new(place, memos, Language::Ja, TimeZone::fixed(jiff::tz::offset(9)))
     }
 
     fn garden(memos: &[Memo]) -> Notebook {
@@ -248,6 +284,10 @@ mod tests {
     fn entry(name: &str) -> Entry {
         let (name, content) = (name.to_owned(), format!("about {name}"));
         Entry { name, content, priority: 5, tags: None }
+    }
+
+    fn put(memo: Memo, replaces: Option<i64>) -> MemoChange {
+        MemoChange::Put { memo, replaces: replaces.map(MemoryId), lines: Vec::new() }
     }
 
     fn content(content: &str) -> Amendment {
@@ -304,7 +344,7 @@ mod tests {
             detail: Some("one\n- 更新日: never".to_owned()),
             ..memo("rose", 5, &["plants", "may"])
         };
-        let notes = garden(&[memo("tea", 3, &["plants"]), rose, memo("cake", 4, &[])]);
+        let mut notes = garden(&[memo("tea", 3, &["plants"]), rose, memo("cake", 4, &[])]);
         let list = "メモ一覧（1-2件 / 全3件）\n\
             - [rose] 優先度5 [plants, may] cut - [tea] 優先度5 in May [詳細あり]\n\
             - [cake] 優先度4 about cake";
@@ -323,7 +363,7 @@ mod tests {
     #[test]
     fn a_page_is_bounded_whatever_is_asked_for() {
         let memos: Vec<Memo> = (0..60).map(|n| memo(&format!("m{n:02}"), 3, &[])).collect();
-        let notes = garden(&memos);
+        let mut notes = garden(&memos);
         for (offset, limit, expected) in [
             (0, 10, "メモ一覧（1-10件 / 全60件）"),
             (0, -1, "メモ一覧（1-1件 / 全60件）"),
@@ -353,7 +393,7 @@ mod tests {
             said_by: Some(UserId::new("u-alice")),
             ..secret("tea")
         };
-        assert_eq!(inside.changes(), [MemoChange::Put(hidden)]);
+        assert_eq!(inside.changes(&[]), [put(hidden, Some(3))]);
     }
 
     #[test]
@@ -366,31 +406,63 @@ mod tests {
             let refused = format!("メモの削除に失敗しました: {}", MemoError::NotFromHere);
             assert_eq!(inside.remove("tea"), refused);
             assert_eq!(inside.add(entry("tea"), at(9)), "メモの名前「tea」は既に使用されています");
-            assert_eq!(inside.changes(), []);
+            assert_eq!(inside.changes(&[]), []);
             inside.add(entry("plan"), at(9));
-            let [MemoChange::Put(plan)] = &inside.changes()[..] else { panic!() };
-            assert_eq!(plan.realm(), Realm::Channel(ChannelId::new("cellar")));
+            let [MemoChange::Put { memo, .. }] = &inside.changes(&[])[..] else { panic!() };
+            assert_eq!(memo.realm(), Realm::Channel(ChannelId::new("cellar")));
         }
     }
 
     #[test]
     fn only_what_is_different_in_the_end_is_written() {
         let kept = [memo("tea", 3, &[]), memo("cake", 3, &[])];
-        let gone =
-            |name: &str| MemoChange::Remove { realm: Realm::Workspace, name: name.to_owned() };
         let mut notes = garden(&kept);
         notes.add(entry("rose"), at(9));
         notes.remove("rose");
-        assert_eq!(notes.changes(), []);
+        assert_eq!(notes.changes(&[]), []);
         notes.edit("tea", renamed("mint"), at(9));
         let mint = Memo { name: "mint".to_owned(), updated: at(9), ..memo("tea", 3, &[]) };
-        assert_eq!(notes.changes(), [gone("tea"), MemoChange::Put(mint.clone())]);
+        assert_eq!(notes.changes(&[]), [put(mint.clone(), Some(1))]);
         notes.remove("cake");
         notes.add(entry("cake"), at(9));
-        let [one, two, MemoChange::Put(put), MemoChange::Put(cake)] = &notes.changes()[..] else {
-            panic!()
-        };
-        assert_eq!((one, two, put), (&gone("tea"), &gone("cake"), &mint));
-        assert_eq!((&*cake.name, cake.created, cake.priority), ("cake", at(9), 5));
+        let cake = Memo { created: at(9), updated: at(9), ..memo("cake", 5, &[]) };
+        let cake = Memo { said_by: Some(UserId::new("u-alice")), ..cake };
+        let expected = [MemoChange::Remove(MemoryId(2)), put(mint, Some(1)), put(cake, None)];
+        assert_eq!(notes.changes(&[]), expected);
+    }
+
+    #[test]
+    fn whoever_reads_memos_knows_which() {
+        let mut notes = garden(&[memo("tea", 3, &["plants"]), memo("cake", 4, &[])]);
+        notes.list(None, 0, 1);
+        assert_eq!(notes.take_told(), [MemoryId(2)]);
+        notes.get("tea");
+        notes.get("mint");
+        notes.tags();
+        assert_eq!(notes.take_told(), [MemoryId(1)]);
+        notes.add(entry("rose"), at(9));
+        notes.get("rose");
+        assert_eq!(notes.take_told(), []);
+        notes.edit("cake", renamed("pie"), at(9));
+        assert_eq!(notes.take_told(), [MemoryId(2)]);
+    }
+
+    #[test]
+    fn an_answer_is_bounded_whatever_a_memo_holds() {
+        let long = |text: &str| text.repeat(10_000);
+        let memos: Vec<Memo> = (0..60)
+            .map(|n| Memo {
+                content: long("あ\n"),
+                detail: Some(long("い ")),
+                tags: vec![long("t"), format!("{n}"), format!("{n}b")],
+                ..memo(&format!("m{n:02}"), 3, &[])
+            })
+            .collect();
+        let mut notes = garden(&memos);
+        let list = notes.list(None, 0, 50);
+        assert_eq!((list.lines().count(), list.chars().count() < 20_000), (51, true));
+        assert!(notes.get("m01").chars().count() < 16_000);
+        let tags = notes.tags();
+        assert_eq!((tags.lines().count(), tags.chars().count() < 5_000), (51, true));
     }
 }

@@ -7,8 +7,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::chat::{ends_line, one_line};
-use crate::memo::{LONGEST_NAME, Memo, MemoError};
+use crate::memo::{LONGEST_LIST, LONGEST_NAME, Memo, MemoError};
 use crate::persona::Language;
+
+/// Of a memo's content on its line of a list, in characters.
+const LONGEST_LINE: usize = 200;
+/// Of the content or the details of a memo that is shown whole.
+const LONGEST_TEXT: usize = 4000;
 
 pub fn added(language: Language, name: &str) -> String {
     with_name(language.pick("Added the memo “{}”.", "メモを追加しました（name: {}）"), name)
@@ -85,9 +90,9 @@ pub fn whole(language: Language, memo: &Memo, zone: &TimeZone) -> String {
     field("name", "name", fenced(&memo.name));
     field("priority", "優先度", format!(" {}", memo.priority));
     field("tags", "タグ", format!(" {tags}"));
-    field("content", "内容", fenced(&memo.content));
+    field("content", "内容", fenced(&shortened(&memo.content, LONGEST_TEXT)));
     if let Some(detail) = &memo.detail {
-        field("details", "詳細", fenced(detail));
+        field("details", "詳細", fenced(&shortened(detail, LONGEST_TEXT)));
     }
     field("created", "作成日", format!(" {}", minute(memo.created)));
     field("changed", "更新日", format!(" {}", minute(memo.updated)));
@@ -101,8 +106,8 @@ pub fn tags(language: Language, tags: &[(&str, usize, Timestamp)], zone: &TimeZo
         Language::En => format!("Tags of memos ({number})"),
         Language::Ja => format!("メモタグ一覧（{number}種類）:"),
     };
-    for (tag, count, updated) in tags {
-        let (tag, day) = (one_line(tag), dated(*updated, zone, "%Y-%m-%d"));
+    for (tag, count, updated) in tags.iter().take(LONGEST_LIST) {
+        let (tag, day) = (short_line(tag, LONGEST_NAME), dated(*updated, zone, "%Y-%m-%d"));
         let _ = match language {
             Language::En => write!(text, "\n- {tag}: {count} (last changed on {day})"),
             Language::Ja => write!(text, "\n- {tag}: {count}件（最終更新: {day}）"),
@@ -122,7 +127,7 @@ fn line(language: Language, memo: &Memo) -> String {
     if !memo.tags.is_empty() {
         let _ = write!(text, " [{}]", joined(&memo.tags));
     }
-    let _ = write!(text, " {}", one_line(&memo.content));
+    let _ = write!(text, " {}", short_line(&memo.content, LONGEST_LINE));
     if memo.detail.is_some() {
         text.push_str(language.pick(" [has details]", " [詳細あり]"));
     }
@@ -139,7 +144,7 @@ fn fenced(text: &str) -> String {
 }
 
 fn joined(tags: &[String]) -> String {
-    let tags: Vec<String> = tags.iter().map(|tag| one_line(tag)).collect();
+    let tags: Vec<String> = tags.iter().map(|tag| short_line(tag, LONGEST_NAME)).collect();
     tags.join(", ")
 }
 
@@ -149,10 +154,16 @@ fn dated(at: Timestamp, zone: &TimeZone, format: &str) -> String {
 
 /// A name may be anything here, since it is repeated where there is no such memo.
 fn with_name(text: &str, name: &str) -> String {
-    let name = one_line(name);
-    let name = match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    };
-    text.replace("{}", &name)
+    text.replace("{}", &short_line(name, LONGEST_NAME))
+}
+
+fn short_line(text: &str, longest: usize) -> String {
+    shortened(&one_line(text), longest)
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::chat::{ends_line, one_line};
-use crate::memory::{LineId, Lineage};
+use crate::memory::Lineage;
 use crate::prompt::Prompt;
 
 /// A tool as a model is told of it.
@@ -35,8 +35,8 @@ pub struct ToolCall {
 pub struct ToolUse {
     pub call: ToolCall,
     pub result: String,
-    /// The lines that the result tells of.
-    pub lines: Vec<LineId>,
+    /// What the result tells of.
+    pub tells_of: Lineage,
 }
 
 /// One answer that called tools instead of ending the thought.
@@ -99,12 +99,16 @@ impl Prompt {
             Some(material) => material.lineage(),
             None => self.context.lineage(),
         };
-        let uses = self.rounds.iter().flat_map(|round| &round.uses);
-        for line in uses.flat_map(|done| &done.lines) {
-            if !lineage.lines.contains(line) {
-                lineage.lines.push(line.clone());
+        for done in self.rounds.iter().flat_map(|round| &round.uses) {
+            for line in &done.tells_of.lines {
+                if !lineage.lines.contains(line) {
+                    lineage.lines.push(line.clone());
+                }
             }
+            lineage.memories.extend_from_slice(&done.tells_of.memories);
         }
+        lineage.memories.sort();
+        lineage.memories.dedup();
         lineage
     }
 

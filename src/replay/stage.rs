@@ -26,7 +26,7 @@ use crate::hear::Ears;
 use crate::hear::under_way::UnderWay;
 use crate::llm::{Answer, Llm, LlmError};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory};
+use crate::memory::{LineId, Lineage, Memory, MemoryId};
 use crate::metrics::Metrics;
 use crate::platform::{Platform, PlatformError, Platforms, local};
 use crate::prompt::prompts::Prompts;
@@ -278,7 +278,7 @@ impl Store for NotedStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-    ) -> Result<Vec<Memo>, StoreError> {
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
         self.inner.memos(workspace, channel).await
     }
 

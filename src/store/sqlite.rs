@@ -38,7 +38,7 @@ use crate::context::{Context, Window};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory};
+use crate::memory::{LineId, Lineage, Memory, MemoryId};
 use crate::recall::{RecallQuery, Recalled};
 use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
@@ -270,7 +270,7 @@ impl Store for SqliteStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-    ) -> Result<Vec<Memo>, StoreError> {
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
         memos::read(&self.readers, workspace, channel).await
     }
 

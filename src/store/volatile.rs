@@ -26,7 +26,7 @@ use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory, MemoryKey};
+use crate::memory::{LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
 use crate::store::volatile::memory::{Version, Waiting};
 use crate::store::volatile::memos::KeptMemo;
@@ -162,7 +162,7 @@ impl Store for VolatileStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-    ) -> Result<Vec<Memo>, StoreError> {
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
         Ok(self.lock().memos_from(workspace, channel))
     }
 

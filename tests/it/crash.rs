@@ -13,7 +13,7 @@ use aizuchi::event::{Claim, Outcome, Piece, Posted};
 use aizuchi::hear::Ears;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::memo::Memo;
-use aizuchi::memory::{LineId, Lineage, Memory};
+use aizuchi::memory::{LineId, Lineage, Memory, MemoryId};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::recall::{RecallQuery, Recalled};
@@ -252,7 +252,7 @@ impl Store for Mortal<dyn Store> {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-    ) -> Result<Vec<Memo>, StoreError> {
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
         self.inner.memos(workspace, channel).await
     }
 

@@ -10,6 +10,7 @@ mod crash;
 mod fence;
 mod flow;
 mod memory;
+mod memos;
 mod minds;
 mod models;
 mod program;

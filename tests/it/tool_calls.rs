@@ -7,6 +7,7 @@ use aizuchi::llm::fallback::FallbackMind;
 use aizuchi::llm::model::Provider;
 use aizuchi::llm::provider::{ProviderMind, ProviderSettings};
 use aizuchi::llm::{Answer, Llm};
+use aizuchi::memory::Lineage;
 use aizuchi::prompt::tool::{ToolRound, ToolSpec, ToolUse};
 use aizuchi::prompt::{Prompt, Verb};
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ fn written(id: &str, name: &str, arguments: &str) -> Written {
 fn round(answer: Answer) -> ToolRound {
     let uses = answer.calls.into_iter().map(|call| {
         let result = format!("about {}", call.arguments["name"].as_str().unwrap_or("nothing"));
-        ToolUse { call, result, lines: Vec::new() }
+        ToolUse { call, result, tells_of: Lineage::default() }
     });
     ToolRound { said: answer.text, uses: uses.collect(), echo: answer.echo }
 }

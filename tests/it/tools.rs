@@ -32,7 +32,8 @@ async fn opens(world: &World, channel: &str, visibility: Visibility) {
 
 /// What is noted down, as it is seen from a channel.
 async fn memos(world: &World, channel: &str) -> Vec<Memo> {
-    world.kept.store.memos(&workspace(), &ChannelId::new(channel)).await.unwrap()
+    let memos = world.kept.store.memos(&workspace(), &ChannelId::new(channel)).await.unwrap();
+    memos.into_iter().map(|(_, memo)| memo).collect()
 }
 
 async fn names(world: &World, channel: &str) -> Vec<String> {

@@ -11,7 +11,10 @@ use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
 };
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{ChannelMemory, Context, RECENT_MEMOS, StateHash, ThreadMemory, Window};
+use crate::context::{
+    ChannelMemory, Context, IMPORTANT, IMPORTANT_MEMOS, RECENT_MEMOS, StateHash, ThreadMemory,
+    Window,
+};
 use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::store::StoreError;
@@ -161,10 +164,19 @@ async fn remember(
         .bind(context.conversation.channel.as_str())
         .bind(window.active_since.as_millisecond())
         .bind(window.threads_since.as_millisecond())
-        .bind(window.recent_since.as_millisecond());
+        .bind(window.recent_since.as_millisecond())
+        .bind(IMPORTANT)
+        .bind(IMPORTANT_MEMOS as i64)
+        .bind((IMPORTANT_MEMOS + RECENT_MEMOS) as i64);
     let row = memories.fetch_one(moment).await.map_err(stored)?;
     let memories: Vec<MemoryRow> = rows::parsed(&rows::column::<String>(&row, "memories")?)?;
     for row in memories {
+        // Of the newest memos, those are left out that are important, too.
+        let is_told = row.long_id.is_some_and(|id| context.memories.contains(&id));
+        let is_full = context.recent_memos.len() == RECENT_MEMOS;
+        if row.what == "recent" && (is_told || is_full) {
+            continue;
+        }
         let texts = [(row.long_id, &row.long_text), (row.short_id, &row.short_text)];
         let shown = texts.into_iter().filter(|(_, text)| text.is_some());
         context.memories.extend(shown.filter_map(|(id, _)| id));
@@ -183,14 +195,7 @@ async fn remember(
                 .thread_memories
                 .extend(row.long_text.map(|memory| ThreadMemory { thread: row.thread, memory })),
             "important" => context.important_memos.extend(memo(&row.long_text)?),
-            "recent" => {
-                let fresh = memo(&row.long_text)?;
-                let is_told =
-                    fresh.as_ref().is_some_and(|memo| context.important_memos.contains(memo));
-                if !is_told && context.recent_memos.len() < RECENT_MEMOS {
-                    context.recent_memos.extend(fresh);
-                }
-            }
+            "recent" => context.recent_memos.extend(memo(&row.long_text)?),
             other => {
                 return Err(StoreError::Broken(format!("an unknown kind of memory {other:?}")));
             }

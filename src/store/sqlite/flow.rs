@@ -72,14 +72,12 @@ pub async fn complete(
         }
         None => false,
     };
-    let outcome = if is_stale { outcome.without_words() } else { outcome };
-    if is_current {
-        let (changes, lines) = (outcome.memos_to_write(), outcome.answered());
-        let workspace = &conversation.workspace;
-        memos::write(connection, counters, workspace, changes, &lines).await?;
-    }
-    for attempt in outcome.attempts {
+    let mut outcome = if is_stale { outcome.without_words() } else { outcome };
+    for attempt in std::mem::take(&mut outcome.attempts) {
         put_attempt(connection, &Booked::Decision(claim), attempt.kept_if(is_current)).await?;
+    }
+    if is_current {
+        memos::write(connection, counters, conversation, &mut outcome).await?;
     }
     let (mut seen, mut unseen) = (None, None);
     if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {

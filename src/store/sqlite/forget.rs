@@ -11,18 +11,17 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use crate::chat::{ChannelId, Mention, MessageId, User, UserId};
 use crate::event::DraftNotes;
 use crate::memo::Memo;
-use crate::memory::{Entry, LineId, Memory, MemoryKey};
+use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey};
+use crate::quote::{Measure, Quotes, folded};
 use crate::store::StoreError;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::sql::forget as sql;
-use crate::store::sqlite::{Counters, memory, rows, sql as flow_sql, stored};
+use crate::store::sqlite::{Counters, memory, memos, rows, sql as flow_sql, stored};
 
 /// Stands where a person was.
 const NOBODY: &str = "forgotten";
-/// So many letters in a row that are a person's are taken for a quotation.
-const QUOTED: usize = 16;
-/// A line that is shorter than this says nothing that could be told again.
-const SHORTEST_QUOTE: usize = 8;
+/// What is taken for a quotation of a person. Shorter lines say nothing that could be told again.
+const QUOTED: Measure = Measure { run: 16, whole: 8, unspaced: 1 };
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,39 +37,20 @@ pub struct Forgotten {
 /// What tells that a text is about somebody, or repeats them.
 struct Traces {
     names: Vec<String>,
-    quotes: HashSet<Vec<char>>,
-    short: HashSet<String>,
+    quotes: Quotes,
 }
 
 impl Traces {
     fn of(user: &User, texts: &[String]) -> Self {
         let names = [user.name.to_lowercase(), user.id.as_str().to_lowercase()];
         let names = names.into_iter().filter(|name| name.chars().count() > 1).collect();
-        let mut quotes = HashSet::new();
-        let mut short = HashSet::new();
-        for text in texts {
-            let letters: Vec<char> = folded(text).chars().collect();
-            if letters.len() >= QUOTED {
-                quotes.extend(letters.windows(QUOTED).map(<[char]>::to_vec));
-            } else if letters.len() >= SHORTEST_QUOTE {
-                short.insert(letters.into_iter().collect());
-            }
-        }
-        Self { names, quotes, short }
+        Self { names, quotes: Quotes::of(texts.iter().map(String::as_str), QUOTED) }
     }
 
     fn are_in(&self, text: &str) -> bool {
-        let text = folded(text);
-        let letters: Vec<char> = text.chars().collect();
-        self.names.iter().any(|name| holds_name(&text, name))
-            || self.short.iter().any(|quote| text.contains(quote))
-            || letters.windows(QUOTED).any(|quote| self.quotes.contains(quote))
+        let folded = folded(text);
+        self.names.iter().any(|name| holds_name(&folded, name)) || self.quotes.are_in(text)
     }
-}
-
-/// Lower-cased, with single spaces.
-fn folded(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A name that is written in Latin letters stands as a word of its own.
@@ -190,21 +170,14 @@ async fn drop_memos(
     for row in &memos {
         let json: String = rows::column(row, "memo")?;
         let memo: Memo = rows::parsed(&json)?;
-        let channel: String = rows::column(row, "channel")?;
-        let lines: Vec<String> = rows::parsed(&rows::column::<String>(row, "lines")?)?;
-        let channel = ChannelId::new(channel);
-        let is_made_for =
-            lines.into_iter().any(|id| ids.contains(&LineId(channel.clone(), MessageId::new(id))));
+        let lines: Vec<LineId> = rows::parsed(&rows::column::<String>(row, "lines")?)?;
+        let is_made_for = lines.iter().any(|line| ids.contains(line));
         let is_theirs = memo.said_by.as_ref() == Some(&user.id);
         let words = [&memo.name, &memo.content].into_iter().chain(&memo.detail).chain(&memo.tags);
         if !is_made_for && !is_theirs && !words.into_iter().any(|words| traces.are_in(words)) {
             continue;
         }
-        let remove = query(flow_sql::memory::REMOVE_MEMO)
-            .bind(user.workspace.as_str())
-            .bind(rows::column::<String>(row, "realm")?)
-            .bind(&memo.name);
-        remove.execute(&mut *connection).await.map_err(stored)?;
+        memos::remove(connection, MemoryId(rows::column(row, "id")?)).await?;
         dropped += 1;
     }
     Ok(dropped)

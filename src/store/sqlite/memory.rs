@@ -187,7 +187,7 @@ async fn keep(
 ) -> Result<bool, StoreError> {
     let mut entries = new.entries;
     for entry in &mut entries {
-        entry.visibility = visibility(connection, key, &entry.lines).await?;
+        entry.visibility = visibility(connection, &key.workspace, &entry.lines).await?;
     }
     of(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await.map_err(stored)?;
     counters.last_number += 1;
@@ -212,12 +212,12 @@ async fn keep(
 }
 
 /// Everybody may know only what everybody could read.
-async fn visibility(
+pub async fn visibility(
     connection: &mut SqliteConnection,
-    key: &MemoryKey,
+    workspace: &WorkspaceId,
     lines: &[LineId],
 ) -> Result<Visibility, StoreError> {
-    let unshared = query(sql::UNSHARED).bind(key.workspace.as_str()).bind(json!(lines).to_string());
+    let unshared = query(sql::UNSHARED).bind(workspace.as_str()).bind(json!(lines).to_string());
     let unshared = unshared.fetch_all(connection).await.map_err(stored)?;
     let is_public = !lines.is_empty() && unshared.is_empty();
     Ok(if is_public { Visibility::Public } else { Visibility::Private })
@@ -265,7 +265,7 @@ pub async fn withdraw(
     lines.execute(&mut *connection).await.map_err(stored)?;
     let indexed = query(sql::SHARE_INDEXED).bind(workspace.as_str()).bind(channel.as_str());
     indexed.execute(&mut *connection).await.map_err(stored)?;
-    memos::withdraw(connection, workspace, channel, now).await?;
+    memos::withdraw(connection, counters, workspace, channel, now).await?;
     let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
     for row in &knowing {
@@ -333,7 +333,7 @@ pub async fn forget_prompts(
     Ok(())
 }
 
-/// Whether one of these memories has lost an entry since a revision.
+/// Whether one of these memories and memos has changed since a revision, or is gone.
 pub async fn have_changed_since(
     executor: impl SqliteExecutor<'_>,
     memories: &[MemoryId],

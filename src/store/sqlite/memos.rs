@@ -1,13 +1,14 @@
-//! Memos: written with the reply that made them, and forgotten with the line that they were made for.
+//! Memos: written with the reply that made them, and forgotten with the lines behind them.
 
 use jiff::Timestamp;
 use serde_json::json;
 use sqlx::query;
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use crate::event::{End, Outcome};
 use crate::memo::{Memo, MemoChange, Realm, free_name};
-use crate::memory::{LineId, MemoryId};
+use crate::memory::{LineId, Lineage, MemoryId};
 use crate::store::StoreError;
 use crate::store::sqlite::sql::memory as sql;
 use crate::store::sqlite::{Counters, memory, rows, stored};
@@ -17,67 +18,120 @@ pub async fn read(
     readers: &SqlitePool,
     workspace: &WorkspaceId,
     channel: &ChannelId,
-) -> Result<Vec<Memo>, StoreError> {
+) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
     let memos = query(sql::MEMOS).bind(workspace.as_str()).bind(channel.as_str());
     let memos = memos.fetch_all(readers).await.map_err(stored)?;
-    memos.iter().map(|row| rows::parsed(&rows::column::<String>(row, "memo")?)).collect()
+    memos.iter().map(memo).collect()
 }
 
-/// Writes what a reply has noted. `lines` are those that it answers.
+/// Writes what a reply has noted. Its words then hang on the lines behind the memos that it has changed,
+/// and not on those memos, so that it does not change what it was made from itself.
 pub async fn write(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
-    workspace: &WorkspaceId,
-    changes: &[MemoChange],
-    lines: &[MessageId],
+    conversation: &ConversationId,
+    outcome: &mut Outcome,
 ) -> Result<(), StoreError> {
-    for change in changes {
-        match change {
-            MemoChange::Remove { realm, name } => {
-                let remove = query(sql::REMOVE_MEMO).bind(workspace.as_str());
-                let remove = remove.bind(column(realm)).bind(name.as_str());
-                remove.execute(&mut *connection).await.map_err(stored)?;
+    let End::Drafted { draft, .. } = &mut outcome.end else { return Ok(()) };
+    if outcome.memos.is_empty() {
+        return Ok(());
+    }
+    let answered = draft.notes.answered(&conversation.channel);
+    let made_from = &mut draft.notes.made_from;
+    let known = known(connection, conversation, made_from).await?;
+    for change in &outcome.memos {
+        let id = match change {
+            MemoChange::Remove(id) => {
+                made_from.trade(*id, &lines_behind(connection, *id).await?);
+                query(sql::TRADE_MEMO)
+                    .bind(id.0)
+                    .execute(&mut *connection)
+                    .await
+                    .map_err(stored)?;
+                remove(connection, *id).await?;
+                continue;
             }
-            MemoChange::Put(memo) => put(connection, counters, workspace, memo, lines).await?,
-        }
+            MemoChange::Put { memo, replaces, lines } => {
+                let replaced = one(connection, &conversation.workspace, *replaces).await?;
+                let kept = replaced.as_ref().map(|(_, memo)| memo);
+                let placed = memo.placed(kept, known, &conversation.channel);
+                let workspace = &conversation.workspace;
+                let id = match &replaced {
+                    Some((id, kept)) if kept.realm() == placed.realm() => *id,
+                    Some(_) | None => {
+                        counters.last_number += 1;
+                        MemoryId(counters.last_number)
+                    }
+                };
+                put(connection, counters, workspace, id, placed).await?;
+                let lines: Vec<&LineId> = lines.iter().chain(&answered).collect();
+                let put = query(sql::PUT_MEMO_LINES).bind(workspace.as_str()).bind(id.0);
+                let put = put.bind(json!(lines).to_string());
+                put.execute(&mut *connection).await.map_err(stored)?;
+                if let Some((old, _)) = replaced.filter(|(old, _)| *old != id) {
+                    let copy = query(sql::COPY_MEMO_LINES).bind(old.0).bind(id.0);
+                    copy.execute(&mut *connection).await.map_err(stored)?;
+                }
+                id
+            }
+        };
+        made_from.trade(id, &lines_behind(connection, id).await?);
     }
     Ok(())
 }
 
+/// Who may know what a reply was made from.
+async fn known(
+    connection: &mut SqliteConnection,
+    conversation: &ConversationId,
+    made_from: &Lineage,
+) -> Result<Visibility, StoreError> {
+    let (workspace, channel) = (&conversation.workspace, &conversation.channel);
+    if memory::visibility(connection, workspace, &made_from.lines).await? != Visibility::Public {
+        return Ok(Visibility::Private);
+    }
+    let shown = query(sql::HAS_SHOWN_UNSHARED).bind(json!(made_from.memories).to_string());
+    let shown = shown.bind(channel.as_str()).fetch_one(connection).await.map_err(stored)?;
+    let has_shown = rows::column::<i64>(&shown, "has_shown")? != 0;
+    Ok(if has_shown { Visibility::Private } else { Visibility::Public })
+}
+
 async fn put(
     connection: &mut SqliteConnection,
-    counters: &mut Counters,
+    counters: &Counters,
     workspace: &WorkspaceId,
-    memo: &Memo,
-    lines: &[MessageId],
+    id: MemoryId,
+    memo: Memo,
 ) -> Result<(), StoreError> {
     let realm = memo.realm();
-    let others = query(sql::OTHER_MEMOS)
-        .bind(workspace.as_str())
-        .bind(column(&realm))
-        .bind(memo.created.as_millisecond());
+    let others = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(&realm)).bind(id.0);
     let others = others.fetch_all(&mut *connection).await.map_err(stored)?;
     let others = others.iter().map(|row| rows::column::<String>(row, "name"));
     let others: Vec<String> = others.collect::<Result<_, StoreError>>()?;
     let name = free_name(&memo.name, |name| others.iter().any(|other| other == name));
-    let memo = Memo { name, ..memo.clone() };
-    counters.last_number += 1;
+    let memo = Memo { name, ..memo };
     let put = query(sql::PUT_MEMO)
+        .bind(id.0)
         .bind(workspace.as_str())
         .bind(column(&realm))
         .bind(&memo.name)
-        .bind(counters.last_number)
         .bind(memo.channel.as_str())
         .bind(memo.priority)
-        .bind(memo.created.as_millisecond())
         .bind(memo.updated.as_millisecond())
-        .bind(json!(memo).to_string())
-        .bind(json!(lines).to_string());
+        .bind(counters.revision as i64)
+        .bind(json!(memo).to_string());
     put.execute(connection).await.map_err(stored)?;
     Ok(())
 }
 
-/// A line was edited or deleted: memos that were made for it go, and the prompts that held them.
+pub async fn remove(connection: &mut SqliteConnection, id: MemoryId) -> Result<(), StoreError> {
+    for statement in [sql::REMOVE_MEMO, sql::REMOVE_MEMO_LINES] {
+        query(statement).bind(id.0).execute(&mut *connection).await.map_err(stored)?;
+    }
+    Ok(())
+}
+
+/// A line was edited or deleted: memos that it is behind go, and the prompts that held them.
 pub async fn forget(
     connection: &mut SqliteConnection,
     counters: &Counters,
@@ -85,43 +139,69 @@ pub async fn forget(
     line: &LineId,
 ) -> Result<(), StoreError> {
     let LineId(channel, id) = line;
-    let forget = query(sql::FORGET_MEMOS).bind(workspace.as_str()).bind(channel.as_str());
-    let gone = forget.bind(id.as_str()).fetch_all(&mut *connection).await.map_err(stored)?;
+    let gone = query(sql::MEMOS_OF_LINE).bind(workspace.as_str()).bind(channel.as_str());
+    let gone = gone.bind(id.as_str()).fetch_all(&mut *connection).await.map_err(stored)?;
     for row in &gone {
         let id = MemoryId(rows::column(row, "id")?);
+        remove(connection, id).await?;
         memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }
 
-/// A public channel is public no more: its memos are its own.
+/// A public channel is public no more: the memos that it is behind are its own.
 pub async fn withdraw(
     connection: &mut SqliteConnection,
+    counters: &Counters,
     workspace: &WorkspaceId,
     channel: &ChannelId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let public = query(sql::PUBLIC_MEMOS).bind(workspace.as_str()).bind(channel.as_str());
-    let public = public.fetch_all(&mut *connection).await.map_err(stored)?;
-    for row in &public {
-        let memo: Memo = rows::parsed(&rows::column::<String>(row, "memo")?)?;
-        let own = Realm::Channel(channel.clone());
-        let taken = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(&own));
-        let taken = taken.bind(memo.created.as_millisecond());
-        let taken = taken.fetch_all(&mut *connection).await.map_err(stored)?;
-        let taken = taken.iter().map(|row| rows::column::<String>(row, "name"));
-        let taken: Vec<String> = taken.collect::<Result<_, StoreError>>()?;
-        let name = free_name(&memo.name, |name| taken.iter().any(|other| other == name));
-        let moved = Memo { name, visibility: Visibility::Private, updated: now, ..memo.clone() };
-        let moving = query(sql::MOVE_MEMO)
-            .bind(workspace.as_str())
-            .bind(&memo.name)
-            .bind(column(&own))
-            .bind(&moved.name)
-            .bind(json!(moved).to_string());
-        moving.execute(&mut *connection).await.map_err(stored)?;
+    let memos = query(sql::MEMOS_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let memos = memos.fetch_all(&mut *connection).await.map_err(stored)?;
+    for row in &memos {
+        let (id, memo) = memo(row)?;
+        match memo.withdrawn(channel) {
+            Some(same) if same == memo => continue,
+            Some(moved) => {
+                let moved = Memo { updated: now, ..moved };
+                put(connection, counters, workspace, id, moved).await?;
+            }
+            None => remove(connection, id).await?,
+        }
+        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
+}
+
+async fn one(
+    connection: &mut SqliteConnection,
+    workspace: &WorkspaceId,
+    id: Option<MemoryId>,
+) -> Result<Option<(MemoryId, Memo)>, StoreError> {
+    let Some(id) = id else { return Ok(None) };
+    let found = query(sql::ONE_MEMO).bind(workspace.as_str()).bind(id.0);
+    let found = found.fetch_optional(connection).await.map_err(stored)?;
+    let memo = found.map(|row| rows::parsed(&rows::column::<String>(&row, "memo")?));
+    Ok(memo.transpose()?.map(|memo| (id, memo)))
+}
+
+async fn lines_behind(
+    connection: &mut SqliteConnection,
+    id: MemoryId,
+) -> Result<Vec<LineId>, StoreError> {
+    let lines = query(sql::LINES_OF_MEMO).bind(id.0);
+    let lines = lines.fetch_all(connection).await.map_err(stored)?;
+    let line = |row: &SqliteRow| {
+        let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
+        Ok(LineId(channel, MessageId::new(rows::column::<String>(row, "line")?)))
+    };
+    lines.iter().map(line).collect()
+}
+
+fn memo(row: &SqliteRow) -> Result<(MemoryId, Memo), StoreError> {
+    let memo = rows::parsed(&rows::column::<String>(row, "memo")?)?;
+    Ok((MemoryId(rows::column(row, "id")?), memo))
 }
 
 fn column(realm: &Realm) -> &str {

@@ -48,12 +48,11 @@ impl State {
         let is_stale = made_from.is_some_and(|(revision, made_from)| {
             self.has_changed_since(&conversation.workspace, revision, made_from)
         });
-        let outcome = if is_stale { outcome.without_words() } else { outcome };
+        let mut outcome = if is_stale { outcome.without_words() } else { outcome };
+        self.note_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
         if is_current {
-            let (memos, lines) = (outcome.memos_to_write(), outcome.answered());
-            self.write_memos(&conversation.workspace, memos, &lines);
+            self.write_memos(conversation, &mut outcome);
         }
-        self.note_attempts(claim, outcome.attempts, is_current);
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
         }

@@ -149,7 +149,7 @@ impl State {
     }
 
     /// Everybody could read it.
-    fn is_shared(&self, workspace: &WorkspaceId, line: &LineId) -> bool {
+    pub(super) fn is_shared(&self, workspace: &WorkspaceId, line: &LineId) -> bool {
         let channel = self.channels.get(&(workspace.clone(), line.0.clone()));
         let place = (workspace.clone(), line.0.clone(), line.1.clone());
         let talk = self.heard.get(&place).and_then(|place| self.talks.get(place));
@@ -187,7 +187,8 @@ impl State {
                 lines.filter(public).for_each(|visibility| *visibility = Visibility::Private);
             }
         }
-        self.withdraw_memos(workspace, channel, now);
+        let memos = self.withdraw_memos(workspace, channel, now);
+        self.forget_prompts(&memos);
         let of_workspace =
             |key: &MemoryKey| key.workspace == *workspace && key.scope == Scope::Workspace;
         for key in self.change_memories(of_workspace, |memory| memory.forget_channel(channel)) {
@@ -246,10 +247,16 @@ impl State {
     }
 
     pub(super) fn have_changed_since(&self, memories: &[MemoryId], revision: u64) -> bool {
+        if memories.is_empty() {
+            return false;
+        }
         let versions = self.memories.values().flatten();
-        versions
-            .filter(|version| memories.contains(&version.memory.id))
-            .any(|version| version.touched.is_some_and(|touched| touched > revision))
+        let versions = versions.map(|version| (version.memory.id, version.touched));
+        let memos = self.memos.iter().map(|kept| (kept.id, Some(kept.touched)));
+        let known = versions.chain(memos).filter(|(id, _)| memories.contains(id));
+        let known: BTreeMap<MemoryId, Option<u64>> = known.collect();
+        let has_changed = |touched: &Option<u64>| touched.is_some_and(|touched| touched > revision);
+        known.values().any(has_changed) || memories.iter().any(|id| !known.contains_key(id))
     }
 
     pub(super) fn current_memories(&self, workspace: &WorkspaceId) -> Vec<Memory> {

@@ -30,7 +30,10 @@ statements! {
     ALL_MEMORIES = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
         FROM memories WHERE workspace = ?1";
-    ALL_MEMOS = "SELECT realm, name, channel, memo, lines FROM memos WHERE workspace = ?1";
+    ALL_MEMOS = "
+        SELECT id, memo,
+            (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = memos.id) AS lines
+        FROM memos WHERE workspace = ?1";
 
     /// The reasons in the ledger, and what may hold words that were not said.
     REASONS = "

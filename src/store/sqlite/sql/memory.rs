@@ -37,10 +37,12 @@ statements! {
     PUT_OFF_CHORE = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    /// Whether one of the memories ?1 has lost an entry since revision ?2.
+    /// Whether one of the memories and memos ?1 has changed since revision ?2, or is not there any more.
     TOUCHED_SINCE = "
-        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
-            WHERE m.touched > ?2) AS has_changed";
+        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
+            LEFT JOIN memories AS m ON m.id = j.value
+            LEFT JOIN memos AS n ON n.id = j.value
+            WHERE m.touched > ?2 OR n.touched > ?2 OR (m.id IS NULL AND n.id IS NULL)) AS has_changed";
     /// Of the lines ?2, as [channel, id], those that not everybody may read, or that are gone.
     UNSHARED = "
         SELECT j.key AS place FROM json_each(?2) AS j
@@ -121,26 +123,50 @@ statements! {
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
 
     MEMOS = "
-        SELECT memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
-        ORDER BY priority DESC, updated_ms DESC, name";
-    /// The names in a realm of memos that were made at another time.
-    OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND created_ms <> ?3";
+        SELECT id, memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
+        ORDER BY priority DESC, updated_ms DESC, name, id";
+    ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
+    /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that not everybody may know.
+    HAS_SHOWN_UNSHARED = "
+        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
+                CROSS JOIN json_each(m.entries) AS e
+                WHERE m.channel = ?2 AND e.value ->> 'visibility' IS NOT 'public')
+            OR EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memos AS m ON m.id = j.value
+                WHERE m.realm <> '') AS has_shown";
+    /// The names in a realm of other memos than ?3.
+    OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND id <> ?3";
     PUT_MEMO = "
-        INSERT INTO memos
-            (workspace, realm, name, id, channel, priority, created_ms, updated_ms, memo, lines)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-        ON CONFLICT DO UPDATE SET priority = excluded.priority, updated_ms = excluded.updated_ms,
-            memo = excluded.memo, channel = excluded.channel,
-            lines = (SELECT json_group_array(value) FROM
-                (SELECT value FROM json_each(memos.lines) UNION SELECT value FROM json_each(excluded.lines)))";
-    REMOVE_MEMO = "DELETE FROM memos WHERE workspace = ?1 AND realm = ?2 AND name = ?3";
-    FORGET_MEMOS = "
-        DELETE FROM memos
-        WHERE workspace = ?1 AND channel = ?2 AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value = ?3)
-        RETURNING id";
-    PUBLIC_MEMOS = "SELECT memo FROM memos WHERE workspace = ?1 AND channel = ?2 AND realm = ''";
-    MOVE_MEMO = "
-        UPDATE memos SET realm = ?3, name = ?4, memo = ?5 WHERE workspace = ?1 AND realm = '' AND name = ?2";
+        INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, touched, memo)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        ON CONFLICT (id) DO UPDATE SET realm = excluded.realm, name = excluded.name,
+            channel = excluded.channel, priority = excluded.priority, updated_ms = excluded.updated_ms,
+            touched = excluded.touched, memo = excluded.memo";
+    PUT_MEMO_LINES = "
+        INSERT INTO memo_lines (workspace, channel, line, memo)
+        SELECT ?1, value ->> 0, value ->> 1, ?2 FROM json_each(?3)
+        WHERE true
+        ON CONFLICT DO NOTHING";
+    COPY_MEMO_LINES = "
+        INSERT INTO memo_lines (workspace, channel, line, memo)
+        SELECT workspace, channel, line, ?2 FROM memo_lines WHERE memo = ?1
+        ON CONFLICT DO NOTHING";
+    LINES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
+    REMOVE_MEMO = "DELETE FROM memos WHERE id = ?1";
+    REMOVE_MEMO_LINES = "DELETE FROM memo_lines WHERE memo = ?1";
+    /// Prompts that held a memo hold its lines from now on.
+    TRADE_MEMO = "
+        INSERT INTO exchange_lines (workspace, channel, line, attempt)
+        SELECT l.workspace, l.channel, l.line, e.attempt
+        FROM memo_lines AS l CROSS JOIN exchange_memories AS e ON e.memory = l.memo
+        WHERE l.memo = ?1
+        ON CONFLICT DO NOTHING";
+    MEMOS_OF_LINE = "SELECT memo AS id FROM memo_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    /// The memos that were made in a channel, or that a line of it is behind.
+    MEMOS_OF_CHANNEL = "
+        SELECT id, memo FROM memos WHERE id IN (
+            SELECT id FROM memos WHERE workspace = ?1 AND channel = ?2
+            UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
+        ORDER BY id";
 
     SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
@@ -152,7 +178,8 @@ statements! {
 
     /// What a context remembers, as rows of one JSON list: [what, channel, thread, name, long-term id,
     /// long-term text, short-term id, short-term text]. Only what may be known in the channel ?2: its own, and
-    /// what is public. ?3, ?4 and ?5: the channels, threads and short-term memories of talk since then.
+    /// what is public. ?3, ?4 and ?5: the channels, threads and short-term memories of talk since then. ?6: memos
+    /// from this priority on, ?7 of them; and ?8 of the newest, those included.
     CONTEXT_MEMORIES = "
         SELECT json_group_array(json(row)) AS memories FROM (
             SELECT json_array('workspace', '', '', '', l.id, l.public_text, s.id, s.public_text) AS row
@@ -183,12 +210,24 @@ statements! {
                 ORDER BY newest_ms, thread)
             UNION ALL
             SELECT * FROM (
-                SELECT json_array('important', channel, '', '', id, memo, NULL, NULL) FROM memos
-                WHERE workspace = ?1 AND realm IN ('', ?2) AND priority >= 4
-                ORDER BY priority DESC, updated_ms DESC, name LIMIT 20)
+                SELECT json_array('important', channel, '', '', id, memo, NULL, NULL) FROM (
+                    SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
+                        WHERE workspace = ?1 AND realm = '' AND priority >= ?6
+                        ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?7)
+                    UNION ALL
+                    SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
+                        WHERE workspace = ?1 AND realm = ?2 AND priority >= ?6
+                        ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?7))
+                ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?7)
             UNION ALL
             SELECT * FROM (
-                SELECT json_array('recent', channel, '', '', id, memo, NULL, NULL) FROM memos
-                WHERE workspace = ?1 AND realm IN ('', ?2)
-                ORDER BY updated_ms DESC, name LIMIT 25))";
+                SELECT json_array('recent', channel, '', '', id, memo, NULL, NULL) FROM (
+                    SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
+                        WHERE workspace = ?1 AND realm = ''
+                        ORDER BY updated_ms DESC, name, id LIMIT ?8)
+                    UNION ALL
+                    SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
+                        WHERE workspace = ?1 AND realm = ?2
+                        ORDER BY updated_ms DESC, name, id LIMIT ?8))
+                ORDER BY updated_ms DESC, name, id LIMIT ?8))";
 }
