@@ -159,9 +159,22 @@ pub struct Attempt {
     pub judgment: Option<Judgment>,
     /// Why it failed, for the operator. Never holds chat text.
     pub error: Option<String>,
+    /// What did not fit into the prompt.
+    pub left_out: Vec<LeftOut>,
     /// The words themselves, on their way into the store. They are kept apart from the ledger, and
     /// not for ever, so a row that was read back has none.
     pub exchange: Option<Arc<Exchange>>,
+}
+
+/// What a prompt was too short for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The section of the prompt.
+    pub section: Arc<str>,
+    /// Lines, memories, entries or memos.
+    pub count: usize,
+    /// As estimated.
+    pub tokens: u64,
 }
 
 /// Money, in millionths of whatever currency the operator's price table is in.

@@ -68,6 +68,8 @@ CREATE TABLE scrubs (due INTEGER NOT NULL);
 
 -- Model calls of chores belong to no decision: theirs is 0, and this says what they were for.
 ALTER TABLE attempts ADD COLUMN chore TEXT;
+-- What did not fit into the prompt, as JSON.
+ALTER TABLE attempts ADD COLUMN left_out TEXT NOT NULL DEFAULT '[]';
 
 -- Short named notes that the persona keeps; their ids are no memory's. `realm` is '' for what everybody may
 -- know, else the channel. `memo` is the whole of it as JSON, `touched` the revision that it came or changed with.

@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::{Agent, Attempts, Mind, Trouble};
-use crate::decision::{Attempt, AttemptEnd, Exchange, Usage};
+use crate::decision::{Attempt, AttemptEnd, Exchange, LeftOut, Usage};
 use crate::llm::{Answer, LlmError};
 use crate::prompt::Prompt;
+use crate::prompt::budget::Trimmed;
 
 /// What became of a question.
 enum Asked {
@@ -107,6 +108,7 @@ impl Agent {
             end: AttemptEnd::Kept,
             judgment: None,
             error: None,
+            left_out: prompt.trimmed.iter().map(left_out).collect(),
             exchange: None,
         }
     }
@@ -134,6 +136,10 @@ impl Agent {
         self.metrics.called(&attempt);
         attempts.push(attempt);
     }
+}
+
+fn left_out(trimmed: &Trimmed) -> LeftOut {
+    LeftOut { section: trimmed.section.into(), count: trimmed.count, tokens: trimmed.tokens }
 }
 
 /// The tokens of a call that is cut short are spent all the same.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::agent::judge::gate_reason;
 use crate::chat::MessageId;
-use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Ended, Exchange};
+use crate::decision::{Attempt, AttemptEnd, Decision, DecisionId, Ended, Exchange, LeftOut};
 use crate::persona::Language;
 use crate::platform::local::workspace;
 use crate::store::{DecisionQuery, Line};
@@ -201,6 +201,12 @@ fn call<'a>(
     ];
     let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
     facts.extend(price.map(|price| Fact::new(language.pick("Price", "費用"), price)));
+    let left_out = attempt.left_out.iter().map(|left| left_out(left, language));
+    let left_out = left_out.collect::<Vec<_>>().join(language.pick(", ", "、"));
+    if !left_out.is_empty() {
+        let name = language.pick("Left out for want of room", "入りきらず省いたもの");
+        facts.push(Fact::new(name, left_out));
+    }
     let error = attempt.error.clone();
     facts.extend(error.map(|error| Fact::new(language.pick("What went wrong", "エラー"), error)));
     Call {
@@ -208,6 +214,25 @@ fn call<'a>(
         facts,
         prompt: exchange.as_ref().map(|exchange| exchange.prompt.to_string()),
         answer: exchange.and_then(|exchange| exchange.answer).map(|answer| answer.to_string()),
+    }
+}
+
+fn left_out(left: &LeftOut, language: Language) -> String {
+    let section = match &*left.section {
+        "workspace_memory" => language.pick("workspace memory", "ワークスペースの記憶"),
+        "channel_memories" => language.pick("channel memories", "チャンネルの記憶"),
+        "thread_memories" => language.pick("thread memories", "スレッドの記憶"),
+        "memos" => language.pick("memos", "メモ"),
+        "recalled" => language.pick("old lines", "過去の発言"),
+        "other_talk" => language.pick("other talk", "ほかの会話"),
+        "target" => language.pick("lines of the conversation", "対象の会話"),
+        "long_lines" => language.pick("parts of long lines", "長い発言の一部"),
+        other => other,
+    };
+    let (count, tokens) = (left.count, left.tokens);
+    match language {
+        Language::En => format!("{section}: {count} ({tokens} tokens)"),
+        Language::Ja => format!("{section}: {count} 件（{tokens} トークン）"),
     }
 }
 

@@ -114,5 +114,6 @@ fn attempt(attempt: &Attempt) -> Value {
         "end": attempt.end,
         "verdict": attempt.judgment,
         "error": attempt.error,
+        "left_out": attempt.left_out,
     })
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use aizuchi::chat::{Arrival, Deletion, Edit, Heard, Message, MessageId, User};
 use aizuchi::clock::seconds;
-use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, Price, Usage};
+use aizuchi::decision::{
+    Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, LeftOut, Price, Usage,
+};
 use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted,
 };
@@ -638,6 +640,7 @@ fn attempt() -> Attempt {
         end: AttemptEnd::Kept,
         judgment: None,
         error: None,
+        left_out: vec![LeftOut { section: "other_talk".into(), count: 3, tokens: 120 }],
         exchange: None,
     }
 }

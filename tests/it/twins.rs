@@ -275,6 +275,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         end: if kind == 7 { AttemptEnd::Failed } else { AttemptEnd::Kept },
         judgment: None,
         error: (kind == 7).then(|| "down".to_owned()),
+        left_out: Vec::new(),
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
     Outcome { attempts: vec![attempt], memos: vec![], end }

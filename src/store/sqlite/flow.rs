@@ -125,7 +125,8 @@ pub async fn put_attempt(
         .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
         .bind(attempt.error)
         .bind(attempt.price.map(|price| price.micros as i64))
-        .bind(chore);
+        .bind(chore)
+        .bind(json!(attempt.left_out).to_string());
     let attempt_row = put.execute(&mut *connection).await.map_err(stored)?.last_insert_rowid();
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let put = query(sql::PUT_EXCHANGE)

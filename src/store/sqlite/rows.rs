@@ -15,7 +15,7 @@ use crate::chat::{
 };
 use crate::context::StateHash;
 use crate::decision::{
-    Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, Price, Usage,
+    Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, LeftOut, Price, Usage,
 };
 use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
@@ -373,6 +373,7 @@ struct AttemptRow {
     result: AttemptEnd,
     judgment: Option<Judgment>,
     error: Option<String>,
+    left_out: Vec<LeftOut>,
 }
 
 impl AttemptRow {
@@ -393,6 +394,7 @@ impl AttemptRow {
             end: self.result,
             judgment: self.judgment,
             error: self.error,
+            left_out: self.left_out,
             exchange: None,
         })
     }

@@ -51,7 +51,7 @@ macro_rules! decisions {
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
                     'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
                     'price_micros', price_micros, 'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
-                    'error', error)) FROM
+                    'error', error, 'left_out', json(left_out))) FROM
                     (SELECT * FROM attempts WHERE decision = d.id ORDER BY id)) AS attempts
             FROM decisions AS d ",
             $which
@@ -254,8 +254,9 @@ statements! {
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
-             output_tokens, latency_ms, result, judgment, error, price_micros, chore)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+             output_tokens, latency_ms, result, judgment, error, price_micros, chore,
+             left_out)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
     PUT_EXCHANGE_LINES = "
