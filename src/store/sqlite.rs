@@ -255,9 +255,7 @@ impl Store for SqliteStore {
         conversation: &ConversationId,
         window: &Window,
     ) -> Result<Context, StoreError> {
-        // One transaction, so that all statements see the same moment.
-        let mut moment = self.readers.begin().await.map_err(stored)?;
-        context::read(&mut moment, conversation, window).await
+        context::read(&self.readers, conversation, window).await
     }
 
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {

@@ -347,7 +347,7 @@ async fn memos_are_found_without_looking_at_all_of_them() {
         sql::TRADE_MEMO,
         sql::TOUCHED_SINCE,
         sql::HAS_SHOWN_UNSHARED,
-        sql::CONTEXT_MEMORIES,
+        aizuchi::store::sqlite::sql::context::CONTEXT,
     ] {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
         let plan = sqlx::query(explain).fetch_all(&mut connection).await.unwrap();

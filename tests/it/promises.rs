@@ -480,7 +480,9 @@ async fn every_statement_can_be_prepared() {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut connection = options.connect().await.unwrap();
     assert!(sql::ALL.len() > 30 && sql::memory::ALL.len() > 20);
-    for (name, statement) in sql::ALL.iter().chain(sql::memory::ALL).chain(sql::forget::ALL) {
+    for (name, statement) in
+        sql::ALL.iter().chain(sql::memory::ALL).chain(sql::forget::ALL).chain(sql::context::ALL)
+    {
         let prepared = connection.prepare(statement.into_sql_str()).await;
         assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
     }

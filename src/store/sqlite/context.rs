@@ -1,11 +1,11 @@
-//! A context, in three statements, however many channels there are.
+//! A context, in one statement, however many channels there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use sqlx::query;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
@@ -18,23 +18,23 @@ use crate::context::{
 use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::store::StoreError;
-use crate::store::sqlite::sql::memory as memory_sql;
-use crate::store::sqlite::{rows, sql, stored};
+use crate::store::sqlite::sql::context as sql;
+use crate::store::sqlite::{rows, stored};
 
-/// Reads a context. The connection is in a transaction, so that all statements see the same moment.
 pub async fn read(
-    moment: &mut SqliteConnection,
+    readers: &SqlitePool,
     conversation: &ConversationId,
     window: &Window,
 ) -> Result<Context, StoreError> {
-    let head = head(moment, conversation).await?;
+    let head = row(readers, conversation, window).await?;
     let channel_name: Option<String> = rows::column(&head, "channel_name")?;
     let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
     let mut names = BTreeMap::new();
     let mut newest_heard = 0;
     let mut unshared = BTreeSet::new();
     let mut lines = Vec::new();
-    for row in line_rows(moment, conversation, window).await? {
+    let rows: Vec<LineRow> = rows::parsed(&rows::column::<String>(&head, "lines")?)?;
+    for row in rows {
         let heard = row.heard;
         if row.is_shared == 0 {
             unshared.insert(row.id.clone());
@@ -59,47 +59,42 @@ pub async fn read(
     if let Some(visibility) = visibility {
         context.visibility = rows::named(&visibility)?;
     }
-    remember(moment, &mut context, window).await?;
+    remember(&mut context, rows::parsed(&rows::column::<String>(&head, "memories")?)?)?;
     context.memories.sort();
     context.memories.dedup();
     Ok(context)
 }
 
-async fn head(
-    moment: &mut SqliteConnection,
-    conversation: &ConversationId,
-) -> Result<SqliteRow, StoreError> {
-    query(sql::CONTEXT_HEAD)
-        .bind(conversation.workspace.as_str())
-        .bind(conversation.channel.as_str())
-        .bind(rows::thread(conversation))
-        .fetch_one(moment)
-        .await
-        .map_err(stored)
-}
-
-async fn line_rows(
-    moment: &mut SqliteConnection,
+async fn row(
+    readers: &SqlitePool,
     conversation: &ConversationId,
     window: &Window,
-) -> Result<Vec<LineRow>, StoreError> {
+) -> Result<SqliteRow, StoreError> {
     let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
-    let lines = query(sql::CONTEXT_LINES)
+    query(sql::CONTEXT)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(rows::thread(conversation))
         .bind(window.messages as i64)
         .bind(own as i64)
-        .bind(window.since.as_millisecond());
-    let row = lines.fetch_one(moment).await.map_err(stored)?;
-    rows::parsed(&rows::column::<String>(&row, "lines")?)
+        .bind(window.since.as_millisecond())
+        .bind(window.active_since.as_millisecond())
+        .bind(window.threads_since.as_millisecond())
+        .bind(window.recent_since.as_millisecond())
+        .bind(IMPORTANT)
+        .bind(IMPORTANT_MEMOS as i64)
+        // Some of the newest may be important.
+        .bind((IMPORTANT_MEMOS + RECENT_MEMOS) as i64)
+        .fetch_one(readers)
+        .await
+        .map_err(stored)
 }
 
 fn memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
     json.as_deref().map(rows::parsed).transpose()
 }
 
-/// One line of [`sql::CONTEXT_LINES`].
+/// One line of the `lines` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
 struct LineRow {
     id: MessageId,
@@ -141,7 +136,7 @@ impl LineRow {
     }
 }
 
-/// One row of [`memory_sql::CONTEXT_MEMORIES`].
+/// One row of the `memories` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
 struct MemoryRow {
     what: String,
@@ -154,22 +149,7 @@ struct MemoryRow {
     short_text: Option<Arc<str>>,
 }
 
-async fn remember(
-    moment: &mut SqliteConnection,
-    context: &mut Context,
-    window: &Window,
-) -> Result<(), StoreError> {
-    let memories = query(memory_sql::CONTEXT_MEMORIES)
-        .bind(context.conversation.workspace.as_str())
-        .bind(context.conversation.channel.as_str())
-        .bind(window.active_since.as_millisecond())
-        .bind(window.threads_since.as_millisecond())
-        .bind(window.recent_since.as_millisecond())
-        .bind(IMPORTANT)
-        .bind(IMPORTANT_MEMOS as i64)
-        .bind((IMPORTANT_MEMOS + RECENT_MEMOS) as i64);
-    let row = memories.fetch_one(moment).await.map_err(stored)?;
-    let memories: Vec<MemoryRow> = rows::parsed(&rows::column::<String>(&row, "memories")?)?;
+fn remember(context: &mut Context, memories: Vec<MemoryRow>) -> Result<(), StoreError> {
     for row in memories {
         // Of the newest memos, those are left out that are important, too.
         let is_told = row.long_id.is_some_and(|id| context.memories.contains(&id));

@@ -10,6 +10,7 @@ macro_rules! statements {
 }
 pub(super) use statements;
 
+pub mod context;
 pub mod forget;
 pub mod memory;
 
@@ -298,61 +299,6 @@ statements! {
 
     // Reading.
 
-    CONTEXT_HEAD = "
-        SELECT
-            (SELECT revision FROM counters) AS revision,
-            (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
-            (SELECT visibility FROM channels WHERE workspace = ?1 AND id = ?2) AS visibility,
-            (SELECT json_group_array(message) FROM
-                (SELECT message FROM owed INDEXED BY owed_open
-                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
-                 ORDER BY at_ms, message)) AS owed,
-            (SELECT CASE ended WHEN 'chose_silence' THEN state END FROM decisions
-             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
-                AND closed_ms IS NOT NULL AND state IS NOT NULL
-             ORDER BY id DESC LIMIT 1) AS silent_state,
-            (SELECT judgment FROM decisions
-             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
-             ORDER BY id DESC LIMIT 1) AS judgment";
-    /// The lines of a context as one JSON list: the newest ?4 of the channel since ?6, the newest ?5 of the
-    /// target ?3, its lines that are owed an answer, the parents of all threads among these, and at the top level
-    /// what was answered last in the threads that the target opened.
-    CONTEXT_LINES = "
-        WITH newest AS (
-            SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
-            WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
-            ORDER BY at_ms DESC, id DESC LIMIT ?4),
-        target AS (
-            SELECT rowid AS line FROM messages INDEXED BY messages_in_order
-            WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
-            ORDER BY at_ms DESC, id DESC LIMIT ?5),
-        answers AS (
-            SELECT (SELECT rowid FROM messages AS r INDEXED BY messages_in_order
-                    WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = m.id AND r.author <> m.author
-                        AND r.deleted_ms IS NULL
-                    ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
-            FROM target CROSS JOIN messages AS m ON m.rowid = target.line
-            WHERE ?3 = ''),
-        wanted AS (
-            SELECT line FROM newest UNION SELECT line FROM target
-            UNION SELECT line FROM answers WHERE line IS NOT NULL
-            UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
-                CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
-                WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
-                    AND m.deleted_ms IS NULL
-            UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
-                CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
-                WHERE t.thread <> '' AND m.deleted_ms IS NULL)
-        SELECT json_group_array(json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-            json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
-            CASE m.mentions WHEN '[]' THEN NULL ELSE
-                (SELECT json_group_object(n.id, n.name) FROM
-                    (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
-                     FROM json_each(m.mentions)) AS j
-                 CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END)) AS lines
-        FROM wanted
-        CROSS JOIN messages AS m ON m.rowid = wanted.line
-        LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author";
     /// Lines, as [channel, id], that are still there.
     LINES_BEHIND = "
         SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,

@@ -1,0 +1,115 @@
+//! The statement that a context is read with.
+
+statements! {
+    /// All of a context in one row, as of one moment.
+    ///
+    /// `lines`, a JSON list: the newest ?4 of the channel ?2 since ?6, the newest ?5 of the target ?3, its lines
+    /// that are owed an answer, the parents of all threads among these, and at the top level what was answered
+    /// last in the threads that the target opened.
+    ///
+    /// `memories`, a JSON list: what is remembered and may be known in the channel, its own and what is public,
+    /// of channels, threads and short terms with talk since ?7, ?8 and ?9; and memos, ?11 of the priority ?10 or
+    /// more, and the ?12 newest.
+    CONTEXT = "
+        SELECT
+            (SELECT revision FROM counters) AS revision,
+            (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
+            (SELECT visibility FROM channels WHERE workspace = ?1 AND id = ?2) AS visibility,
+            (SELECT json_group_array(message) FROM
+                (SELECT message FROM owed INDEXED BY owed_open
+                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
+                 ORDER BY at_ms, message)) AS owed,
+            (SELECT CASE ended WHEN 'chose_silence' THEN state END FROM decisions
+             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
+                AND closed_ms IS NOT NULL AND state IS NOT NULL
+             ORDER BY id DESC LIMIT 1) AS silent_state,
+            (SELECT judgment FROM decisions
+             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
+             ORDER BY id DESC LIMIT 1) AS judgment,
+            (WITH newest AS (
+                SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
+                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
+                ORDER BY at_ms DESC, id DESC LIMIT ?4),
+            target AS (
+                SELECT rowid AS line FROM messages INDEXED BY messages_in_order
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
+                ORDER BY at_ms DESC, id DESC LIMIT ?5),
+            answers AS (
+                SELECT (SELECT rowid FROM messages AS r INDEXED BY messages_in_order
+                        WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = m.id AND r.author <> m.author
+                            AND r.deleted_ms IS NULL
+                        ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
+                FROM target CROSS JOIN messages AS m ON m.rowid = target.line
+                WHERE ?3 = ''),
+            wanted AS (
+                SELECT line FROM newest UNION SELECT line FROM target
+                UNION SELECT line FROM answers WHERE line IS NOT NULL
+                UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
+                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
+                    WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
+                        AND m.deleted_ms IS NULL
+                UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
+                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
+                    WHERE t.thread <> '' AND m.deleted_ms IS NULL)
+            SELECT json_group_array(json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+                json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
+                CASE m.mentions WHEN '[]' THEN NULL ELSE
+                    (SELECT json_group_object(n.id, n.name) FROM
+                        (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
+                         FROM json_each(m.mentions)) AS j
+                     CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END))
+            FROM wanted
+            CROSS JOIN messages AS m ON m.rowid = wanted.line
+            LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS lines,
+            (SELECT json_group_array(json_array(what, channel, thread, name, long_id, long_text, short_id, short_text))
+                FROM (
+                SELECT 'workspace' AS what, '' AS channel, '' AS thread, '' AS name, l.id AS long_id,
+                    l.public_text AS long_text, s.id AS short_id, s.public_text AS short_text
+                FROM (SELECT 1)
+                LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'workspace' AND l.channel = ''
+                    AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
+                LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'workspace' AND s.channel = ''
+                    AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?9
+                UNION ALL
+                SELECT * FROM (
+                    SELECT 'channel', c.id, '', c.name,
+                        l.id, CASE c.id WHEN ?2 THEN l.text ELSE l.public_text END,
+                        s.id, CASE c.id WHEN ?2 THEN s.text ELSE s.public_text END
+                    FROM channels AS c
+                    LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'channel' AND l.channel = c.id
+                        AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
+                    LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'channel' AND s.channel = c.id
+                        AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?9
+                    WHERE c.workspace = ?1 AND (c.visibility = 'public' OR c.id = ?2)
+                        AND (SELECT max(at_ms) FROM messages INDEXED BY messages_in_channel
+                             WHERE workspace = ?1 AND channel = c.id) >= ?7
+                    ORDER BY c.name, c.id)
+                UNION ALL
+                SELECT * FROM (
+                    SELECT 'thread', channel, thread, '', id, text, NULL, NULL
+                    FROM memories INDEXED BY memories_of_threads
+                    WHERE workspace = ?1 AND channel = ?2 AND newest_ms >= ?8 AND is_current = 1 AND scope = 'thread'
+                    ORDER BY newest_ms, thread)
+                UNION ALL
+                SELECT * FROM (
+                    SELECT 'important', channel, '', '', id, memo, NULL, NULL FROM (
+                        SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
+                            WHERE workspace = ?1 AND realm = '' AND priority >= ?10
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11)
+                        UNION ALL
+                        SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
+                            WHERE workspace = ?1 AND realm = ?2 AND priority >= ?10
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11))
+                    ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11)
+                UNION ALL
+                SELECT * FROM (
+                    SELECT 'recent', channel, '', '', id, memo, NULL, NULL FROM (
+                        SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
+                            WHERE workspace = ?1 AND realm = ''
+                            ORDER BY updated_ms DESC, name, id LIMIT ?12)
+                        UNION ALL
+                        SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
+                            WHERE workspace = ?1 AND realm = ?2
+                            ORDER BY updated_ms DESC, name, id LIMIT ?12))
+                    ORDER BY updated_ms DESC, name, id LIMIT ?12))) AS memories";
+}
