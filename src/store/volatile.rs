@@ -116,8 +116,11 @@ impl Store for VolatileStore {
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
         let mut state = self.lock();
-        for kept in state.exchanges.values_mut().flatten() {
-            kept.take_if(|kept| kept.at < before);
+        for kept in state.exchanges.values_mut().flatten().flatten() {
+            // What it was made from is known for longer.
+            if kept.at < before {
+                kept.forget_words();
+            }
         }
         for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
             letter.text = None;
@@ -266,6 +269,13 @@ struct KeptExchange {
     exchange: Arc<Exchange>,
 }
 
+impl KeptExchange {
+    fn forget_words(&mut self) {
+        let exchange = (*self.exchange).clone();
+        self.exchange = Arc::new(Exchange { prompt: "".into(), answer: None, ..exchange });
+    }
+}
+
 /// A piece on its way.
 struct Outgoing {
     piece: Piece,
@@ -369,7 +379,8 @@ impl State {
                 forget_reasons(decision, revision);
             }
             if has_seen {
-                kept.iter_mut().filter(|kept| is_held(kept)).for_each(|kept| *kept = None);
+                let held = kept.iter_mut().filter(|kept| is_held(kept)).flatten();
+                held.for_each(KeptExchange::forget_words);
             }
         }
     }

@@ -123,7 +123,8 @@ impl Archive for VolatileStore {
         let state = self.lock();
         let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
         let exchange = |kept: &Option<KeptExchange>| {
-            let mut exchange = (*kept.as_ref()?.exchange).clone();
+            let kept = kept.as_ref().filter(|kept| !kept.exchange.prompt.is_empty())?;
+            let mut exchange = (*kept.exchange).clone();
             exchange.made_from.lines.sort();
             exchange.made_from.lines.dedup();
             exchange.made_from.memories.sort();

@@ -236,8 +236,8 @@ impl State {
                 })
             });
             let mut has_seen = false;
-            for kept in held {
-                *kept = None;
+            for kept in held.flatten() {
+                kept.forget_words();
                 has_seen = true;
             }
             if has_seen {

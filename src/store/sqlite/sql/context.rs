@@ -31,16 +31,15 @@ statements! {
                 WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
                 ORDER BY at_ms DESC, id DESC LIMIT ?4),
             target AS (
-                SELECT rowid AS line FROM messages INDEXED BY messages_in_order
+                SELECT rowid AS line, id, author FROM messages INDEXED BY messages_in_order
                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
                 ORDER BY at_ms DESC, id DESC LIMIT ?5),
             answers AS (
-                SELECT (SELECT rowid FROM messages AS r INDEXED BY messages_in_order
-                        WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = m.id AND r.author <> m.author
-                            AND r.deleted_ms IS NULL
+                SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
+                        WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
+                            AND r.author <> target.author AND r.deleted_ms IS NULL
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
-                FROM target CROSS JOIN messages AS m ON m.rowid = target.line
-                WHERE ?3 = ''),
+                FROM target WHERE ?3 = ''),
             wanted AS (
                 SELECT line FROM newest UNION SELECT line FROM target
                 UNION SELECT line FROM answers WHERE line IS NOT NULL
@@ -66,9 +65,9 @@ statements! {
                 SELECT 'workspace' AS what, '' AS channel, '' AS thread, '' AS name, l.id AS long_id,
                     l.public_text AS long_text, s.id AS short_id, s.public_text AS short_text
                 FROM (SELECT 1)
-                LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'workspace' AND l.channel = ''
+                LEFT JOIN memories AS l INDEXED BY memories_current ON l.workspace = ?1 AND l.scope = 'workspace' AND l.channel = ''
                     AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
-                LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'workspace' AND s.channel = ''
+                LEFT JOIN memories AS s INDEXED BY memories_current ON s.workspace = ?1 AND s.scope = 'workspace' AND s.channel = ''
                     AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?9
                 UNION ALL
                 SELECT * FROM (
@@ -76,9 +75,9 @@ statements! {
                         l.id, CASE c.id WHEN ?2 THEN l.text ELSE l.public_text END,
                         s.id, CASE c.id WHEN ?2 THEN s.text ELSE s.public_text END
                     FROM channels AS c
-                    LEFT JOIN memories AS l ON l.workspace = ?1 AND l.scope = 'channel' AND l.channel = c.id
+                    LEFT JOIN memories AS l INDEXED BY memories_current ON l.workspace = ?1 AND l.scope = 'channel' AND l.channel = c.id
                         AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
-                    LEFT JOIN memories AS s ON s.workspace = ?1 AND s.scope = 'channel' AND s.channel = c.id
+                    LEFT JOIN memories AS s INDEXED BY memories_current ON s.workspace = ?1 AND s.scope = 'channel' AND s.channel = c.id
                         AND s.thread = '' AND s.term = 'short_term' AND s.is_current = 1 AND s.newest_ms >= ?9
                     WHERE c.workspace = ?1 AND (c.visibility = 'public' OR c.id = ?2)
                         AND (SELECT max(at_ms) FROM messages INDEXED BY messages_in_channel
