@@ -3,6 +3,7 @@
 mod admission;
 mod api;
 mod browser;
+mod canary;
 mod check;
 mod command;
 mod config;
