@@ -15,6 +15,7 @@ mod minds;
 mod models;
 mod program;
 mod promises;
+mod prompt_command;
 mod prompts;
 mod providers;
 mod recall;
