@@ -49,9 +49,9 @@ fn plan(room: &str) -> String {
 }
 
 /// Tells every question with the channel that it is for; none is the workspace.
-struct Eavesdropper {
-    llm: Arc<dyn Llm>,
-    heard: Arc<Mutex<Vec<(String, String)>>>,
+pub struct Eavesdropper {
+    pub llm: Arc<dyn Llm>,
+    pub heard: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 #[async_trait]
@@ -371,14 +371,16 @@ async fn days(kept: Kept) -> usize {
     aviary.rendered
 }
 
+/// Of `reference/myao2.md`, defect 34.
 #[tokio::test]
-async fn of_ten_thousand_prompts_none_tells_what_is_private() {
+async fn defect_34_of_ten_thousand_prompts_none_tells_what_is_private() {
     let rendered = days(Kept::volatile()).await;
     assert!(rendered >= 10_000, "{rendered}");
 }
 
+/// The same, from a database.
 #[tokio::test]
-async fn of_ten_thousand_prompts_from_a_database_none_tells_what_is_private() {
+async fn defect_34_of_ten_thousand_prompts_from_a_database_none_tells_what_is_private() {
     let rendered = days(Kept::sqlite().await).await;
     assert!(rendered >= 10_000, "{rendered}");
 }

@@ -8,6 +8,7 @@ mod check;
 mod command;
 mod config;
 mod crash;
+mod defects;
 mod fence;
 mod flow;
 mod memory;
