@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use aizuchi::agent::tools::Tools;
 use aizuchi::agent::{self, Agent, Minds, Settings};
@@ -27,6 +28,7 @@ use aizuchi::prompt::prompts::Prompts;
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::runner::{self, Runner};
 use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::sqlite::writer::SqliteWriter;
 use aizuchi::store::volatile::VolatileStore;
 use aizuchi::store::{Archive, DecisionQuery, LineQuery, Receipt, Span, Store};
 use async_trait::async_trait;
@@ -68,6 +70,9 @@ pub fn window(messages: usize) -> Window {
 pub fn thread(channel: &str, parent: &str) -> ConversationId {
     ConversationId { thread: Some(MessageId::new(parent)), ..top(channel) }
 }
+
+/// No program takes longer to be itself.
+const BIRTH: Duration = Duration::from_secs(10);
 
 /// A store with what keeps it alive.
 #[derive(Clone)]
@@ -118,12 +123,28 @@ impl Kept {
     }
 
     async fn open(path: PathBuf, folder: Arc<TempDir>) -> Self {
-        let (store, writer) = SqliteStore::open(&path).await.unwrap();
+        let (store, writer) = Self::opened(&path).await;
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
         let store = Arc::new(store);
         let database = Database { path, folder, stop, writer: Mutex::new(Some(writer)) };
         Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
+    }
+
+    /// A program that another test starts has all our files, and so our lock, until it is itself: a
+    /// moment after its birth.
+    async fn opened(path: &Path) -> (SqliteStore, SqliteWriter) {
+        let began = Instant::now();
+        loop {
+            match SqliteStore::open(path).await {
+                Ok(opened) => return opened,
+                Err(error) => {
+                    let is_locked = error.to_string().contains("another Aizuchi is running");
+                    assert!(is_locked && began.elapsed() < BIRTH, "{error}");
+                }
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Lets the process end.
