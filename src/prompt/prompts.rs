@@ -14,6 +14,7 @@ use crate::memory::Scope;
 use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, Budget, SECTIONS, Trimmed};
 use crate::prompt::material::Material;
+use crate::prompt::printed::Printed;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
 use crate::prompt::tokens::estimate;
@@ -34,6 +35,7 @@ pub struct Prompts {
     language: Language,
     /// What each verb's own words come to.
     instructions: BTreeMap<Verb, u64>,
+    printed: Printed,
 }
 
 /// When and where a prompt is for, besides what is known.
@@ -61,7 +63,12 @@ impl Prompts {
             let text = templates.render(verb, &sample::nothing(verb, language));
             (verb, estimate(&text))
         });
-        Ok(Self { templates, language, instructions: instructions.into() })
+        Ok(Self {
+            templates,
+            language,
+            instructions: instructions.into(),
+            printed: Printed::default(),
+        })
     }
 
     pub fn judge(&self, persona: &Arc<Persona>, context: &Arc<Context>, scene: &Scene) -> Prompt {
@@ -176,9 +183,10 @@ impl Prompts {
         budget::free(view, over, trimmed);
     }
 
-    fn printer<'a>(&self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
+    fn printer<'a>(&'a self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
         let max_tokens = scene.budget.estimated(scene.factor).max_tokens;
-        Printer { speakers, language: self.language, max_tokens, shortened: (0, 0) }
+        let (language, printed) = (self.language, Some(&self.printed));
+        Printer { speakers, language, max_tokens, shortened: (0, 0), printed }
     }
 }
 
@@ -192,7 +200,8 @@ pub fn view_of(
 ) -> View {
     let speakers = speakers(persona, context, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer = Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0) };
+    let mut printer =
+        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
     let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
     finish(&mut view);
     View::Talk(Box::new(view))
@@ -207,7 +216,8 @@ pub fn view_of_material(
 ) -> View {
     let speakers = speakers_of_material(persona, material, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer = Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0) };
+    let mut printer =
+        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
     View::Material(Box::new(MaterialView::of(persona, material, scene, &mut printer)))
 }
 
