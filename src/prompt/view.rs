@@ -4,7 +4,7 @@
 pub mod from_context;
 pub mod from_material;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
@@ -143,6 +143,8 @@ pub struct LineView {
     pub text: Arc<str>,
     pub line: Option<MessageId>,
     pub tokens: u64,
+    /// As the built-in templates of its language print it, once they have.
+    pub printed: OnceLock<Box<str>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -194,7 +196,15 @@ impl LineView {
     /// The place where so many lines were left out.
     pub fn omission(omitted: usize) -> Self {
         let user = Arc::new(UserView { name: "".into() });
-        Self { omitted, timestamp: String::new(), user, text: "".into(), line: None, tokens: 8 }
+        Self {
+            omitted,
+            timestamp: String::new(),
+            user,
+            text: "".into(),
+            line: None,
+            tokens: 8,
+            printed: OnceLock::new(),
+        }
     }
 }
 

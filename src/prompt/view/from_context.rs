@@ -1,7 +1,7 @@
 //! The values that a context is printed with.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::chat::{Message, one_line};
 use crate::context::{ChannelMemory, Context, ThreadMemory};
@@ -88,6 +88,7 @@ impl Printer<'_> {
             text,
             line: Some(message.id.clone()),
             tokens,
+            printed: OnceLock::new(),
         };
         (Arc::new(line), saved)
     }
