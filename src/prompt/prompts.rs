@@ -17,7 +17,7 @@ use crate::prompt::material::Material;
 use crate::prompt::printed::Printed;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
-use crate::prompt::tokens::estimate;
+use crate::prompt::tokens::{estimate, estimate_known};
 use crate::prompt::view::from_context::{Printer, speakers};
 use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
@@ -134,8 +134,7 @@ impl Prompts {
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
         sections.push(("target", budget::target::tokens(&view.target_thread_messages)));
         finish(&mut view);
-        let text = self.templates.render(verb, &View::Talk(Box::new(view)));
-        let tokens = estimate(&text);
+        let (text, tokens) = self.render(verb, view);
         let rest: u64 = sections.iter().map(|(_, tokens)| tokens).sum();
         sections.insert(0, ("instructions", tokens.saturating_sub(rest)));
         sections.retain(|(_, tokens)| *tokens > 0);
@@ -153,6 +152,17 @@ impl Prompts {
             tools: Vec::new(),
             rounds: Vec::new(),
         }
+    }
+
+    /// The text, and what it comes to.
+    fn render(&self, verb: Verb, view: TalkView) -> (String, u64) {
+        let is_thread = view.target_thread_ts.is_some();
+        let lines = if is_thread { &view.target_thread_messages } else { &view.top_level_messages };
+        // Most of a text is its target, which stands last.
+        let lines = lines.clone();
+        let text = self.templates.render(verb, &View::Talk(Box::new(view)));
+        let tokens = estimate_known(&text, lines.iter().filter_map(|line| line.printed.get()));
+        (text, tokens)
     }
 
     /// The target has at least three fifths of what the instructions leave, and whatever the sections

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::chat::MessageId;
 use crate::persona::Persona;
 use crate::prompt::fence::fenced;
-use crate::prompt::tokens::estimate;
+use crate::prompt::tokens::{Counted, estimate};
 
 /// The values for one prompt.
 #[derive(Clone, Debug, Serialize)]
@@ -144,7 +144,7 @@ pub struct LineView {
     pub line: Option<MessageId>,
     pub tokens: u64,
     /// As the built-in templates of its language print it, once they have.
-    pub printed: OnceLock<Box<str>>,
+    pub printed: OnceLock<Counted>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -4,6 +4,7 @@
 use minijinja::value::Value;
 use minijinja::{Environment, Error, State};
 
+use crate::prompt::tokens::Counted;
 use crate::prompt::view::LineView;
 
 /// What the file's own text is called beside [`KEEPING`].
@@ -27,13 +28,13 @@ fn kept_lines(state: &mut State<'_, '_>, written: Value, messages: Value) -> Res
     for message in messages.try_iter()? {
         let printed = message.downcast_object_ref::<LineView>().map(|line| &line.printed);
         if let Some(line) = printed.and_then(|printed| printed.get()) {
-            text.push_str(line);
+            text.push_str(&line.text);
             continue;
         }
         let line = written.call(state, &[Value::from(vec![message.clone()])])?.to_string();
         text.push_str(&line);
         if let Some(printed) = printed {
-            printed.get_or_init(|| line.into());
+            printed.get_or_init(|| Counted::new(&line));
         }
     }
     Ok(text)
