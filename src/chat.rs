@@ -188,6 +188,10 @@ pub struct Deletion {
 /// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
 /// out letters that nobody sees or that turn the text around.
 pub fn one_line(text: &str) -> String {
+    // Names and ids mostly are such a line.
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.trim().to_owned();
+    }
     let seen = text.chars().filter(|letter| !is_unseen(*letter));
     let flat: String = seen.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
     flat.trim().to_owned()

@@ -11,6 +11,7 @@ pub mod speakers;
 mod shorten;
 pub mod material;
 pub mod view;
+mod printed;
 pub mod budget;
 mod schema;
 mod sample;

@@ -128,8 +128,10 @@ fn shortened(reason: &str) -> String {
 fn resolve(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
-    let target = prompt.context.target().iter();
-    let found = target.rev().find(|message| named == Some(&prompt.speakers.stamp(message)));
+    let found = named.and_then(|named| {
+        let mut target = prompt.context.target().iter().rev();
+        target.find(|message| named == prompt.speakers.stamp(message))
+    });
     found.or(prompt.context.newest_human()).map(|message| message.id.clone())
 }
 

@@ -4,6 +4,7 @@
 pub mod target;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::{ChannelView, LineView, Passage, TalkView};
@@ -174,7 +175,7 @@ impl Section {
 
     /// The estimated tokens of it in a prompt.
     pub fn tokens(self, view: &TalkView) -> u64 {
-        let lines = |lines: &[LineView]| lines.iter().map(|line| line.tokens).sum::<u64>();
+        let lines = |lines: &[Arc<LineView>]| lines.iter().map(|line| line.tokens).sum::<u64>();
         match self {
             Section::WorkspaceMemory => {
                 passage(&view.workspace_long_term_memory)
@@ -345,7 +346,7 @@ impl Tally {
     }
 
     /// The oldest lines, but for the newest few.
-    fn lines(&mut self, lines: &mut Vec<LineView>, kept: usize) {
+    fn lines(&mut self, lines: &mut Vec<Arc<LineView>>, kept: usize) {
         let mut place = 0;
         let last = lines.len().saturating_sub(kept);
         lines.retain(|line| {

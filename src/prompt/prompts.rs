@@ -14,9 +14,10 @@ use crate::memory::Scope;
 use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, Budget, SECTIONS, Trimmed};
 use crate::prompt::material::Material;
+use crate::prompt::printed::Printed;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
-use crate::prompt::tokens::estimate;
+use crate::prompt::tokens::{estimate, estimate_known};
 use crate::prompt::view::from_context::{Printer, speakers};
 use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
@@ -34,6 +35,7 @@ pub struct Prompts {
     language: Language,
     /// What each verb's own words come to.
     instructions: BTreeMap<Verb, u64>,
+    printed: Printed,
 }
 
 /// When and where a prompt is for, besides what is known.
@@ -61,7 +63,12 @@ impl Prompts {
             let text = templates.render(verb, &sample::nothing(verb, language));
             (verb, estimate(&text))
         });
-        Ok(Self { templates, language, instructions: instructions.into() })
+        Ok(Self {
+            templates,
+            language,
+            instructions: instructions.into(),
+            printed: Printed::default(),
+        })
     }
 
     pub fn judge(&self, persona: &Arc<Persona>, context: &Arc<Context>, scene: &Scene) -> Prompt {
@@ -127,8 +134,7 @@ impl Prompts {
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
         sections.push(("target", budget::target::tokens(&view.target_thread_messages)));
         finish(&mut view);
-        let text = self.templates.render(verb, &View::Talk(Box::new(view)));
-        let tokens = estimate(&text);
+        let (text, tokens) = self.render(verb, view);
         let rest: u64 = sections.iter().map(|(_, tokens)| tokens).sum();
         sections.insert(0, ("instructions", tokens.saturating_sub(rest)));
         sections.retain(|(_, tokens)| *tokens > 0);
@@ -146,6 +152,17 @@ impl Prompts {
             tools: Vec::new(),
             rounds: Vec::new(),
         }
+    }
+
+    /// The text, and what it comes to.
+    fn render(&self, verb: Verb, view: TalkView) -> (String, u64) {
+        let is_thread = view.target_thread_ts.is_some();
+        let lines = if is_thread { &view.target_thread_messages } else { &view.top_level_messages };
+        // Most of a text is its target, which stands last.
+        let lines = lines.clone();
+        let text = self.templates.render(verb, &View::Talk(Box::new(view)));
+        let tokens = estimate_known(&text, lines.iter().filter_map(|line| line.printed.get()));
+        (text, tokens)
     }
 
     /// The target has at least three fifths of what the instructions leave, and whatever the sections
@@ -176,9 +193,10 @@ impl Prompts {
         budget::free(view, over, trimmed);
     }
 
-    fn printer<'a>(&self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
+    fn printer<'a>(&'a self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
         let max_tokens = scene.budget.estimated(scene.factor).max_tokens;
-        Printer { speakers, language: self.language, max_tokens, shortened: (0, 0) }
+        let (language, printed) = (self.language, Some(&self.printed));
+        Printer { speakers, language, max_tokens, shortened: (0, 0), printed }
     }
 }
 
@@ -192,7 +210,8 @@ pub fn view_of(
 ) -> View {
     let speakers = speakers(persona, context, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer = Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0) };
+    let mut printer =
+        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
     let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
     finish(&mut view);
     View::Talk(Box::new(view))
@@ -207,7 +226,8 @@ pub fn view_of_material(
 ) -> View {
     let speakers = speakers_of_material(persona, material, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer = Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0) };
+    let mut printer =
+        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
     View::Material(Box::new(MaterialView::of(persona, material, scene, &mut printer)))
 }
 

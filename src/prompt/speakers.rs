@@ -1,7 +1,7 @@
 //! Who speaks in a prompt, and when: no two people have the same name there, and nobody has the
 //! persona's.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,9 +15,9 @@ use crate::prompt::fence::{is_seen, is_unseen};
 /// The names and the times that a prompt prints.
 #[derive(Clone, Debug)]
 pub struct Speakers {
-    names: HashMap<UserId, Arc<str>>,
+    names: BTreeMap<UserId, Arc<str>>,
     persona: Arc<str>,
-    zone: TimeZone,
+    pub zone: TimeZone,
 }
 
 impl Speakers {
@@ -38,15 +38,15 @@ impl Speakers {
         });
         let others: Vec<(&UserId, String, String)> = others.collect();
         let own = folded(&persona.name);
-        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, folded, _) in &others {
             *counts.entry(folded).or_default() += 1;
         }
         let (clear, alike): (Vec<_>, Vec<_>) = others
             .iter()
             .partition(|(_, folded, _)| *folded != own && counts[folded.as_str()] == 1);
-        let mut taken: HashSet<String> = HashSet::from([own.clone()]);
-        let mut unambiguous = HashMap::new();
+        let mut taken: BTreeSet<String> = BTreeSet::from([own.clone()]);
+        let mut unambiguous = BTreeMap::new();
         for (user, folded, name) in clear {
             taken.insert(folded.clone());
             unambiguous.insert((*user).clone(), Arc::from(name.as_str()));
@@ -121,6 +121,10 @@ impl Speakers {
 
 /// What of a name can be told apart at a glance.
 fn folded(name: &str) -> String {
+    if name.is_ascii() {
+        let seen = name.chars().filter(|letter| letter.is_ascii_graphic());
+        return seen.map(|letter| letter.to_ascii_lowercase()).collect();
+    }
     let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_unseen(*letter));
     seen.flat_map(char::to_lowercase).collect()
 }

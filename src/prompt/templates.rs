@@ -3,6 +3,7 @@
 //! anything is asked.
 
 mod check;
+mod lines;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,11 @@ impl Templates {
         if let Some(own) = &own {
             check::check(own, language)?;
         }
-        Ok(Self { builtin: environment(language)?, own })
+        let mut builtin = environment(language)?;
+        let parts = sources(language).iter().find(|(name, _)| *name == "parts.j2");
+        let (_, parts) = parts.context("reading the built-in prompts")?;
+        lines::keep(&mut builtin, parts).context("reading the built-in prompts")?;
+        Ok(Self { builtin, own })
     }
 
     /// The text of a prompt. An operator's template that fails after all gives way to the built-in one.

@@ -3,20 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Words, numbers and the like of one kind are cut into tokens together.
+/// Words, numbers and the like of one kind are cut into tokens together. Only ASCII has such runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Space,
     Newline,
-    AsciiWord,
+    Word,
     Digits,
-    AsciiSign,
-    Alphabetic,
-    Kana,
-    Kanji,
-    Hangul,
-    CjkSign,
-    Symbol,
+    Sign,
+    /// Not ASCII: each letter counts for itself.
+    Other,
 }
 
 /// An estimate, rather too high than too low: what is estimated too low does not fit.
@@ -28,75 +24,149 @@ enum Class {
 /// each, since only endings like です are joined; kanji a little more, since rare ones are two or
 /// three; Hangul syllables about one. Emoji fall apart into bytes, two or three tokens each.
 pub fn estimate(text: &str) -> u64 {
-    let mut thousandths = 0;
-    let (mut same, mut length) = (Class::Space, 0);
-    for letter in text.chars() {
-        let class = class(letter);
-        if class == same {
-            length += 1;
-        } else {
-            thousandths += same.thousandths(length);
-            (same, length) = (class, 1);
+    Count::of(text).tokens()
+}
+
+/// What an estimate is made from. Texts that are cut between two runs can be counted one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    whole: u64,
+    thousandths: u64,
+}
+
+/// A piece of text that was counted before.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    pub text: Box<str>,
+    pub count: Count,
+}
+
+impl Count {
+    pub fn of(text: &str) -> Self {
+        let (mut whole, mut thousandths) = (0, 0);
+        let (mut same, mut place) = (Class::Other, 0);
+        let bytes = text.as_bytes();
+        // Whole prompts are read here, so ASCII takes one path, whatever comes next.
+        for (at, byte) in bytes.iter().enumerate() {
+            let class = class(*byte);
+            place = if class == same { place + 1 } else { 0 };
+            if place > PERIOD {
+                place = 1;
+            }
+            same = class;
+            whole += u64::from(STARTS_TOKEN[class as usize][place & 15]);
+            if class == Class::Other && text.is_char_boundary(at) {
+                thousandths += text[at..].chars().next().map_or(0, thousandths_of);
+            }
         }
+        Self { whole, thousandths }
     }
-    thousandths += same.thousandths(length);
-    u64::div_ceil(thousandths, 1000)
-}
 
-impl Class {
-    /// Of a run of so many letters.
-    fn thousandths(self, length: u64) -> u64 {
-        match self {
-            Class::Space => length.saturating_sub(1).div_ceil(4) * 1000,
-            Class::Newline => 1000,
-            Class::AsciiWord => length.div_ceil(6) * 1000,
-            Class::Digits => length.div_ceil(3) * 1000,
-            Class::AsciiSign => length.div_ceil(2) * 1000,
-            Class::Alphabetic => length * 550,
-            Class::Kana => length * 850,
-            Class::Kanji => length * 1150,
-            Class::Hangul => length * 1000,
-            Class::CjkSign => length * 900,
-            Class::Symbol => length * 2500,
-        }
+    pub fn tokens(self) -> u64 {
+        self.whole + u64::div_ceil(self.thousandths, 1000)
+    }
+
+    fn and(self, more: Self) -> Self {
+        let whole = self.whole + more.whole;
+        Self { whole, thousandths: self.thousandths + more.thousandths }
     }
 }
 
-fn class(letter: char) -> Class {
-    match ASCII.get(letter as usize) {
-        Some(class) => *class,
-        None => class_of_others(letter),
+impl Counted {
+    pub fn new(text: &str) -> Self {
+        Self { text: text.into(), count: Count::of(text) }
     }
 }
 
-/// Most text is read more than once on its way into a prompt, and most of it is this.
-static ASCII: [Class; 128] = {
-    let mut classes = [Class::AsciiSign; 128];
+/// The same estimate of a text that probably ends with some pieces and a few words more.
+pub fn estimate_known<'a>(
+    text: &str,
+    pieces: impl DoubleEndedIterator<Item = &'a Counted> + Clone,
+) -> u64 {
+    let last = pieces.clone().next_back();
+    let Some((at, last)) = last.and_then(|last| Some((text.rfind(&*last.text)?, last))) else {
+        return estimate(text);
+    };
+    let (mut rest, behind) = text.split_at(at + last.text.len());
+    if !is_between_runs(rest, behind) {
+        return estimate(text);
+    }
+    let mut sum = Count::of(behind);
+    for piece in pieces.rev() {
+        let before = rest.strip_suffix(&*piece.text);
+        let Some(before) = before.filter(|before| is_between_runs(before, &piece.text)) else {
+            break;
+        };
+        sum = sum.and(piece.count);
+        rest = before;
+    }
+    sum.and(Count::of(rest)).tokens()
+}
+
+fn is_between_runs(before: &str, behind: &str) -> bool {
+    let (last, first) = (before.bytes().next_back(), behind.bytes().next());
+    let classes = last.zip(first).map(|(last, first)| (class(last), class(first)));
+    classes.is_none_or(|(last, first)| last != first || last == Class::Other)
+}
+
+fn class(byte: u8) -> Class {
+    CLASSES[usize::from(byte)]
+}
+
+/// After so many letters of a run it is as after none, except that it has begun.
+const PERIOD: usize = 12;
+
+/// By class and place in its run: does a letter begin a token?
+static STARTS_TOKEN: [[bool; 16]; 6] = {
+    let mut starts = [[false; 16]; 6];
+    starts[Class::Newline as usize][0] = true;
+    let mut place = 0;
+    while place <= PERIOD {
+        // The first space belongs to the word behind it.
+        starts[Class::Space as usize][place] = place % 4 == 1;
+        starts[Class::Word as usize][place] = place % 6 == 0;
+        starts[Class::Digits as usize][place] = place % 3 == 0;
+        starts[Class::Sign as usize][place] = place % 2 == 0;
+        place += 1;
+    }
+    starts
+};
+
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
     let mut letter = 0;
     while letter < 128 {
         classes[letter] = match letter as u8 {
             b'\n' | b'\r' => Class::Newline,
             b' ' | b'\t' => Class::Space,
-            b'a'..=b'z' | b'A'..=b'Z' => Class::AsciiWord,
+            b'a'..=b'z' | b'A'..=b'Z' => Class::Word,
             b'0'..=b'9' => Class::Digits,
-            _ => Class::AsciiSign,
+            _ => Class::Sign,
         };
         letter += 1;
     }
     classes
 };
 
-fn class_of_others(letter: char) -> Class {
+/// Of a letter beyond ASCII.
+fn thousandths_of(letter: char) -> u64 {
     match letter {
-        'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => Class::Kana,
-        '㐀'..='鿿' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' | '々' => Class::Kanji,
-        '가'..='힣' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' => Class::Hangul,
-        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => Class::CjkSign,
-        letter if letter.is_alphabetic() && letter < '\u{3000}' => Class::Alphabetic,
-        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{80}'..='\u{bf}' => Class::CjkSign,
-        _ => Class::Symbol,
+        'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => KANA,
+        '㐀'..='鿿' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' | '々' => KANJI,
+        '가'..='힣' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' => HANGUL,
+        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => CJK_SIGN,
+        letter if letter.is_alphabetic() && letter < '\u{3000}' => ALPHABETIC,
+        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{80}'..='\u{bf}' => CJK_SIGN,
+        _ => SYMBOL,
     }
 }
+
+const ALPHABETIC: u64 = 550;
+const KANA: u64 = 850;
+const KANJI: u64 = 1150;
+const HANGUL: u64 = 1000;
+const CJK_SIGN: u64 = 900;
+const SYMBOL: u64 = 2500;
 
 /// How each model's own count differs from the estimate.
 #[derive(Debug, Default)]
@@ -145,6 +215,10 @@ mod tests {
             ("hello", 1),
             ("hello there", 2),
             ("extraordinary", 3),
+            ("Donaudampfschifffahrt and 1234567890123", 4 + 1 + 5),
+            ("-------------- a", 7 + 1),
+            ("a          b", 1 + 3 + 1),
+            ("\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nx", 1 + 1),
             ("2024-03-01", 6),
             ("a\n\nb", 3),
             ("おはよう", 4),
@@ -155,6 +229,18 @@ mod tests {
             ("。", 1),
         ] {
             assert_eq!(estimate(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn known_pieces_change_no_estimate() {
+        let texts = ["", "a", "**x** y:\nz\n\n", "**x** y:\nあ。\n\n", "12 ", "é", "--", "\n"];
+        for (head, one) in texts.iter().flat_map(|head| texts.map(|one| (head, one))) {
+            for (other, tail) in texts.iter().flat_map(|other| texts.map(|tail| (other, tail))) {
+                let text = format!("{head}{one}{other}{tail}");
+                let pieces = [Counted::new(one), Counted::new(other)];
+                assert_eq!(estimate_known(&text, pieces.iter()), estimate(&text), "{text:?}");
+            }
         }
     }
 

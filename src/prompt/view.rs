@@ -4,7 +4,7 @@
 pub mod from_context;
 pub mod from_material;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::chat::MessageId;
 use crate::persona::Persona;
 use crate::prompt::fence::fenced;
-use crate::prompt::tokens::estimate;
+use crate::prompt::tokens::{Counted, estimate};
 
 /// The values for one prompt.
 #[derive(Clone, Debug, Serialize)]
@@ -45,13 +45,15 @@ pub struct TalkView {
     pub recalled: Vec<RecalledView>,
     /// The target, where that is the top level; else without the target's parent, which stands at the
     /// head of the target.
-    pub top_level_messages: Vec<LineView>,
+    #[serde(serialize_with = "lines")]
+    pub top_level_messages: Vec<Arc<LineView>>,
     /// Without the target.
     #[serde(serialize_with = "messages_by_thread")]
     pub thread_messages: Vec<ThreadView>,
     pub target_thread_ts: Option<String>,
     /// The target, where that is a thread.
-    pub target_thread_messages: Vec<LineView>,
+    #[serde(serialize_with = "lines")]
+    pub target_thread_messages: Vec<Arc<LineView>>,
     /// The lines that wait for an answer, by time and name.
     pub owed: Vec<String>,
     /// Why the judge wanted to join in, and which line it would answer.
@@ -120,13 +122,14 @@ pub struct MemoView {
 #[derive(Clone, Debug, Serialize)]
 pub struct RecalledView {
     pub channel_name: String,
-    pub messages: Vec<LineView>,
+    #[serde(serialize_with = "lines")]
+    pub messages: Vec<Arc<LineView>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct ThreadView {
     pub id: String,
-    pub messages: Vec<LineView>,
+    pub messages: Vec<Arc<LineView>>,
 }
 
 /// One line of talk, or the place where lines were left out. There are many of them, so templates
@@ -136,10 +139,12 @@ pub struct LineView {
     /// How many lines were left out here; 0 for a line.
     pub omitted: usize,
     pub timestamp: String,
-    pub user: UserView,
+    pub user: Arc<UserView>,
     pub text: Arc<str>,
     pub line: Option<MessageId>,
     pub tokens: u64,
+    /// As the built-in templates of its language print it, once they have.
+    pub printed: OnceLock<Counted>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -169,7 +174,8 @@ pub struct ConversationView {
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockView {
     pub number: usize,
-    pub messages: Vec<LineView>,
+    #[serde(serialize_with = "lines")]
+    pub messages: Vec<Arc<LineView>>,
 }
 
 impl PersonaView {
@@ -189,20 +195,25 @@ impl Passage {
 impl LineView {
     /// The place where so many lines were left out.
     pub fn omission(omitted: usize) -> Self {
-        let user = UserView { name: "".into() };
-        Self { omitted, timestamp: String::new(), user, text: "".into(), line: None, tokens: 8 }
+        let user = Arc::new(UserView { name: "".into() });
+        Self {
+            omitted,
+            timestamp: String::new(),
+            user,
+            text: "".into(),
+            line: None,
+            tokens: 8,
+            printed: OnceLock::new(),
+        }
     }
 }
 
 impl Serialize for LineView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializing_for_value() {
-            return Value::from_object(self.clone()).serialize(serializer);
-        }
         let mut line = serializer.serialize_map(Some(LINE_FIELDS.len()))?;
         line.serialize_entry("omitted", &self.omitted)?;
         line.serialize_entry("timestamp", &self.timestamp)?;
-        line.serialize_entry("user", &self.user)?;
+        line.serialize_entry("user", &*self.user)?;
         line.serialize_entry("text", &self.text)?;
         line.end()
     }
@@ -212,10 +223,14 @@ const LINE_FIELDS: &[&str] = &["omitted", "timestamp", "user", "text"];
 
 impl Object for LineView {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match key.as_str()? {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
             "omitted" => Some(Value::from(self.omitted)),
             "timestamp" => Some(Value::from(self.timestamp.as_str())),
-            "user" => Some(Value::from_object(self.user.clone())),
+            "user" => Some(Value::from_dyn_object(self.user.clone())),
             "text" => Some(Value::from(self.text.clone())),
             _ => None,
         }
@@ -228,7 +243,11 @@ impl Object for LineView {
 
 impl Object for UserView {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        (key.as_str()? == "name").then(|| Value::from(self.name.clone()))
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        (key == "name").then(|| Value::from(self.name.clone()))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -240,6 +259,23 @@ impl Serialize for Passage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
+}
+
+/// Templates read them where they are; nobody else has to know.
+struct Lines<'a>(&'a [Arc<LineView>]);
+
+impl Serialize for Lines<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializing_for_value() {
+            let lines = self.0.iter().map(|line| Value::from_dyn_object(line.clone()));
+            return Value::from_iter(lines).serialize(serializer);
+        }
+        serializer.collect_seq(self.0.iter().map(|line| &**line))
+    }
+}
+
+fn lines<S: Serializer>(lines: &[Arc<LineView>], serializer: S) -> Result<S::Ok, S::Error> {
+    Lines(lines).serialize(serializer)
 }
 
 fn channels_by_id<S: Serializer>(
@@ -262,7 +298,7 @@ fn messages_by_thread<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(threads.len()))?;
     for thread in threads {
-        map.serialize_entry(&thread.id, &thread.messages)?;
+        map.serialize_entry(&thread.id, &Lines(&thread.messages))?;
     }
     map.end()
 }

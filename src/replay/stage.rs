@@ -393,8 +393,7 @@ impl NotedMind {
     fn note(&self, prompt: &Prompt) {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
-        let both = prompt.text.bytes().zip(record.last_prompt.bytes());
-        let prefix_bytes = both.take_while(|(one, other)| one == other).count();
+        let prefix_bytes = alike(prompt.text.as_bytes(), record.last_prompt.as_bytes());
         let prompt_bytes = prompt.text.len();
         prompt.text.clone_into(&mut record.last_prompt);
         let thread = prompt.context.conversation.thread.clone();
@@ -424,6 +423,15 @@ impl NotedMind {
         let milliseconds = self.rules.latency_ms as f64 * (LATENCY_SIGMA * normal).exp();
         SignedDuration::from_millis(milliseconds.round() as i64)
     }
+}
+
+/// How many bytes two texts have in common before they part.
+fn alike(one: &[u8], other: &[u8]) -> usize {
+    const STEP: usize = 64;
+    let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
+    let whole = steps.take_while(|(one, other)| one == other).count() * STEP;
+    let rest = one[whole..].iter().zip(&other[whole..]);
+    whole + rest.take_while(|(one, other)| one == other).count()
 }
 
 /// The recorded room takes whatever is said.

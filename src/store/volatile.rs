@@ -223,6 +223,10 @@ struct State {
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// Each channel's lines, by time, then id.
     order: HashMap<(WorkspaceId, ChannelId), Vec<Place>>,
+    /// Every thread that has a line. Other threads of the same id may have none.
+    threads: BTreeSet<MessageId>,
+    /// The newest revision at which a line was edited or deleted.
+    changed: u64,
     /// All versions that are kept, oldest first.
     memories: BTreeMap<MemoryKey, Vec<Version>>,
     chores: BTreeMap<MemoryKey, Waiting>,
@@ -339,6 +343,9 @@ impl State {
         let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
         let channel = self.channels.get(&place);
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
+        if let Some(thread) = message.conversation.thread.as_ref() {
+            self.threads.insert(thread.clone());
+        }
         let order = self.order.entry(place).or_default();
         let stands_before = |other: &Place| (other.at, &other.id) <= (message.at, &message.id);
         let behind = order.iter().rposition(stands_before).map_or(0, |place| place + 1);
@@ -397,8 +404,8 @@ impl State {
                 && line.revision > revision
                 && (line.is_deleted || line.message.is_human())
         };
-        if revision >= self.revision {
-            return false;
+        if revision >= self.changed {
+            return self.have_changed_since(&made_from.memories, revision);
         }
         let lines = made_from.lines.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());

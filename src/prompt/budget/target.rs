@@ -1,6 +1,8 @@
 //! A target that is too long: its parent, the lines that are owed an answer and the newest ones stay,
 //! and where others were, it says how many.
 
+use std::sync::Arc;
+
 use crate::chat::MessageId;
 use crate::context::Context;
 use crate::prompt::budget::{Trimmed, note};
@@ -12,12 +14,12 @@ const AROUND_TOKENS: u64 = 40;
 
 /// Makes the lines of a target fit into so many tokens, as far as they can.
 pub fn fit(
-    lines: Vec<LineView>,
+    lines: Vec<Arc<LineView>>,
     room: u64,
     context: &Context,
     printer: &mut Printer<'_>,
     trimmed: &mut Vec<Trimmed>,
-) -> Vec<LineView> {
+) -> Vec<Arc<LineView>> {
     let before: u64 = tokens(&lines);
     if before <= room {
         return lines;
@@ -42,7 +44,7 @@ pub fn fit(
             kept[place] = true;
         }
     }
-    let mut shown: Vec<LineView> = Vec::new();
+    let mut shown: Vec<Arc<LineView>> = Vec::new();
     let mut count = 0;
     for (line, kept) in lines.into_iter().zip(kept) {
         if kept {
@@ -51,8 +53,8 @@ pub fn fit(
         }
         count += 1;
         match shown.last_mut().filter(|last| last.omitted > 0) {
-            Some(last) => last.omitted += 1,
-            None => shown.push(LineView::omission(1)),
+            Some(last) => Arc::make_mut(last).omitted += 1,
+            None => shown.push(Arc::new(LineView::omission(1))),
         }
     }
     let saved = before.saturating_sub(tokens(&shown));
@@ -70,7 +72,7 @@ fn is_needed(line: &LineView, context: &Context) -> bool {
 }
 
 /// Prints a line anew, if it is longer than it may be.
-fn reprint(line: &mut LineView, most: u64, context: &Context, printer: &mut Printer<'_>) {
+fn reprint(line: &mut Arc<LineView>, most: u64, context: &Context, printer: &mut Printer<'_>) {
     let id = line.line.as_ref().filter(|_| line.tokens > most);
     if let Some(message) = id.and_then(|id| context.message(id)) {
         // What stands around the text takes its part.
@@ -78,6 +80,6 @@ fn reprint(line: &mut LineView, most: u64, context: &Context, printer: &mut Prin
     }
 }
 
-pub fn tokens(lines: &[LineView]) -> u64 {
+pub fn tokens(lines: &[Arc<LineView>]) -> u64 {
     lines.iter().map(|line| line.tokens).sum()
 }

@@ -1,13 +1,14 @@
 //! The values that a context is printed with.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::chat::{Message, one_line};
 use crate::context::{ChannelMemory, Context, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
 use crate::prompt::fence::{fenced, is_seen};
+use crate::prompt::printed::Printed;
 use crate::prompt::prompts::Scene;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
@@ -31,20 +32,41 @@ pub struct Printer<'a> {
     pub max_tokens: u64,
     /// How many lines were too long, and what that saved.
     pub shortened: (usize, u64),
+    /// What was printed before, if somebody keeps it.
+    pub printed: Option<&'a Printed>,
 }
 
 impl Printer<'_> {
-    pub fn target_line(&mut self, message: &Message) -> LineView {
+    pub fn target_line(&mut self, message: &Message) -> Arc<LineView> {
         self.line(message, self.max_tokens / TARGET_LINE_PART)
     }
 
-    pub fn other_line(&mut self, message: &Message) -> LineView {
+    pub fn other_line(&mut self, message: &Message) -> Arc<LineView> {
         self.line(message, self.max_tokens / OTHER_LINE_PART)
     }
 
     /// With at most so many tokens of text.
-    pub fn line(&mut self, message: &Message, most: u64) -> LineView {
+    pub fn line(&mut self, message: &Message, most: u64) -> Arc<LineView> {
+        let name = self.speakers.name(&message.author);
+        let make = || self.make_line(message, name.clone(), most);
+        let (line, saved) = match self.printed {
+            Some(printed) => printed.line(message, &name, &self.speakers.zone, most, make),
+            None => make(),
+        };
+        self.shortened.0 += usize::from(saved.is_some());
+        self.shortened.1 += saved.unwrap_or(0);
+        line
+    }
+
+    /// And how many tokens less it is, if it was too long.
+    fn make_line(
+        &self,
+        message: &Message,
+        name: Arc<str>,
+        most: u64,
+    ) -> (Arc<LineView>, Option<u64>) {
         let tokens = estimate(&message.text);
+        let mut saved = None;
         let (text, tokens) = if tokens <= most {
             let text = match fenced(&message.text) {
                 Cow::Borrowed(_) => message.text.clone(),
@@ -54,21 +76,21 @@ impl Printer<'_> {
         } else {
             let text = shorten::shortened(&message.text, most, self.language);
             let kept = estimate(&text);
-            self.shortened.0 += 1;
-            self.shortened.1 += tokens.saturating_sub(kept);
+            saved = Some(tokens.saturating_sub(kept));
             (text.into(), kept)
         };
-        let name = self.speakers.name(&message.author);
         // The time is 14 tokens with its stars, and a blank line follows.
         let tokens = tokens + estimate(&name) + 16;
-        LineView {
+        let line = LineView {
             omitted: 0,
             timestamp: self.speakers.time(message.at),
-            user: UserView { name },
+            user: Arc::new(UserView { name }),
             text,
             line: Some(message.id.clone()),
             tokens,
-        }
+            printed: OnceLock::new(),
+        };
+        (Arc::new(line), saved)
     }
 }
 
@@ -209,8 +231,9 @@ pub fn named(name: &str, id: &str) -> String {
 /// The people that a prompt knows.
 pub fn speakers(persona: &Persona, context: &Context, scene: &Scene) -> Speakers {
     let recalled = &context.recalled;
-    let mut names = context.names.clone();
+    let mut names = Cow::Borrowed(&context.names);
     for Recalled { message, name, .. } in recalled {
+        let names = names.to_mut();
         names.entry(message.author.id.clone()).or_insert_with(|| name.clone());
     }
     let recalled = recalled.iter().map(|recalled| &recalled.message);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Message, MessageId, Visibility};
+use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::{Context, Motive, Window};
 use crate::store::volatile::{Place, State, StoredLine, Talk};
@@ -29,7 +29,13 @@ impl State {
         let place = (conversation.workspace.clone(), conversation.channel.clone());
         let order = self.order.get(&place).map_or(&[][..], Vec::as_slice);
         let around = order.iter().rev().take_while(|place| place.at >= window.since);
-        let around = around.filter_map(|place| self.line_at(conversation, place)).filter(is_here);
+        // The conversation's own lines stand in the same order here and there.
+        let mut next = own.iter().rev();
+        let around = around.filter_map(|place| match place.thread == conversation.thread {
+            true => next.find(|line| line.message.id == place.id),
+            false => self.line_at(conversation, place),
+        });
+        let around = around.filter(is_here);
         wanted.extend(around.take(window.messages));
         if conversation.thread.is_none() {
             let answers = own.iter().rev().filter(is_here).take(most);
@@ -47,7 +53,8 @@ impl State {
         let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
         let unshared = unshared.map(|line| line.message.id.clone()).collect();
         let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
-        let names = lines.iter().flat_map(|message| message.named()).filter_map(|user| {
+        let people: BTreeSet<&UserId> = lines.iter().flat_map(|line| line.named()).collect();
+        let names = people.into_iter().filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
         });
@@ -73,6 +80,9 @@ impl State {
 
     /// The newest line by somebody else in the thread that a line has opened.
     fn answer(&self, parent: &StoredLine) -> Option<&StoredLine> {
+        if !self.threads.contains(&parent.message.id) {
+            return None;
+        }
         let thread = Some(parent.message.id.clone());
         let thread = ConversationId { thread, ..parent.message.conversation.clone() };
         let lines = self.talks.get(&thread)?.lines.iter().rev();

@@ -90,6 +90,7 @@ impl State {
         let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
         line.message = Arc::new(bare);
+        self.changed = revision;
         let forgotten = LineId(conversation.channel.clone(), deletion.message.clone());
         self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
         self.forget(conversation, &deletion.message);
@@ -184,7 +185,7 @@ impl State {
         });
         line.revision = revision;
         let after = line.message.clone();
-        self.revision = revision;
+        (self.revision, self.changed) = (revision, revision);
         Some((before, after))
     }
 }

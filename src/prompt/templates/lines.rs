@@ -1,0 +1,41 @@
+//! Lines of talk, by the macro of the built-in `parts.j2`, but each of them only once: most of a prompt
+//! is lines that stood in the one before. The macro knows nothing about a line but the line.
+
+use minijinja::value::Value;
+use minijinja::{Environment, Error, State};
+
+use crate::prompt::tokens::Counted;
+use crate::prompt::view::LineView;
+
+/// What the file's own text is called beside [`KEEPING`].
+const WRITTEN: &str = "parts.j2, as it is written";
+
+/// Stands in for the file.
+const KEEPING: &str = concat!(
+    "{% from 'parts.j2, as it is written' import lines as written, notice %}",
+    "{% macro lines(messages) %}{{ kept_lines(written, messages) }}{% endmacro %}",
+);
+
+/// Lets an environment keep the lines that its `parts.j2` prints. Nobody else may print them.
+pub fn keep(environment: &mut Environment<'static>, parts: &'static str) -> Result<(), Error> {
+    environment.add_function("kept_lines", kept_lines);
+    environment.add_template(WRITTEN, parts)?;
+    environment.add_template("parts.j2", KEEPING)
+}
+
+fn kept_lines(state: &mut State<'_, '_>, written: Value, messages: Value) -> Result<String, Error> {
+    let mut text = String::new();
+    for message in messages.try_iter()? {
+        let printed = message.downcast_object_ref::<LineView>().map(|line| &line.printed);
+        if let Some(line) = printed.and_then(|printed| printed.get()) {
+            text.push_str(&line.text);
+            continue;
+        }
+        let line = written.call(state, &[Value::from(vec![message.clone()])])?.to_string();
+        text.push_str(&line);
+        if let Some(printed) = printed {
+            printed.get_or_init(|| Counted::new(&line));
+        }
+    }
+    Ok(text)
+}
