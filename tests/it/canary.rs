@@ -36,11 +36,11 @@ const LOFT_OPENS: i64 = 2;
 const LAST_DAY: i64 = 5;
 /// What a mind might look for; each finds lines in every room.
 const QUERIES: [&str; 4] =
-    ["the ledger says", "what is the plan of the thread?", "canary", "帳簿の鍵はどこ？"];
+    ["the ledger says", "what is the plan of the thread?", "kanri", "帳簿の鍵はどこ？"];
 
 /// Whether a text holds a canary of another place than `home`.
 fn leaks(text: &str, home: &str) -> bool {
-    let mut canaries = text.match_indices("canary").map(|(at, word)| &text[at + word.len()..]);
+    let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
     canaries.any(|rest| PRIVATE.iter().any(|place| *place != home && rest.starts_with(place)))
 }
 
@@ -104,10 +104,10 @@ impl Aviary {
             (prompts(language), Arc::new(persona))
         });
         let aviary = Self { world, heard, parents: Vec::new(), prompts, rendered: 0 };
-        aviary.tells_of("attic", "canaryatticname", Visibility::Private).await;
-        aviary.tells_of("direct", "canarydirectname", Visibility::Direct).await;
+        aviary.tells_of("attic", "kanriatticname", Visibility::Private).await;
+        aviary.tells_of("direct", "kanridirectname", Visibility::Direct).await;
         aviary.tells_of("cellar", "cellar", Visibility::Public).await;
-        aviary.tells_of("loft", "canaryloftname", Visibility::Private).await;
+        aviary.tells_of("loft", "kanriloftname", Visibility::Private).await;
         aviary
     }
 
@@ -133,13 +133,13 @@ impl Aviary {
         }
         let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
         for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
-            let who = format!("canary{room}mia");
-            let text = format!("the ledger says canary{room}line, day {day}");
+            let who = format!("kanri{room}mia");
+            let text = format!("the ledger says kanri{room}line, day {day}");
             let parent = world.says_in(top(room), &who, &text).await;
-            let text = format!("帳簿の鍵は canary{room}thread の中、 the plan of day {day}");
+            let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
             world.says_in(thread(room, parent.as_str()), &who, &text).await;
             let late = format!("late-{room}-{day}");
-            let text = format!("the ledger says canary{room}late, which was read later");
+            let text = format!("the ledger says kanri{room}late, which was read later");
             let late = line(top(room), &late, world.clock.now(), &who, &text);
             world.ears.hear(Heard::Message(late, Arrival::CaughtUp)).await.unwrap();
             self.parents.push((room.to_owned(), parent));
@@ -154,14 +154,14 @@ impl Aviary {
         for room in PRIVATE {
             let memo = json!({
                 "name": plan(room),
-                "content": format!("the ledger says canary{room}memo"),
+                "content": format!("noted:kanri{room}memo"),
                 "priority": 5,
-                "tags": [format!("canary{room}tag")],
+                "tags": [format!("kanri{room}tag")],
             });
             self.world.mind.script.then_calls(Verb::Reply, "", &[("add_memo", memo)]);
-            self.world.mind.script.then(Verb::Reply, Ok(&*format!("canary{room}own words")));
+            self.world.mind.script.then(Verb::Reply, Ok(&*format!("kanri{room}own words")));
             let asked = "@Aizuchi note down what the ledger says";
-            self.world.says_in(top(room), &format!("canary{room}mia"), asked).await;
+            self.world.says_in(top(room), &format!("kanri{room}mia"), asked).await;
             self.world.pass(10).await;
         }
     }
@@ -178,7 +178,7 @@ impl Aviary {
             self.world.pass(10).await;
             let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
             assert_eq!(home, room);
-            let memo = format!("> - content: the ledger says canary{room}memo");
+            let memo = format!("> - content: noted:kanri{room}memo");
             assert_eq!(asked.contains(&memo), PRIVATE.contains(&room), "{asked}");
         }
     }
@@ -267,24 +267,24 @@ impl Aviary {
             let (prompts, persona) = &self.prompts[0];
             let text = prompts.reply(persona, &Arc::new(context), &Scene::at(now)).text;
             for what in ["line", "thread", "late", "memo", "mia", "own"] {
-                assert!(text.contains(&format!("canary{room}{what}")), "{what}: {text}");
+                assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
             }
             assert!(!text.contains("gone"), "{text}");
             // Nobody has told of the ghost, so it is in no list of channels.
             if room != "ghost" {
                 let is_remembered = |what: &str| {
-                    let canary = format!("canary{room}{what}");
+                    let canary = format!("kanri{room}{what}");
                     text.lines()
                         .any(|line| line.starts_with("- 2027-01-") && line.contains(&canary))
                 };
                 assert!(is_remembered("line") && is_remembered("thread"), "{text}");
             }
             let found = format!("{:?}", self.recalled(room, "ledger").await);
-            assert!(found.contains(&format!("canary{room}line")), "{found}");
+            assert!(found.contains(&format!("kanri{room}line")), "{found}");
         }
         for room in ["attic", "direct", "cellar"] {
             let name = self.context_of(room, now).await.conversation_history.channel_name;
-            assert_eq!(*name, *format!("canary{room}name"));
+            assert_eq!(*name, *format!("kanri{room}name"));
         }
     }
 
@@ -324,21 +324,21 @@ async fn days(kept: Kept, moments: &[i64]) -> usize {
         if day == 0 {
             aviary.notes_down().await;
             for room in PRIVATE {
-                let who = format!("canary{room}mia");
-                let text = format!("the ledger says canary{room}gone");
+                let who = format!("kanri{room}mia");
+                let text = format!("the ledger says kanri{room}gone");
                 gone.push((room, aviary.world.says_in(top(room), &who, &text).await));
             }
         }
         if day == CELLAR_CLOSES {
             // Until then, everybody may know what is said in the cellar.
             aviary.heard.lock().unwrap().clear();
-            aviary.tells_of("cellar", "canarycellarname", Visibility::Private).await;
+            aviary.tells_of("cellar", "kanricellarname", Visibility::Private).await;
         }
         if day == LOFT_OPENS {
             aviary.tells_of("loft", "loft", Visibility::Public).await;
             for room in ["attic", "loft"] {
                 let first = aviary.first_parent(room);
-                let text = format!("the ledger says canary{room}line, which is corrected");
+                let text = format!("the ledger says kanri{room}line, which is corrected");
                 aviary.edits(room, &first, &text).await;
             }
             let first = aviary.first_parent("garden");
