@@ -1,7 +1,7 @@
 //! Who speaks in a prompt, and when: no two people have the same name there, and nobody has the
 //! persona's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -30,7 +30,11 @@ impl Speakers {
     ) -> Self {
         let others = lines.map(|line| &line.author);
         let others = others.filter(|author| author.kind != AuthorKind::Persona);
-        let others: BTreeSet<&UserId> = others.map(|author| &author.id).collect();
+        // Few people write most lines, and comparing their ids takes longer than hashing them.
+        let mut seen = HashSet::new();
+        let others = others.map(|author| &author.id).filter(|user| seen.insert(*user));
+        let mut others: Vec<&UserId> = others.collect();
+        others.sort_unstable();
         let others = others.into_iter().map(|user| {
             let name = names.get(user).map(|name| one_line(name)).unwrap_or_default();
             let name = if is_seen(&name) { name } else { one_line(user.as_str()) };

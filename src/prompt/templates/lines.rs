@@ -16,6 +16,9 @@ const KEEPING: &str = concat!(
     "{% macro lines(messages) %}{{ kept_lines(written, messages) }}{% endmacro %}",
 );
 
+/// Of a line with its time and name, and something to spare.
+const USUAL_BYTES: usize = 256;
+
 /// Lets an environment keep the lines that its `parts.j2` prints. Nobody else may print them.
 pub fn keep(environment: &mut Environment<'static>, parts: &'static str) -> Result<(), Error> {
     environment.add_function("kept_lines", kept_lines);
@@ -24,7 +27,7 @@ pub fn keep(environment: &mut Environment<'static>, parts: &'static str) -> Resu
 }
 
 fn kept_lines(state: &mut State<'_, '_>, written: Value, messages: Value) -> Result<String, Error> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(messages.len().unwrap_or(0) * USUAL_BYTES);
     for message in messages.try_iter()? {
         let printed = message.downcast_object_ref::<LineView>().map(|line| &line.printed);
         if let Some(line) = printed.and_then(|printed| printed.get()) {

@@ -1,6 +1,6 @@
 //! A context, in memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
@@ -53,7 +53,7 @@ impl State {
         let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
         let unshared = unshared.map(|line| line.message.id.clone()).collect();
         let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
-        let people: BTreeSet<&UserId> = lines.iter().flat_map(|line| line.named()).collect();
+        let people: HashSet<&UserId> = lines.iter().flat_map(|line| line.named()).collect();
         let names = people.into_iter().filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
