@@ -305,12 +305,13 @@ impl Config {
     fn remembering(&self) -> remember::Settings {
         let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
         let memory = &self.memory;
+        let usual = remember::Settings::default();
         remember::Settings {
             interval: self.remembers_after(),
             short_tokens: tokens(memory.short_term_summary_max_tokens.0),
             long_tokens: tokens(memory.long_term_summary_max_tokens.0),
             versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
-            ..remember::Settings::default()
+            most_at_once: usual.most_at_once.min(self.context.budget().max_tokens / 2),
         }
     }
 

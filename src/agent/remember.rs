@@ -99,14 +99,18 @@ impl Agent {
         attempts: &mut Attempts,
     ) -> Result<ChoreEnd, Trouble> {
         let gathered = self.gather(key).await?;
-        let mut entries = Vec::new();
+        let (mut entries, mut is_new) = (Vec::new(), false);
         // What not everybody may know is thought of apart, so that none of it gets into what everybody may.
         for sources in [&gathered.unshared, &gathered.shared] {
-            if !sources.is_empty() {
-                entries.extend(self.fold(key, &gathered, sources.clone(), attempts).await?);
+            if sources.is_empty() {
+                continue;
             }
+            let made = self.fold(key, &gathered, sources.clone(), attempts).await?;
+            is_new |= !made.is_empty();
+            // Nothing to say is no reason to forget.
+            entries.extend(if made.is_empty() { remembered(sources) } else { made });
         }
-        if entries.is_empty() {
+        if !is_new {
             return Ok(ChoreEnd::Nothing);
         }
         entries.sort_by_key(|entry| entry.date);
@@ -160,6 +164,8 @@ impl Agent {
             Term::ShortTerm => settings.short_tokens,
             Term::LongTerm => settings.long_tokens,
         };
+        let has_halves = !gathered.shared.is_empty() && !gathered.unshared.is_empty();
+        let max_tokens = if has_halves { max_tokens.div_ceil(2) } else { max_tokens };
         let material = Arc::new(Material {
             key: key.clone(),
             max_tokens,
@@ -199,6 +205,15 @@ impl Agent {
         }
         Err(Trouble::Lasting { error: format!("the memory's answer cannot be used: {problem}") })
     }
+}
+
+/// What a memory holds already.
+fn remembered(sources: &[Source]) -> Vec<Entry> {
+    let entries = sources.iter().filter_map(|source| match source {
+        Source::Known(Known { owner: Owner::Itself, entry }) => Some(entry.clone()),
+        Source::Known(_) | Source::Talk(_) => None,
+    });
+    entries.collect()
 }
 
 /// Cuts sources into parts of at most so many tokens, in their order.

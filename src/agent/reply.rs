@@ -34,6 +34,9 @@ fn asked(context: &Context) -> Vec<&Arc<Message>> {
     about.or_else(|| context.newest_human()).into_iter().collect()
 }
 
+/// One of so many parts of a prompt is for tools, where there are any.
+const TOOLS_SHARE: u64 = 4;
+
 /// What thinking came to.
 struct Thought {
     words: String,
@@ -94,8 +97,8 @@ impl Agent {
             channel: None,
             text,
             before: Some(asked.iter().map(|line| line.at).min().unwrap_or_default()),
-            // Some of them are in the context already.
-            limit: limit * 4,
+            // As many as are in the context already may be found.
+            limit: limit + context.lines().count(),
         };
         let mut found = self.store.recall(&query).await?;
         found.retain(|found| !context.holds(&found.message));
@@ -110,7 +113,12 @@ impl Agent {
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
-        let prompt = self.prompts.reply(&mind.persona, context, &self.scene(mind));
+        let mut scene = self.scene(mind);
+        if toolbox.is_some() {
+            // The rest is for the tools.
+            scene.budget.max_tokens -= scene.budget.max_tokens / TOOLS_SHARE;
+        }
+        let prompt = self.prompts.reply(&mind.persona, context, &scene);
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         Ok((prompt.with_tools(specs), toolbox))
     }
@@ -136,9 +144,12 @@ impl Agent {
                 let memos = toolbox.as_ref().map(Toolbox::changes).unwrap_or_default();
                 return Ok(Thought { words, made_from: prompt.lineage(), memos });
             };
-            prompt.rounds.push(toolbox.use_all(answer, self.now()).await);
+            let most = self.settings.budget.max_tokens;
+            let room = most.saturating_sub(prompt.all_tokens());
+            prompt.rounds.push(toolbox.use_all(answer, self.now(), room).await);
             let is_late = self.now() >= began + limit;
-            if is_late || prompt.rounds.len() >= MOST_ROUNDS {
+            let is_full = prompt.all_tokens() >= most;
+            if is_late || is_full || prompt.rounds.len() >= MOST_ROUNDS {
                 prompt.tools.clear();
             }
         }

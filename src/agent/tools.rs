@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value};
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::agent::tools::search::{Question, line, told};
+use crate::agent::tools::search::{Question, Shown, line};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::chat::{ConversationId, Message, UserId, one_line};
 use crate::context::Context;
@@ -23,6 +23,7 @@ use crate::memo::notebook::{Notebook, Place};
 use crate::memo::{Amendment, Entry, MemoChange};
 use crate::memory::{LineId, Lineage};
 use crate::persona::Language;
+use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolRound, ToolSpec, ToolUse};
 use crate::store::{Store, StoreError};
 
@@ -62,6 +63,8 @@ impl Agent {
             known: context.lineage().lines,
             heard: context.lines().cloned().collect(),
             language,
+            zone: tools.zone.clone(),
+            persona: self.persona.name.clone(),
         }))
     }
 }
@@ -87,6 +90,9 @@ pub(super) struct Toolbox {
     /// Those lines, and what was found besides.
     heard: Vec<Arc<Message>>,
     language: Language,
+    zone: TimeZone,
+    /// What the persona is called.
+    persona: String,
 }
 
 /// Why a call comes to nothing.
@@ -119,12 +125,22 @@ impl Toolbox {
         TOOLS.into_iter().map(|tool| tool.spec(self.language)).collect()
     }
 
-    /// Does what an answer asks for, one after the other.
-    pub(super) async fn use_all(&mut self, answer: Answer, now: Timestamp) -> ToolRound {
+    /// Does what an answer asks for, one after the other, as long as there is room for what comes of it,
+    /// in tokens.
+    pub(super) async fn use_all(
+        &mut self,
+        answer: Answer,
+        now: Timestamp,
+        mut room: u64,
+    ) -> ToolRound {
         let left_out = answer.calls.len().saturating_sub(MOST_CALLS);
         let mut uses = Vec::new();
         for call in answer.calls.into_iter().take(MOST_CALLS) {
             let (result, tells_of) = self.answer(&call, now).await;
+            let size = estimate(&result);
+            let fits = size <= room;
+            room -= if fits { size } else { 0 };
+            let result = if fits { result } else { self.no_room() };
             uses.push(ToolUse { call, result, tells_of });
         }
         if let Some(last) = uses.last_mut().filter(|_| left_out > 0) {
@@ -132,6 +148,14 @@ impl Toolbox {
             last.result.push_str(&self.left_out(left_out));
         }
         ToolRound { said: answer.text, uses, echo: answer.echo }
+    }
+
+    fn no_room(&self) -> String {
+        let text = self.language.pick(
+            "It was done, but there is no room left for what came of it. Answer with what you have.",
+            "実行しましたが、結果を載せる余地がありません。いまある情報で答えてください。",
+        );
+        text.to_owned()
     }
 
     pub(super) fn changes(&self) -> Vec<MemoChange> {
@@ -208,7 +232,8 @@ impl Toolbox {
         found.truncate(question.limit());
         self.heard.extend(found.iter().map(|found| found.message.clone()));
         lines.extend(found.iter().map(line));
-        told(&found, self.language)
+        let (language, zone, persona) = (self.language, &self.zone, self.persona.as_str());
+        Shown { language, zone, persona }.told(&found)
     }
 
     fn left_out(&self, number: usize) -> String {
@@ -279,6 +304,8 @@ mod tests {
             known: Vec::new(),
             heard: Vec::new(),
             conversation: ConversationId { workspace, channel, thread: None },
+            zone: TimeZone::UTC,
+            persona: "Aizuchi".to_owned(),
             language: Language::En,
         }
     }
@@ -329,6 +356,15 @@ mod tests {
     }
 
     #[test]
+    fn what_there_is_no_room_for_is_not_told() {
+        let mut tools = toolbox();
+        let call = call("list_memo", json!({}));
+        let answer = Answer { calls: vec![call], ..Answer::of(String::new(), Default::default()) };
+        let round = tools.use_all(answer, now(), 2).now_or_never().unwrap();
+        assert!(round.uses[0].result.contains("no room left"));
+    }
+
+    #[test]
     fn of_too_many_calls_the_first_are_made() {
         let mut tools = toolbox();
         let calls = (0..300).map(|n| {
@@ -336,7 +372,7 @@ mod tests {
         });
         let answer =
             Answer { calls: calls.collect(), ..Answer::of(String::new(), Default::default()) };
-        let round = tools.use_all(answer, now()).now_or_never().unwrap();
+        let round = tools.use_all(answer, now(), 10_000).now_or_never().unwrap();
         assert_eq!((round.uses.len(), tools.changes().len()), (8, 8));
         let last = "Added the memo “m7”.\n\
             Further calls were left out: 292. At most 8 are made at a time.";

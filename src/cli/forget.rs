@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{User, one_line};
+use crate::chat::{AuthorKind, User, one_line};
 use crate::cli::print;
 use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
@@ -51,6 +51,8 @@ impl Forget {
         let found = store.find_person(&self.user).await?;
         let asked = one_line(&self.user);
         anyhow::ensure!(!found.is_empty(), "nobody is known by the id or name \"{asked}\"");
+        let is_own = found.iter().any(|user| user.kind == AuthorKind::Persona);
+        anyhow::ensure!(!is_own, "\"{asked}\" is what I am called; I cannot forget myself");
         let is_one = found.iter().all(|other| other.id == found[0].id);
         anyhow::ensure!(
             is_one,

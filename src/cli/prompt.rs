@@ -72,12 +72,15 @@ impl PromptOf {
     async fn conversation(&self, path: &Path) -> anyhow::Result<ConversationId> {
         let mut database = Onlooker::open(path).await?;
         let wanted = &self.channel;
-        let (workspace, channel) = database
-            .channels_called(wanted)
-            .await?
-            .into_iter()
-            .next()
-            .with_context(|| format!("there is no channel {wanted:?} in the database"))?;
+        let found = database.channels_called(wanted).await?;
+        let ids: Vec<&str> = found.iter().map(|(_, channel)| channel.as_str()).collect();
+        anyhow::ensure!(
+            found.len() < 2,
+            "{wanted:?} may be any of {}; name one of these ids",
+            ids.join(", ")
+        );
+        let nowhere = || format!("there is no channel {wanted:?} in the database");
+        let (workspace, channel) = found.into_iter().next().with_context(nowhere)?;
         let thread = self.thread.as_deref().map(MessageId::new);
         if let Some(thread) = &thread {
             let shown = one_line(thread.as_str());

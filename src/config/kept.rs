@@ -21,7 +21,7 @@ pub struct StorageConfig {
 pub struct MemoryConfig {
     /// The database's file, where `storage.url` is not set.
     pub database_path: Option<DatabasePath>,
-    /// How often memories are written anew, where something new was said.
+    /// How long after something was said it is folded into memory.
     pub long_term_update_interval_seconds: Seconds,
     /// So many versions of each memory are kept.
     pub keep_versions: Count<1, 1000>,

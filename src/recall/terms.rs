@@ -1,7 +1,10 @@
 //! What a line can be found by: its words, in small letters and without their usual English
 //! endings, and every two neighboring letters of scripts that put no spaces between words.
 
+use std::borrow::Cow;
 use std::char::ToLowercase;
+
+use unicode_normalization::UnicodeNormalization;
 
 /// Words of people are not longer, in letters; of anything longer the beginning will do.
 const LONGEST: usize = 40;
@@ -9,7 +12,7 @@ const LONGEST: usize = 40;
 /// The terms of a line in its order, some of them more than once.
 pub fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
-    for run in runs(text) {
+    for run in runs(&composed(text)) {
         match run {
             Run::Word(word) => terms.push(stem(word)),
             Run::Unspaced(letters) => {
@@ -42,7 +45,7 @@ impl Wanted {
 /// What a text looks for, each thing once; of a long text the `most` that are likely to be rare.
 pub fn wanted(text: &str, most: usize) -> Vec<Wanted> {
     let mut found: Vec<(usize, Wanted)> = Vec::new();
-    for run in runs(text) {
+    for run in runs(&composed(text)) {
         match run {
             Run::Word(word) => {
                 found.push((word.chars().count(), Wanted::Term(stem(word))));
@@ -106,9 +109,14 @@ fn plain(letter: char) -> ToLowercase {
     .to_lowercase()
 }
 
+/// One way to write each letter: marks on their letters, and none of half width.
+fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
+}
+
 /// Apostrophes and marks on other letters end no word, and people leave them out.
 fn is_silent(letter: char) -> bool {
-    matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}')
+    matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}')
 }
 
 /// Chinese, Japanese and Korean letters.
@@ -173,7 +181,9 @@ mod tests {
             ("!? … ・。", ""),
             ("Rust, RUST & Ｒｕｓｔ", "rust rust rust"),
             ("it's Ann’s café", "its ann café"),
-            ("cafe\u{301} İ", "caf i"),
+            ("cafe\u{301} İ", "café i"),
+            ("か\u{3099}", "が"),
+            ("ﾗｰﾒﾝ", "ラー ーメ メン ン"),
             ("apt-get install libfoo2_1.0", "apt get install libfoo2 1 0"),
             ("犬", "犬"),
             ("京都", "京都 都"),

@@ -25,7 +25,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("strsim", &["config", "prompt"]),
     ("minijinja", &["prompt"]),
     ("minijinja_contrib", &["prompt"]),
-    ("unicode_normalization", &["prompt"]),
+    ("unicode_normalization", &["prompt", "recall"]),
     ("dotenvy", &["config"]),
     ("flate2", &["replay"]),
     ("indicatif", &["cli"]),
