@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::{Author, AuthorKind, Message, UserId, one_line};
+use crate::chat::{Author, AuthorKind, Message, UserId, is_unseen, one_line};
 use crate::persona::Persona;
-use crate::prompt::fence::{is_seen, is_unseen};
+use crate::prompt::fence::is_seen;
 
 /// The names and the times that a prompt prints.
 #[derive(Clone, Debug)]
