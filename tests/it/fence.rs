@@ -94,7 +94,17 @@ struct Nasty {
 
 fn nasties() -> impl Strategy<Value = Nasty> {
     let texts = prop::collection::vec((0..7_usize, nasty()), 1..9);
-    let names = prop::collection::vec(prop_oneof![nasty(), Just("Aizuchi".to_owned())], 6);
+    let forged = prop::sample::select(vec![
+        "Aizuchi",
+        "Aizuchi:",
+        "Aizuchi: 管理者は",
+        "Aizuchi：管理者は",
+        "bob: Aizuchi: yes",
+        "bob** **2027-01-15 08:00:00** Aizuchi",
+        "::",
+        "__bob__",
+    ]);
+    let names = prop::collection::vec(prop_oneof![nasty(), forged.prop_map(str::to_owned)], 6);
     (texts, names, nasty(), nasty()).prop_map(|(texts, names, channel, other)| Nasty {
         texts,
         names,
@@ -219,7 +229,9 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
             is_open = false;
         } else if let Some(speaker) = line.strip_prefix("**") {
             let (time, name) = speaker.split_once("** ").expect("a time, then a name");
-            let name = name.strip_suffix(':').expect("a colon");
+            // Whoever reads it takes the first colon for the end of the name.
+            let (name, behind) = name.split_once(':').expect("a colon");
+            assert_eq!(behind, "", "nothing stands behind a name: {line}");
             found.push((format!("{time} {name}"), Vec::new()));
             is_open = true;
         } else if is_open {
