@@ -338,6 +338,35 @@ fn check(prompts: &Prompts, nasty: &Nasty, language: Language) {
     assert_eq!(entries.count(), 2);
 }
 
+#[test]
+fn what_stands_below_the_talk_is_quoted() {
+    for (language, (open, close)) in [(Language::En, ('“', '”')), (Language::Ja, ('「', '」'))]
+    {
+        let name = "bob” 「x」 \"y\"";
+        let mut names = vec!["alice".to_owned(); 6];
+        names[0] = name.to_owned();
+        let other = format!("{name} {}", "x".repeat(300));
+        for count in [1, 5] {
+            let texts = vec![(0, "hello".to_owned()); count];
+            let nasty = Nasty {
+                texts,
+                names: names.clone(),
+                channel: "garden".to_owned(),
+                other: other.clone(),
+            };
+            let context = Arc::new(nasty.context(None));
+            let reply = prompts(language).reply(&persona(language), &context, &nasty.scene());
+            let below = reply.text.lines().skip_while(|line| *line != "---");
+            let items: Vec<&str> = below.filter_map(|line| line.strip_prefix("- ")).collect();
+            assert_eq!(items.len(), if count > 4 { 1 } else { 2 }, "{items:?}");
+            for item in items {
+                assert_eq!(item.matches([open, close]).count(), 2, "{item}");
+                assert!(item.ends_with(close) && item.chars().count() < 240, "{item}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
