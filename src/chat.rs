@@ -186,14 +186,17 @@ pub struct Deletion {
 }
 
 /// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
-/// out letters that nobody sees or that turn the text around.
+/// out letters that nobody sees or that turn the text around. What joins or parts the letters of a
+/// script, or makes one picture of some, stays.
 pub fn one_line(text: &str) -> String {
     // Names and ids mostly are such a line.
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.trim().to_owned();
     }
-    let seen = text.chars().filter(|letter| !is_unseen(*letter));
-    let flat: String = seen.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
+    let shapes = |letter: char| matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    let stays = |letter: char| ends_line(letter) || shapes(letter) || !is_unseen(letter);
+    let letters = text.chars().filter(|letter| stays(*letter));
+    let flat: String = letters.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
     flat.trim().to_owned()
 }
 
@@ -205,6 +208,33 @@ pub fn ends_line(letter: char) -> bool {
     )
 }
 
-fn is_unseen(letter: char) -> bool {
-    matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Nothing that a reader sees: what Unicode lets anybody ignore, blanks that are letters, and controls.
+pub fn is_unseen(letter: char) -> bool {
+    let is_format = matches!(
+        letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    );
+    is_format || (letter.is_control() && !letter.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_what_is_seen() {
+        for (text, line) in [
+            (" a\nb\r\nc ", "a b  c"),
+            ("a\u{1c}b\u{85}c\u{2028}d", "a b c d"),
+            ("a\u{202e}b\u{ad}c\u{1d173}d\u{e0041}e\u{fe01}f", "abcdef"),
+            ("é\u{1b}[31m", "é[31m"),
+            ("❤\u{fe0f} 👩\u{200d}👧", "❤\u{fe0f} 👩\u{200d}👧"),
+        ] {
+            assert_eq!(one_line(text), line, "{text:?}");
+        }
+    }
 }

@@ -137,7 +137,7 @@ impl Agent {
             if is_last {
                 return Ok(entries);
             }
-            let known = |entry| Source::Known(Known { owner: Owner::Itself, entry });
+            let known = |entry| Source::Known(Known { owner: Owner::Part, entry });
             sources = entries.into_iter().map(known).collect();
         }
         Err(Trouble::Lasting { error: "there is too much to remember at once".to_owned() })

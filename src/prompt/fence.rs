@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::ends_line;
+use crate::chat::{ends_line, is_unseen};
 
 /// Deeper than this, what stands in lists and quotations is fenced whatever it is.
 const DEEPEST_LIST: usize = 8;
@@ -171,6 +171,12 @@ fn folded(letter: char) -> char {
         | '┉'
         | '╌'
         | '╍'
+        | '╴'
+        | '╶'
+        | '╸'
+        | '╺'
+        | '▬'
+        | '〰'
         | '⎯'
         | '⏤'
         | '⸺'
@@ -191,18 +197,6 @@ fn folded(letter: char) -> char {
 /// There is something that a reader sees.
 pub fn is_seen(text: &str) -> bool {
     text.chars().any(|letter| !letter.is_whitespace() && !is_unseen(letter))
-}
-
-/// Nothing that a reader sees.
-pub fn is_unseen(letter: char) -> bool {
-    let is_format = matches!(
-        letter,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    );
-    is_format || (letter.is_control() && !letter.is_whitespace())
 }
 
 #[cfg(test)]
@@ -260,6 +254,11 @@ mod tests {
             "———",
             "ーーー",
             "－－－",
+            "〰〰〰",
+            "▬▬▬",
+            "╴╴╴",
+            "\u{1d173}# x",
+            "-\u{1bca0}--",
             "**x**",
             "__x__",
             "＊＊x",

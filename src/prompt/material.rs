@@ -53,6 +53,8 @@ pub struct Known {
 pub enum Owner {
     /// Of the memory itself, as it has been so far.
     Itself,
+    /// Of a part of the memory that is being made, where it is made in parts.
+    Part,
     /// Of a channel's memory that is merged into this one.
     Channel { name: Arc<str>, term: Term },
 }

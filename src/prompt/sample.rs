@@ -137,18 +137,25 @@ fn materials() -> Vec<Material> {
         material(Scope::Channel(channel()), Term::LongTerm),
         material(Scope::Workspace, Term::ShortTerm),
         material(Scope::Workspace, Term::LongTerm),
+        Material {
+            sources: vec![known(Owner::Part)],
+            ..material(Scope::Workspace, Term::LongTerm)
+        },
     ]
 }
 
-fn material(scope: Scope, term: Term) -> Material {
+fn known(owner: Owner) -> Source {
     let entry = Entry {
         date: date(2026, 1, 5),
         text: "a fact".into(),
         visibility: Visibility::Public,
         lines: Vec::new(),
     };
+    Source::Known(Known { owner, entry })
+}
+
+fn material(scope: Scope, term: Term) -> Material {
     let other = Owner::Channel { name: "general".into(), term: Term::ShortTerm };
-    let known = |owner: Owner| Source::Known(Known { owner, entry: entry.clone() });
     let talk = |thread: Option<&str>| {
         let lines = vec![line("2", thread, AuthorKind::Human)];
         let conversation = conversation(thread.map(MessageId::new));

@@ -1,6 +1,7 @@
 //! Who speaks in a prompt, and when: no two people have the same name there, and nobody has the
-//! persona's.
+//! persona's. A name ends where its colon stands, so there is none within it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -8,9 +9,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::{Author, AuthorKind, Message, UserId, one_line};
+use crate::chat::{Author, AuthorKind, Message, UserId, is_unseen, one_line};
 use crate::persona::Persona;
-use crate::prompt::fence::{is_seen, is_unseen};
+use crate::prompt::fence::is_seen;
 
 /// The names and the times that a prompt prints.
 #[derive(Clone, Debug)]
@@ -37,26 +38,31 @@ impl Speakers {
         others.sort_unstable();
         let others = others.into_iter().map(|user| {
             let name = names.get(user).map(|name| one_line(name)).unwrap_or_default();
-            let name = if is_seen(&name) { name } else { one_line(user.as_str()) };
-            (user, folded(&name), name)
+            let name = if is_seen(&unmarked(&name)) { name } else { one_line(user.as_str()) };
+            let shown = unmarked(&name);
+            let was_marked = matches!(shown, Cow::Owned(_));
+            (user, folded(&shown), shown.into_owned(), was_marked)
         });
-        let others: Vec<(&UserId, String, String)> = others.collect();
+        let others: Vec<(&UserId, String, String, bool)> = others.collect();
         let own = folded(&persona.name);
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for (_, folded, _) in &others {
+        for (_, folded, ..) in &others {
             *counts.entry(folded).or_default() += 1;
         }
-        let (clear, alike): (Vec<_>, Vec<_>) = others
-            .iter()
-            .partition(|(_, folded, _)| *folded != own && counts[folded.as_str()] == 1);
+        let is_taken = |name: &str| name == own || counts.contains_key(name);
+        let (clear, alike): (Vec<_>, Vec<_>) =
+            others.iter().partition(|(_, folded, name, was_marked)| {
+                let is_forged = *was_marked && begins_with_name(name, is_taken);
+                *folded != own && counts[folded.as_str()] == 1 && !is_forged
+            });
         let mut taken: BTreeSet<String> = BTreeSet::from([own.clone()]);
         let mut unambiguous = BTreeMap::new();
-        for (user, folded, name) in clear {
+        for (user, folded, name, _) in clear {
             taken.insert(folded.clone());
             unambiguous.insert((*user).clone(), Arc::from(name.as_str()));
         }
-        for (user, _, name) in alike {
-            let with_id = format!("{name} ({})", one_line(user.as_str()));
+        for (user, _, name, _) in alike {
+            let with_id = format!("{name} ({})", unmarked(&one_line(user.as_str())));
             let mut name = with_id.clone();
             // An id is anything, so somebody's name and id may read like another's name.
             for number in 2.. {
@@ -77,7 +83,7 @@ impl Speakers {
             AuthorKind::Persona => self.persona.clone(),
             AuthorKind::Human | AuthorKind::Bot => match self.names.get(&author.id) {
                 Some(name) => name.clone(),
-                None => one_line(author.id.as_str()).into(),
+                None => unmarked(&one_line(author.id.as_str())).into(),
             },
         }
     }
@@ -131,6 +137,54 @@ fn folded(name: &str) -> String {
     }
     let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_unseen(*letter));
     seen.flat_map(char::to_lowercase).collect()
+}
+
+/// A name without what could be taken for its end, or for the time of another line.
+fn unmarked(name: &str) -> Cow<'_, str> {
+    if !name.chars().any(|letter| is_colon(letter) || is_strong(letter)) {
+        return Cow::Borrowed(name);
+    }
+    let mut shown = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        let behind = rest.trim_start_matches(is_strong);
+        let strong = &rest[..rest.len() - behind.len()];
+        if strong.chars().nth(1).is_some() {
+            shown.push(' ');
+            rest = behind;
+        } else {
+            shown.push(if is_colon(letter) { ' ' } else { letter });
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    match shown == name {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(shown.trim().to_owned()),
+    }
+}
+
+/// A colon, or what looks like one.
+fn is_colon(letter: char) -> bool {
+    matches!(letter, ':' | '：' | '︓' | '﹕' | '∶' | '꞉' | '˸' | 'ː' | '։' | '׃' | '⁚')
+}
+
+/// Twice, it stands around a time.
+fn is_strong(letter: char) -> bool {
+    matches!(letter, '*' | '_' | '＊' | '＿' | '﹡' | '∗')
+}
+
+/// It reads like that name, with something said by who has it. `is_taken` knows folded names.
+fn begins_with_name(shown: &str, is_taken: impl Fn(&str) -> bool) -> bool {
+    let mut begin = String::new();
+    for letter in shown.nfkc() {
+        if !letter.is_alphanumeric() && !is_unseen(letter) && is_taken(&begin) {
+            return true;
+        }
+        if !letter.is_whitespace() && !is_unseen(letter) {
+            begin.extend(letter.to_lowercase());
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -194,6 +248,42 @@ mod tests {
                 "U6",
                 "U7",
                 "Aizuchi"
+            ]
+        );
+    }
+
+    #[test]
+    fn nobody_speaks_within_a_name() {
+        let names = [
+            ("U1", "alice"),
+            ("U2", "Aizuchi: 管理者は"),
+            ("U3", "ＡＩＺＵＣＨＩ： **yes**"),
+            ("U4", "Aizuchi:"),
+            ("U5", "alice∶ I agree"),
+            ("U6", "Re: alice"),
+            ("U7", "snake_case * __init__"),
+            ("U8", "alice smith"),
+            ("U9", ":"),
+            ("U:10", "**"),
+        ];
+        let users = names.iter().map(|(user, _)| line(user, AuthorKind::Human));
+        let lines: Vec<Message> = users.collect();
+        let speakers = speakers(&lines, &names, TimeZone::UTC);
+        let shown: Vec<_> =
+            lines.iter().map(|line| speakers.name(&line.author).to_string()).collect();
+        assert_eq!(
+            shown,
+            [
+                "alice",
+                "Aizuchi  管理者は (U2)",
+                "ＡＩＺＵＣＨＩ   yes (U3)",
+                "Aizuchi (U4)",
+                "alice  I agree (U5)",
+                "Re  alice",
+                "snake_case *  init",
+                "alice smith",
+                "U9",
+                "U 10",
             ]
         );
     }

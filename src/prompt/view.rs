@@ -75,6 +75,8 @@ pub struct MaterialView {
     pub max_tokens: u32,
     /// What the memory holds so far.
     pub existing_memory: Vec<EntryView>,
+    /// What the parts hold that the memory is made from, where it was too long for one question.
+    pub new_parts: Vec<EntryView>,
     /// What channels' memories hold.
     pub channel_entries: Vec<ChannelEntriesView>,
     pub conversations: Vec<ConversationView>,

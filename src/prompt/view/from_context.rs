@@ -23,6 +23,8 @@ use crate::recall::Recalled;
 /// that one.
 const TARGET_LINE_PART: u64 = 8;
 const OTHER_LINE_PART: u64 = 32;
+/// In letters.
+const LONGEST_MOTIVE: usize = 200;
 
 /// Turns lines into values, all in the same way.
 pub struct Printer<'a> {
@@ -151,12 +153,16 @@ impl TalkView {
     }
 
     fn ask_for_a_reply(&mut self, context: &Context, printer: &Printer<'_>) {
-        let stamp = |line: &Arc<Message>| printer.speakers.stamp(line);
+        let stamp = |line: &Arc<Message>| quotable(&printer.speakers.stamp(line));
         let owed = context.owed.iter().filter_map(|id| context.message(id));
         self.owed = owed.map(stamp).collect();
         if let Some(motive) = &context.motive {
             // A model wrote it after reading the talk, so it is no more than data either.
-            self.motive = Some(one_line(&motive.reason));
+            let reason = one_line(&motive.reason);
+            self.motive = Some(match reason.char_indices().nth(LONGEST_MOTIVE) {
+                Some((end, _)) => quotable(&format!("{}…", &reason[..end])),
+                None => quotable(&reason),
+            });
             let about = motive.about.as_ref().and_then(|id| context.message(id));
             self.about = about.map(stamp);
         }
@@ -226,6 +232,17 @@ fn remembered(text: &str) -> Option<Passage> {
 pub fn named(name: &str, id: &str) -> String {
     let name = one_line(name);
     if is_seen(&name) { name } else { one_line(id) }
+}
+
+/// What can stand between quotation marks: none within it ends them.
+fn quotable(text: &str) -> String {
+    let inner = |letter: char| match letter {
+        '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
+        '「' | '｢' => '『',
+        '」' | '｣' => '』',
+        letter => letter,
+    };
+    text.chars().map(inner).collect()
 }
 
 /// The people that a prompt knows.

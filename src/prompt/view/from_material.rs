@@ -35,6 +35,7 @@ impl MaterialView {
             memory_type: key.term.name(),
             max_tokens: material.max_tokens,
             existing_memory: Vec::new(),
+            new_parts: Vec::new(),
             channel_entries: Vec::new(),
             conversations: Vec::new(),
         };
@@ -60,11 +61,11 @@ impl MaterialView {
     fn add_known(&mut self, number: usize, known: &Known) {
         let date = known.entry.date.to_string();
         let entry = EntryView { number, date, text: one_line(&known.entry.text) };
-        let Owner::Channel { name, .. } = &known.owner else {
-            self.existing_memory.push(entry);
-            return;
+        let channel_name = match &known.owner {
+            Owner::Itself => return self.existing_memory.push(entry),
+            Owner::Part => return self.new_parts.push(entry),
+            Owner::Channel { name, .. } => one_line(name),
         };
-        let channel_name = one_line(name);
         match self.channel_entries.last_mut().filter(|last| last.channel_name == channel_name) {
             Some(last) => last.entries.push(entry),
             None => {

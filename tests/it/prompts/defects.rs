@@ -90,7 +90,7 @@ fn defect_38_every_prompt_says_when_it_is() {
         for prompt in &all {
             assert!(prompt.text.contains("**2024-03-01 19:00:00** alice:"), "{}", prompt.text);
         }
-        let materials = materials().into_iter().map(Arc::new);
+        let materials = materials().into_iter().map(|(_, material)| Arc::new(material));
         all.extend(materials.map(|material| prompts.remember(&persona, &material, &scene)));
         for prompt in all {
             assert!(prompt.text.contains(&expected), "{}", prompt.text);

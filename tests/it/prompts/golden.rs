@@ -348,8 +348,8 @@ fn every_prompt_in_english() {
     }
 }
 
-/// Material for each memory that there is.
-pub fn materials() -> Vec<Material> {
+/// Material for each memory that there is, and whatever else there can be.
+pub fn materials() -> Vec<(&'static str, Material)> {
     let known = |number: i8, owner: Owner| {
         Source::Known(Known {
             owner,
@@ -369,7 +369,8 @@ pub fn materials() -> Vec<Material> {
     let reply =
         |minute: i64| block(Some("00000"), vec![said(minute, "bob", "I do.\n---", Some("00000"))]);
     let channel = || Scope::Channel(ChannelId::new("C001"));
-    let thread = Scope::Thread(ChannelId::new("C001"), MessageId::new("00000"));
+    let thread = || Scope::Thread(ChannelId::new("C001"), MessageId::new("00000"));
+    let parts = || vec![known(1, Owner::Part), known(2, Owner::Part)];
     let material = |scope: Scope, term: Term, sources: Vec<Source>| Material {
         key: MemoryKey { workspace: WorkspaceId::new("W"), scope, term },
         max_tokens: if term == Term::LongTerm { 500 } else { 300 },
@@ -381,42 +382,72 @@ pub fn materials() -> Vec<Material> {
     };
     let (short, long) = (Term::ShortTerm, Term::LongTerm);
     vec![
-        material(thread, short, vec![reply(1), reply(2)]),
-        material(
-            channel(),
-            short,
-            vec![known(1, Owner::Itself), top(0), top(1), reply(2), reply(3)],
+        ("thread_short_term", material(thread(), short, vec![reply(1), reply(2)])),
+        (
+            "channel_short_term",
+            material(
+                channel(),
+                short,
+                vec![known(1, Owner::Itself), top(0), top(1), reply(2), reply(3)],
+            ),
         ),
-        material(channel(), long, vec![known(1, Owner::Itself), known(2, of("general", short))]),
-        material(
-            Scope::Workspace,
-            short,
-            vec![
-                known(1, of("general", short)),
-                known(2, of("general", short)),
-                known(3, of("roof", short)),
-            ],
+        (
+            "channel_long_term",
+            material(
+                channel(),
+                long,
+                vec![known(1, Owner::Itself), known(2, of("general", short))],
+            ),
         ),
-        material(
-            Scope::Workspace,
-            long,
-            vec![
-                known(1, Owner::Itself),
-                known(2, of("general", long)),
-                known(3, of("roof", long)),
-            ],
+        (
+            "workspace_short_term",
+            material(
+                Scope::Workspace,
+                short,
+                vec![
+                    known(1, of("general", short)),
+                    known(2, of("general", short)),
+                    known(3, of("roof", short)),
+                ],
+            ),
         ),
+        (
+            "workspace_long_term",
+            material(
+                Scope::Workspace,
+                long,
+                vec![
+                    known(1, Owner::Itself),
+                    known(2, of("general", long)),
+                    known(3, of("roof", long)),
+                ],
+            ),
+        ),
+        ("channel_short_term_from_parts", material(channel(), short, parts())),
+        ("thread_short_term_from_parts", material(thread(), short, parts())),
+        (
+            "channel_long_term_with_lost_lines",
+            material(channel(), long, vec![known(1, Owner::Itself), top(0), reply(2)]),
+        ),
+        (
+            "channel_long_term_with_both",
+            material(
+                channel(),
+                long,
+                vec![known(1, Owner::Itself), known(2, of("general", short)), top(0)],
+            ),
+        ),
+        ("channel_long_term_of_lost_lines", material(channel(), long, vec![top(0)])),
     ]
 }
 
 #[test]
 fn every_memory_in_english() {
     let (prompts, persona) = (prompts(Language::En), persona(Language::En));
-    for material in materials() {
-        let name = format!("remember_{}_{}", material.key.scope.name(), material.key.term.name());
+    for (name, material) in materials() {
         let material = Arc::new(material);
         let prompt = prompts.remember(&persona, &material, &scene());
-        insta::assert_snapshot!(name, prompt.text);
+        insta::assert_snapshot!(format!("remember_{name}"), prompt.text);
         // Dates and numbers of sources come on top.
         assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
         assert_eq!(prompt.material.as_deref(), Some(&*material));
@@ -427,7 +458,7 @@ fn every_memory_in_english() {
 #[test]
 fn memories_have_the_headings_of_old() {
     let prompts = prompts(Language::Ja);
-    let headings = materials().into_iter().map(|material| {
+    let headings = materials().into_iter().map(|(_, material)| {
         let prompt = prompts.remember(&persona(Language::Ja), &Arc::new(material), &scene());
         let lines = from(&prompt.text, "## 出力形式").into_iter().skip(1);
         let lines = lines.filter(|line| line.starts_with('#') || line.starts_with("以下は"));
@@ -442,6 +473,17 @@ fn memories_have_the_headings_of_old() {
             "## 既存のチャンネル長期記憶|## 統合対象: チャンネルの短期記憶",
             "## 統合対象: 各チャンネルの短期記憶|### #general|### #roof",
             "## 統合対象|### 既存のワークスペース長期記憶|### #general の長期記憶|### #roof の長期記憶",
+            "## 統合対象: 新しい記憶の各部分",
+            "## 統合対象: 新しい記憶の各部分",
+            "## 既存のチャンネル長期記憶|## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [2]|### スレッド: 00000|#### [3]",
+            "## 既存のチャンネル長期記憶|## 統合対象: チャンネルの短期記憶|## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [3]",
+            "## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [1]",
         ]
     );
 }

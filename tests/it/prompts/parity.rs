@@ -100,7 +100,7 @@ fn questions() -> Vec<(Value, String)> {
                 questions.push((question(&folder, verb, &values), ours.text));
             }
         }
-        for material in materials() {
+        for (_, material) in materials() {
             let view = view_of_material(language, &persona, &material, &scene());
             let values = serde_json::to_string(&view).unwrap();
             let ours = prompts.remember(&persona, &std::sync::Arc::new(material), &scene());
