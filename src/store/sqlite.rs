@@ -113,6 +113,8 @@ impl SqliteStore {
         let index_at = recall::index::indexed_until(&mut connection).await? + recall::index::STEP;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
+            // A file does not go away; asking each time costs a trip to the connection's thread.
+            .test_before_acquire(false)
             .connect_with(options.pragma("query_only", "1").pragma("cache_size", AT_HAND))
             .await
             .map_err(opened)?;
