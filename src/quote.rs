@@ -21,6 +21,17 @@ pub struct Quotes {
     short: HashSet<String>,
 }
 
+/// Does a text hold a name, both in lower case? One that is written in Latin letters stands as a word of its
+/// own.
+pub fn holds_name(text: &str, name: &str) -> bool {
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + name.len()..].chars().next();
+            ![before, after].into_iter().flatten().any(|letter| letter.is_ascii_alphanumeric())
+        })
+}
+
 impl Quotes {
     pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>, measure: Measure) -> Self {
         let mut quotes = Self { measure, runs: HashSet::new(), short: HashSet::new() };

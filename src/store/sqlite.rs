@@ -103,7 +103,10 @@ impl SqliteStore {
         for statement in [sql::FREE_LEASES, sql::memory::FREE_CHORES] {
             query(statement).execute(&mut connection).await.map_err(opened)?;
         }
-        forget::scrub_if_due(&mut connection).await?;
+        // Somebody who searches must not keep it from starting; it is tried again the next time.
+        if let Err(error) = forget::scrub_if_due(&mut connection).await {
+            tracing::warn!("what a forgotten person said is still in the file: {error}");
+        }
         let counters = query(sql::COUNTERS).fetch_one(&mut connection).await.map_err(opened)?;
         let counters = Counters {
             revision: rows::unsigned(rows::column(&counters, "revision")?)?,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::quote::holds_name;
+
 const QUESTION_BEGINNINGS: [&str; 9] = [
     "does anyone",
     "does anybody",
@@ -90,15 +92,7 @@ pub fn starts_with_name(text: &str, name: &str) -> bool {
 
 /// Does the line hold this name as a word of its own?
 pub fn names(text: &str, name: &str) -> bool {
-    let (text, name) = (text.to_lowercase(), name.to_lowercase());
-    if name.is_empty() {
-        return false;
-    }
-    text.match_indices(&name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        ![before, after].into_iter().flatten().any(|letter| letter.is_ascii_alphanumeric())
-    })
+    holds_name(&text.to_lowercase(), &name.to_lowercase())
 }
 
 /// How many words that mean something two lines share.

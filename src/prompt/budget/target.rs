@@ -12,6 +12,10 @@ use crate::prompt::view::from_context::Printer;
 /// A line's time and name, and a note of what was left out of it.
 const AROUND_TOKENS: u64 = 40;
 
+/// Lines that are needed share so many tokens, even where the instructions alone fill the prompt: a few
+/// letters are no question.
+const LEAST_OF_NEEDED: u64 = 400;
+
 /// Makes the lines of a target fit into so many tokens, as far as they can.
 pub fn fit(
     lines: Vec<Arc<LineView>>,
@@ -30,9 +34,10 @@ pub fn fit(
     }
     let mut lines = lines;
     let needed = kept.iter().filter(|kept| **kept).count() as u64;
+    let share = room.max(LEAST_OF_NEEDED) / needed.max(1);
     let mut used = 0;
     for (line, _) in lines.iter_mut().zip(&kept).filter(|(_, kept)| **kept) {
-        reprint(line, room / needed.max(1), context, printer);
+        reprint(line, share, context, printer);
         used += line.tokens;
     }
     for place in (0..lines.len()).rev() {

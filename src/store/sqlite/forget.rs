@@ -12,7 +12,7 @@ use crate::chat::{ChannelId, Mention, MessageId, User, UserId};
 use crate::event::DraftNotes;
 use crate::memo::Memo;
 use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey};
-use crate::quote::{Measure, Quotes, folded};
+use crate::quote::{Measure, Quotes, folded, holds_name};
 use crate::store::StoreError;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::sql::forget as sql;
@@ -51,15 +51,6 @@ impl Traces {
         let folded = folded(text);
         self.names.iter().any(|name| holds_name(&folded, name)) || self.quotes.are_in(text)
     }
-}
-
-/// A name that is written in Latin letters stands as a word of its own.
-fn holds_name(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        ![before, after].into_iter().flatten().any(|letter| letter.is_ascii_alphanumeric())
-    })
 }
 
 /// Everyone who is known by an id or a name.
@@ -105,13 +96,14 @@ pub async fn forget(
 pub async fn scrub(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     index::compact(connection).await?;
     query(sql::VACUUM).execute(&mut *connection).await.map_err(stored)?;
-    query(sql::SCRUBBED).execute(&mut *connection).await.map_err(stored)?;
-    let log = query(flow_sql::TRUNCATE_LOG).fetch_one(connection).await.map_err(stored)?;
+    let log = query(flow_sql::TRUNCATE_LOG).fetch_one(&mut *connection).await.map_err(stored)?;
     // The log stays as it is while somebody reads.
-    match rows::column::<i64>(&log, "busy")? {
-        0 => Ok(()),
-        _ => Err(StoreError::Busy("somebody reads the database".to_owned())),
+    if rows::column::<i64>(&log, "busy")? != 0 {
+        return Err(StoreError::Busy("somebody reads the database".to_owned()));
     }
+    // Only now there is nothing left to be done again.
+    query(sql::SCRUBBED).execute(connection).await.map_err(stored)?;
+    Ok(())
 }
 
 fn line_id(row: &SqliteRow) -> Result<LineId, StoreError> {
