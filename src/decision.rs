@@ -1,6 +1,8 @@
 //! The ledger: what was considered for a conversation, by which gate or verdict it was settled,
 //! and how it ended. Silence has a reason as speech has.
 
+pub mod state;
+
 use std::fmt;
 use std::sync::Arc;
 

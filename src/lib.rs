@@ -6,6 +6,7 @@
 // What there is: plain data and the rules on it, no I/O.
 pub mod chat;
 pub mod persona;
+pub mod rules;
 pub mod quote;
 pub mod memory;
 pub mod memo;
