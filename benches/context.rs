@@ -69,7 +69,6 @@ async fn fill(path: &Path, messages: u64, channels: u64) {
         // Nothing is to be indexed meanwhile.
         format!("UPDATE recall_watermark SET revision = {messages}"),
         "COMMIT".to_owned(),
-        "ANALYZE".to_owned(),
     ];
     for statement in statements {
         database.execute(sqlx::AssertSqlSafe(statement)).await.expect("a statement");

@@ -485,6 +485,7 @@ async fn every_statement_can_be_prepared() {
     {
         let prepared = connection.prepare(statement.into_sql_str()).await;
         assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
+        assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
     }
 }
 

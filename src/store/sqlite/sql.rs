@@ -1,4 +1,7 @@
 //! Every statement of the SQLite store, as constants; a test prepares each of them.
+//!
+//! `LIMIT +?1`, not `LIMIT ?1`: SQLite reads a bare one while it plans, so that each new binding makes it
+//! plan the statement anew, which takes longer than most of them run.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
@@ -171,7 +174,7 @@ statements! {
         "SELECT json_group_array(", step!(), ") AS steps FROM (
             SELECT * FROM steps WHERE ready_ms <= ?1
             ORDER BY ready_ms, workspace, channel, thread
-            LIMIT ?2) AS s
+            LIMIT +?2) AS s
         LEFT JOIN outbox AS o ON o.id = s.piece"
     );
     NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
@@ -316,28 +319,28 @@ statements! {
             AND (?3 IS NULL OR (m.at_ms, m.id) <
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
-        LIMIT ?4");
+        LIMIT +?4");
     NEWEST_LINES_OF_THREAD = lines!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
             AND (?3 IS NULL OR (m.at_ms, m.id) <
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
-        LIMIT ?4");
+        LIMIT +?4");
     // ?1 workspace, ?2 channel, ?3 and ?4 after this time and id, ?5 limit, ?6 thread. Oldest first.
     LINES_AFTER = lines!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
-        LIMIT ?5");
+        LIMIT +?5");
     LINES_AFTER_OF_THREAD = lines!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
-        LIMIT ?5");
-    LINES_SINCE = lines!("WHERE m.workspace = ?1 AND m.revision > ?2 ORDER BY m.revision LIMIT ?3");
+        LIMIT +?5");
+    LINES_SINCE = lines!("WHERE m.workspace = ?1 AND m.revision > ?2 ORDER BY m.revision LIMIT +?3");
     ONE_LINE = lines!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
     DECISIONS_OF_CHANNEL = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
-        LIMIT ?3");
+        LIMIT +?3");
     ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
     /// ?3 is a JSON list of lines.
     DECISIONS_OF_LINES = decisions!("
@@ -352,8 +355,8 @@ statements! {
             AND (d.id IN (SELECT decision FROM messages WHERE workspace = ?1 AND id = ?2)
                 OR d.id IN (SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2))
         ORDER BY d.id DESC
-        LIMIT ?3");
-    DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT ?3");
+        LIMIT +?3");
+    DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
     EXCHANGES = "
         SELECT nullif(e.prompt, '') AS prompt, e.answer,
             (SELECT json_group_array(line) FROM

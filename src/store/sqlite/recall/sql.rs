@@ -116,7 +116,7 @@ statements! {
              WHERE recall_terms MATCH a.expression AND rowid BETWEEN a.first AND a.last
                 AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
              ORDER BY rowid DESC
-             LIMIT ?3)) AS numbers
+             LIMIT +?3)) AS numbers
         FROM asked AS a";
     /// The newest ?4 lines that are not indexed as they stand now.
     TAIL = concat!(
@@ -127,7 +127,7 @@ statements! {
              WHERE m.workspace = ?1 AND m.revision > (SELECT revision FROM recall_watermark)
                 AND m.deleted_ms IS NULL AND ", is_visible!("m"), "
              ORDER BY m.revision DESC
-             LIMIT ?4)"
+             LIMIT +?4)"
     );
     RECALLED_BY_NUMBER = recalled!("
         CROSS JOIN recall_lines AS l ON l.number = j.value

@@ -29,11 +29,11 @@ statements! {
             (WITH newest AS (
                 SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
                 WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
-                ORDER BY at_ms DESC, id DESC LIMIT ?4),
+                ORDER BY at_ms DESC, id DESC LIMIT +?4),
             target AS (
                 SELECT rowid AS line, id, author FROM messages INDEXED BY messages_in_order
                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
-                ORDER BY at_ms DESC, id DESC LIMIT ?5),
+                ORDER BY at_ms DESC, id DESC LIMIT +?5),
             answers AS (
                 SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
@@ -94,21 +94,21 @@ statements! {
                     SELECT 'important', channel, '', '', id, memo, NULL, NULL FROM (
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
                             WHERE workspace = ?1 AND realm = '' AND priority >= ?10
-                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11)
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11)
                         UNION ALL
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
                             WHERE workspace = ?1 AND realm = ?2 AND priority >= ?10
-                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11))
-                    ORDER BY priority DESC, updated_ms DESC, name, id LIMIT ?11)
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11))
+                    ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11)
                 UNION ALL
                 SELECT * FROM (
                     SELECT 'recent', channel, '', '', id, memo, NULL, NULL FROM (
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
                             WHERE workspace = ?1 AND realm = ''
-                            ORDER BY updated_ms DESC, name, id LIMIT ?12)
+                            ORDER BY updated_ms DESC, name, id LIMIT +?12)
                         UNION ALL
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
                             WHERE workspace = ?1 AND realm = ?2
-                            ORDER BY updated_ms DESC, name, id LIMIT ?12))
-                    ORDER BY updated_ms DESC, name, id LIMIT ?12))) AS memories";
+                            ORDER BY updated_ms DESC, name, id LIMIT +?12))
+                    ORDER BY updated_ms DESC, name, id LIMIT +?12))) AS memories";
 }

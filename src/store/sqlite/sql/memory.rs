@@ -17,7 +17,7 @@ statements! {
         SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
         WHERE ready_ms <= ?1
         ORDER BY ready_ms, workspace, scope, channel, thread, term
-        LIMIT ?2";
+        LIMIT +?2";
     CLAIM_CHORE = "
         UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1, again_ms = NULL
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
@@ -67,7 +67,7 @@ statements! {
     HAND_DOWN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
-            ORDER BY id DESC LIMIT ?6))
+            ORDER BY id DESC LIMIT +?6))
         WHERE memory IN (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT -1 OFFSET ?6)";
