@@ -10,7 +10,7 @@ use aizuchi::chat::{
     WorkspaceId,
 };
 use aizuchi::decision::Ended;
-use aizuchi::event::{Closing, End, Follows, Outcome};
+use aizuchi::event::{Closing, End, Follows, Outcome, Rest};
 use aizuchi::replay::history::History;
 use aizuchi::replay::{Judge, Policy, Rules, replay};
 use aizuchi::store::sqlite::SqliteStore;
@@ -43,7 +43,7 @@ fn hearing(number: u64) -> Hearing {
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);
-    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge { due }, due)
+    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge(Rest::until(due)), due)
 }
 
 /// A database with `rows` lines in it, and the number of the next line.
@@ -131,8 +131,7 @@ async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
             store.claim(now, SignedDuration::from_secs(100), most).await.expect("it claims");
         assert_eq!(claims.len(), most, "there are enough steps");
         let closing = Closing::new(Ended::ChoseSilence, "they get along");
-        let outcome =
-            Outcome { attempts: Vec::new(), memos: Vec::new(), end: End::Silent(closing) };
+        let outcome = Outcome::of(End::Silent(closing));
         let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
         join_all(completed).await.into_iter().for_each(|done| {
             done.expect("it completes");

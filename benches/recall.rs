@@ -9,7 +9,7 @@ use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     UserId, Visibility, WorkspaceId,
 };
-use aizuchi::decision::Gate;
+use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
 use aizuchi::recall::RecallQuery;
 use aizuchi::store::sqlite::SqliteStore;

@@ -11,7 +11,7 @@ use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     User, UserId, Visibility, WorkspaceId,
 };
-use aizuchi::decision::Gate;
+use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
 use aizuchi::recall::RecallQuery;
 use aizuchi::replay::history::{History, Recorded, Room};

@@ -6,6 +6,7 @@ mod post;
 mod preview;
 pub mod remember;
 mod reply;
+pub mod state;
 pub mod tools;
 
 use std::sync::Arc;
@@ -15,27 +16,43 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
-use crate::context::{Context, Limits};
-use crate::decision::{Attempt, Ended, GATES, Gate};
+use crate::context::{Context, Limits, Window};
+use crate::decision::gate::{Facts, Gate, OPTIONAL};
+use crate::decision::{Attempt, Ended, Weighed};
 use crate::event::{Claim, Closing, End, Event, Outcome};
 use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
+use crate::memo::MemoChange;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::Budget;
-use crate::prompt::prompts::{Prompts, Scene};
+use crate::prompt::prompts::{Judging, Prompts, Scene};
 use crate::prompt::tokens::Corrections;
+use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
+
+/// Who names the state of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateCall {
+    /// The judge, in the call that it makes anyway.
+    Fused,
+    /// A model of its own, before the judge (seed 004).
+    Separate,
+}
 
 /// How the persona decides and how patient it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The gates before the judge, in their order.
+    /// Of the gates that may be left out, those that count.
     pub gates: Vec<Gate>,
+    /// What holds in which channel.
+    pub rulebook: Arc<Rulebook>,
+    pub state: StateCall,
     /// How much a prompt is made from.
     pub limits: Limits,
     /// How long it may be.
@@ -68,7 +85,9 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            gates: GATES.to_vec(),
+            gates: OPTIONAL.to_vec(),
+            rulebook: Arc::default(),
+            state: StateCall::Fused,
             limits: Limits::default(),
             budget: Budget::default(),
             zone: TimeZone::UTC,
@@ -93,6 +112,8 @@ pub struct Agent {
     pub prompts: Arc<Prompts>,
     /// What models count differently.
     pub corrections: Corrections,
+    /// What state conversations were in when a model named it last.
+    pub named_states: NamedStates,
     /// What replies may use; without any, none is offered.
     pub tools: Option<Tools>,
     pub settings: Settings,
@@ -105,7 +126,7 @@ pub struct Minds {
     pub judgment: Mind,
     pub response: Mind,
     pub memory: Mind,
-    /// Asked by nobody yet; `aizuchi prompt` shows what it would be asked.
+    /// Asked with [`StateCall::Separate`] alone.
     pub state: Mind,
 }
 
@@ -130,22 +151,19 @@ impl Agent {
     pub async fn handle(&self, claim: &Claim, overtaken: &CancellationToken) -> Outcome {
         if claim.attempt > MOST_ATTEMPTS {
             let error = format!("it did not come to an end in {MOST_ATTEMPTS} attempts");
-            return Outcome {
-                attempts: Vec::new(),
-                memos: Vec::new(),
-                end: self.give_up(claim, error),
-            };
+            return Outcome::of(self.give_up(claim, error));
         }
-        let (mut attempts, mut memos) = (Vec::new(), Vec::new());
+        let mut notes = Notes::default();
         let handled = match &claim.event {
-            Event::Judge(conversation) => self.judge(conversation, overtaken, &mut attempts).await,
+            Event::Judge(conversation) => self.judge(conversation, overtaken, &mut notes).await,
             Event::Reply(conversation) => {
-                self.reply(claim, conversation, overtaken, &mut attempts, &mut memos).await
+                self.reply(claim, conversation, overtaken, &mut notes).await
             }
             Event::Post(piece) => self.post(claim, piece).await,
         };
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
-        Outcome { attempts, memos, end }
+        let Notes { attempts, weighed, considered, memos } = notes;
+        Outcome { attempts, weighed, considered, memos, end }
     }
 
     /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence
@@ -182,10 +200,19 @@ impl Agent {
         seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * spread)
     }
 
+    /// What gates look at.
+    fn facts<'a>(&'a self, context: &'a Context) -> Facts<'a> {
+        let book = &*self.settings.rulebook;
+        let channel = &context.conversation.channel;
+        let rules = book.of(channel, &context.conversation_history.channel_name);
+        Facts { context, rules, book, now: self.now(), zone: &self.settings.zone }
+    }
+
     /// What a conversation's prompt is made from.
     async fn context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let window = self.settings.limits.window(self.now());
+        let compared = self.settings.rulebook.usual.facilitation.compare_window;
+        let window = Window { compared, ..self.settings.limits.window(self.now()) };
         let context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         Ok(context)
@@ -198,6 +225,7 @@ impl Agent {
             zone: self.settings.zone.clone(),
             budget: self.settings.budget,
             factor: self.corrections.factor(mind.llm.model()),
+            judging: Judging::default(),
         }
     }
 
@@ -266,3 +294,13 @@ impl From<PlatformError> for Trouble {
 
 /// Model calls made so far for a claim.
 pub(crate) type Attempts = Vec<Attempt>;
+
+/// What is to be known of a thought, whatever comes of it.
+#[derive(Default)]
+pub(crate) struct Notes {
+    attempts: Attempts,
+    weighed: Option<Weighed>,
+    /// The revision that was looked at.
+    considered: Option<u64>,
+    memos: Vec<MemoChange>,
+}

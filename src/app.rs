@@ -15,14 +15,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use uuid::Uuid;
 
+use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
 use crate::agent::{self, Agent, Minds};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
-use crate::hear::Ears;
+use crate::hear::rooms::Rooms;
 use crate::hear::under_way::UnderWay;
+use crate::hear::{Ears, Withheld};
 use crate::llm::Llm;
 use crate::llm::builtin::BuiltinMind;
 use crate::llm::fallback::FallbackMind;
@@ -35,9 +37,9 @@ use crate::prompt::prompts::Prompts;
 use crate::prompt::tokens::Corrections;
 use crate::retention::Retention;
 use crate::runner::Runner;
-use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::writer::SqliteWriter;
+use crate::store::{Archive, Store};
 use crate::web::admission::Token;
 use crate::web::{self, Web};
 
@@ -73,12 +75,20 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let under_way = Arc::new(UnderWay::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
+        let rooms = Rooms::new(config.agent().rulebook);
+        for channel in store.channels(&local::workspace()).await? {
+            rooms.learn(&channel);
+        }
+        rooms.obey(&local::workspace(), &store.orders(&local::workspace()).await?);
+        let rooms = Arc::new(rooms);
         let ears = Arc::new(Ears {
             store: store.clone(),
             under_way: under_way.clone(),
             clock: clock.clone(),
             metrics: metrics.clone(),
+            rooms: rooms.clone(),
             waiting: config.room_waiting(),
+            withheld: Withheld::Shown,
             remembers_after: Some(config.remembers_after()),
             seed,
         });
@@ -197,6 +207,7 @@ pub fn agent(
         persona,
         prompts: Arc::new(Prompts::load(config.language, config.prompts_dir())?),
         corrections: Corrections::default(),
+        named_states: NamedStates::default(),
         // The built-in mind would take no notice of them.
         tools: is_model.then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
         settings: config.agent(),

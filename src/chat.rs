@@ -200,6 +200,16 @@ pub fn one_line(text: &str) -> String {
     flat.trim().to_owned()
 }
 
+/// Does the line begin by calling somebody: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`?
+pub fn starts_with_name(text: &str, name: &str) -> bool {
+    let text = text.trim_start_matches(['@', '＠', ' ']).to_lowercase();
+    let Some(rest) = text.strip_prefix(&name.to_lowercase()) else {
+        return false;
+    };
+    let rest = rest.strip_prefix("さん").unwrap_or(rest);
+    !name.is_empty() && rest.starts_with([':', ',', '、', '：', '，', '。'])
+}
+
 /// Does it end a line, for anybody who may read it?
 pub fn ends_line(letter: char) -> bool {
     matches!(

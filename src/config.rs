@@ -286,6 +286,7 @@ impl Config {
                 .min_wait_seconds
                 .map_or(usual.min_wait_seconds, |wait| wait.0),
             jitter_ratio: self.response.jitter_ratio.0,
+            max_wait_seconds: usual.max_wait_seconds,
             max_message_age_seconds: self.response.max_message_age_seconds.0,
         }
     }

@@ -3,6 +3,7 @@
 //! replying and remembering alike.
 
 pub mod channel_messages;
+pub mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,22 +13,69 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
+use crate::chat::{
+    AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility, starts_with_name,
+};
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::state::ConversationState;
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, MemoryId};
 use crate::recall::Recalled;
+use crate::rules::Mode;
 
 /// Stands for "what there is to judge": two equal hashes need only one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHash(pub i64);
 
 /// What the judge's verdict leaves for the reply.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Motive {
     pub reason: String,
     /// The line that would be answered.
     pub about: Option<MessageId>,
+    /// What state the conversation was in.
+    pub conversation_state: Option<ConversationState>,
+    /// The revision that was judged.
+    pub considered: u64,
+}
+
+/// How things stand around a conversation: what people ordered, what was done, what was used up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Circumstances {
+    /// It is silenced until then, here or everywhere.
+    pub muted_until: Option<Timestamp>,
+    /// The mode that people gave the channel, if they have.
+    pub ordered_mode: Option<Mode>,
+    /// The last time that it spoke here unasked.
+    pub intervention: Option<Intervention>,
+    /// So often it has within the last half hour.
+    pub interventions_lately: u64,
+    /// What it said unasked within the last hour, or is about to: in the channel, and anywhere.
+    pub posts_in_hour: u64,
+    pub posts_in_hour_anywhere: u64,
+    /// How often those who wait for an answer have asked within the last hour; the most of any of them.
+    pub asked_in_hour: u64,
+    /// Within the last hour it has said here that it may not think.
+    pub has_said_so: bool,
+    /// What models used up for the channel, and for the whole workspace.
+    pub spent: Spent,
+    pub spent_anywhere: Spent,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intervention {
+    pub at: Timestamp,
+    /// The lines before it, oldest first, and what it said then.
+    pub lines: Vec<Arc<Message>>,
+}
+
+/// Within the last 24 hours and the last 30 days, by whole hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Spent {
+    pub tokens_in_day: u64,
+    /// In millionths of the price table's currency.
+    pub micros_in_day: u64,
+    pub micros_in_month: u64,
 }
 
 /// How much of the past a context holds.
@@ -46,6 +94,10 @@ pub struct Window {
     pub threads_since: Timestamp,
     /// Short-term memories of older talk are no longer of the present.
     pub recent_since: Timestamp,
+    /// What is the present.
+    pub now: Timestamp,
+    /// So many lines before the last intervention are there, whatever their age.
+    pub compared: usize,
 }
 
 /// Settings of a [`Window`].
@@ -81,6 +133,8 @@ impl Limits {
             active_since: ago(self.active_channels),
             threads_since: ago(self.thread_memories),
             recent_since: ago(self.short_term),
+            now,
+            compared: 5,
         }
     }
 }
@@ -113,6 +167,16 @@ pub struct ThreadMemory {
     pub memory: Arc<str>,
 }
 
+/// What became of a line in the thread that it opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InThread {
+    /// Nobody else has said anything there.
+    Unanswered = 0,
+    Answered = 1,
+    /// Its author has asked again behind the last answer.
+    Reopened = 2,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
     /// The target: what is judged, answered or remembered.
@@ -140,6 +204,9 @@ pub struct Context {
     pub memories: Vec<MemoryId>,
     /// The names of everyone who wrote or is mentioned, as far as they are known.
     pub names: BTreeMap<UserId, Arc<str>>,
+    /// Lines of the target that the open decision covers.
+    pub fresh: BTreeSet<MessageId>,
+    pub circumstances: Circumstances,
     /// Lines by people who are still owed an answer, oldest first.
     pub owed: Vec<MessageId>,
     /// The state that was judged last in this conversation, if the verdict was silence.
@@ -169,6 +236,8 @@ impl Context {
             recalled: Vec::new(),
             memories: Vec::new(),
             names: BTreeMap::new(),
+            fresh: BTreeSet::new(),
+            circumstances: Circumstances::default(),
             owed: Vec::new(),
             silent_state: None,
             motive: None,
@@ -186,12 +255,12 @@ impl Context {
     }
 
     /// Hashes ids and edit versions of the target's lines, the persona's own included, and at the top
-    /// level whether they were answered in a thread; not time.
+    /// level how they were answered in a thread; not time.
     pub fn state(&self) -> StateHash {
         let mut hash = Sha256::new();
         for message in self.target() {
             hash.update(message.id.as_str());
-            hash.update([u8::from(self.is_answered_in_thread(message))]);
+            hash.update([self.answer_in_thread(message) as u8]);
             hash.update(message.edits.to_le_bytes());
         }
         let digest: [u8; 32] = hash.finalize().into();
@@ -200,11 +269,48 @@ impl Context {
         StateHash(i64::from_le_bytes(first))
     }
 
-    /// Somebody else has said something in the thread that this line of the top level opened.
-    pub fn is_answered_in_thread(&self, parent: &Message) -> bool {
-        let is_top_level = self.conversation.thread.is_none();
+    /// What the thread that this line of the top level opened has come to.
+    pub fn answer_in_thread(&self, parent: &Message) -> InThread {
+        if self.conversation.thread.is_some() {
+            return InThread::Unanswered;
+        }
         let thread = self.conversation_history.thread(&parent.id);
-        is_top_level && thread.iter().any(|line| line.author != parent.author)
+        let is_other = |line: &&Arc<Message>| line.author != parent.author;
+        let Some(answer) = thread.iter().rposition(|line| is_other(&line)) else {
+            return InThread::Unanswered;
+        };
+        let asks_again = |line: &Arc<Message>| line.text.trim_end().ends_with(['?', '？']);
+        if thread[answer + 1..].iter().any(asks_again) {
+            InThread::Reopened
+        } else {
+            InThread::Answered
+        }
+    }
+
+    /// Nobody else has taken up a line of the target: not in its thread, and not by naming its author.
+    pub fn is_open(&self, id: &MessageId) -> bool {
+        let target = self.target();
+        let Some(place) = target.iter().position(|line| line.id == *id) else { return false };
+        let line = &target[place];
+        let takes_up = |other: &Arc<Message>| {
+            other.is_human()
+                && other.author.id != line.author.id
+                && self.names(other, &line.author.id)
+        };
+        self.answer_in_thread(line) != InThread::Answered
+            && !target[place + 1..].iter().any(takes_up)
+    }
+
+    /// A line mentions somebody, or begins with the name, as people write where nothing notifies.
+    fn names(&self, line: &Message, user: &UserId) -> bool {
+        let is_mentioned = || line.named().skip(1).any(|named| named == user);
+        is_mentioned() || starts_with_name(&line.text, self.name(user))
+    }
+
+    /// Somebody else has the last word in the thread that this line of the top level opened, but for
+    /// its author, who asks nothing any more.
+    pub fn is_answered_in_thread(&self, parent: &Message) -> bool {
+        self.answer_in_thread(parent) == InThread::Answered
     }
 
     /// What words are made from that are made from this.
@@ -222,7 +328,31 @@ impl Context {
     /// Every line of it once.
     pub fn lines(&self) -> impl Iterator<Item = &Arc<Message>> {
         let recalled = self.recalled.iter().map(|recalled| &recalled.message);
-        self.conversation_history.each().chain(recalled)
+        let intervention = self.circumstances.intervention.iter();
+        let earlier = intervention.flat_map(|intervention| &intervention.lines);
+        let earlier = earlier.filter(|line| !self.holds(line));
+        self.conversation_history.each().chain(recalled).chain(earlier)
+    }
+
+    /// The same with so many of the target's newest lines.
+    pub fn with_newest(mut self, most: usize) -> Self {
+        let history = &mut self.conversation_history;
+        let lines = match &self.conversation.thread {
+            Some(thread) => {
+                let mut threads = history.thread_messages.iter_mut();
+                threads.find(|other| other.id == *thread).map(|thread| &mut thread.messages)
+            }
+            None => Some(&mut history.top_level_messages),
+        };
+        if let Some(lines) = lines {
+            // A thread is nothing without its parent.
+            let parent = lines
+                .first()
+                .is_some_and(|line| Some(&line.id) == self.conversation.thread.as_ref());
+            let first = usize::from(parent);
+            lines.drain(first..lines.len().saturating_sub(most).max(first));
+        }
+        self
     }
 
     pub fn newest_human(&self) -> Option<&Arc<Message>> {

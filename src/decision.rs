@@ -1,7 +1,8 @@
 //! The ledger: what was considered for a conversation, by which gate or verdict it was settled,
 //! and how it ended. Silence has a reason as speech has.
 
-pub mod state;
+pub mod gate;
+pub mod verdict;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +11,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ConversationId, MessageId};
-use crate::context::{Context, StateHash};
+use crate::context::StateHash;
+use crate::context::state::ConversationState;
+use crate::decision::gate::Gate;
 use crate::memory::Lineage;
+use crate::rules::Mode;
 
 /// A ledger row's number, rising in the order decisions were opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,62 +28,8 @@ impl fmt::Display for DecisionId {
     }
 }
 
-/// A rule that settles a line or a decision without a model. The ledger shows its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// The line is the persona's own.
-    OwnLine,
-    /// The line is another bot's.
-    OtherBot,
-    /// The line was read from history after a gap.
-    CaughtUp,
-    /// The persona had the last word and nobody has answered it.
-    SpokeLast,
-    /// The last verdict was silence, and nothing has changed since.
-    Unchanged,
-}
-
-impl Gate {
-    pub fn name(self) -> &'static str {
-        match self {
-            Gate::OwnLine => "own_line",
-            Gate::OtherBot => "other_bot",
-            Gate::CaughtUp => "caught_up",
-            Gate::SpokeLast => "spoke_last",
-            Gate::Unchanged => "unchanged",
-        }
-    }
-}
-
-/// The gates a waiting decision passes before a model is asked, cheapest first. The gates on a
-/// single line (own line, other bot, caught up) stand in `hear`.
-pub const GATES: [Gate; 2] = [Gate::SpokeLast, Gate::Unchanged];
-
-/// The first of `gates` that settles the decision, if any.
-pub fn gate(gates: &[Gate], context: &Context) -> Option<Gate> {
-    gates.iter().copied().find(|gate| match gate {
-        Gate::SpokeLast => has_spoken_last(context),
-        Gate::Unchanged => is_unchanged(context),
-        Gate::OwnLine | Gate::OtherBot | Gate::CaughtUp => false,
-    })
-}
-
-fn has_spoken_last(context: &Context) -> bool {
-    use crate::chat::AuthorKind::{Bot, Human, Persona};
-    let last = context.target().iter().rev().find(|message| match message.author.kind {
-        Human | Persona => true,
-        Bot => false,
-    });
-    last.is_some_and(|message| message.author.kind == Persona)
-}
-
-fn is_unchanged(context: &Context) -> bool {
-    context.silent_state == Some(context.state())
-}
-
 /// The judge's answer (seed 002-1, 002-5).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgment {
     pub should_respond: bool,
     pub reason: String,
@@ -89,6 +39,27 @@ pub struct Judgment {
     pub delay_seconds: Option<u32>,
     /// The line that would be answered.
     pub about: Option<MessageId>,
+    /// Named in the same call, where the judge is asked for it.
+    #[serde(default)]
+    pub conversation_state: Option<ConversationState>,
+    /// An emoji for that line, where it would say nothing.
+    #[serde(default)]
+    pub reaction: Option<String>,
+    /// Of a facilitator: whether people still talk about what they talked about at its last
+    /// intervention, and if they do, whether things stand differently.
+    #[serde(default)]
+    pub same_conversation: Option<bool>,
+    #[serde(default)]
+    pub situation_changed: Option<bool>,
+}
+
+/// What was weighed before a model was asked, or instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weighed {
+    pub mode: Mode,
+    /// The gates that let it pass, in their order.
+    pub passed: Vec<Gate>,
+    pub conversation_state: Option<ConversationState>,
 }
 
 /// How a decision ended.
@@ -96,9 +67,15 @@ pub struct Judgment {
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     Spoke,
+    /// It said nothing, and put an emoji on a line.
+    Reacted,
     ChoseSilence,
     /// There was something to say or to judge, and it was no longer wanted.
     Dropped,
+    /// People have silenced it, so even a mention is not answered, now or later.
+    Muted,
+    /// What it may use up is used up.
+    OverBudget,
     /// It could not think or speak. Never recorded as a choice (invariant 7).
     Failed,
 }
@@ -107,8 +84,11 @@ impl Ended {
     pub fn name(self) -> &'static str {
         match self {
             Ended::Spoke => "spoke",
+            Ended::Reacted => "reacted",
             Ended::ChoseSilence => "chose_silence",
             Ended::Dropped => "dropped",
+            Ended::Muted => "muted",
+            Ended::OverBudget => "over_budget",
             Ended::Failed => "failed",
         }
     }
@@ -217,6 +197,22 @@ impl Attempt {
     }
 }
 
+/// What happened after a decision had closed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Next {
+    /// The first human line there by somebody who had not written the newest line it covers.
+    pub answered: Option<Answered>,
+    /// People's reactions to what was said.
+    pub reactions: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub message: MessageId,
+    /// Since the newest line that the decision covers was said.
+    pub after: SignedDuration,
+}
+
 /// A row of the ledger. It covers its conversation's human lines since the last closed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
@@ -228,6 +224,8 @@ pub struct Decision {
     pub messages: Vec<MessageId>,
     /// Somebody is owed an answer.
     pub addressed: bool,
+    /// What was weighed last, once something was.
+    pub weighed: Option<Weighed>,
     pub gate: Option<Gate>,
     /// The verdict that counted, if a judge was asked.
     pub judgment: Option<Judgment>,
@@ -238,6 +236,10 @@ pub struct Decision {
     pub why: Option<String>,
     /// The lines that came of it.
     pub said: Vec<MessageId>,
+    /// The line that it has reacted to, and the emoji.
+    pub reacted: Option<(MessageId, Arc<str>)>,
+    /// What happened next, once something has.
+    pub next: Next,
     pub attempts: Vec<Attempt>,
     pub revision: u64,
 }

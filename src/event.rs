@@ -8,12 +8,13 @@ pub mod step;
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId};
 use crate::context::StateHash;
-use crate::decision::{Attempt, DecisionId, Ended, Gate, Judgment};
+use crate::decision::gate::Gate;
+use crate::decision::{Attempt, DecisionId, Ended, Judgment, Weighed};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
 
@@ -74,6 +75,8 @@ pub struct Piece {
     /// Travels with the post, so that the platform's history can be asked for it (invariant 6).
     pub key: Arc<str>,
     pub text: Arc<str>,
+    /// The line that this is a reaction to; the text is its emoji then.
+    pub on: Option<MessageId>,
     pub draft: Arc<DraftNotes>,
     /// Set when a call to the platform may have been made and its end is not known.
     pub dispatched: Option<Timestamp>,
@@ -90,7 +93,7 @@ impl Piece {
         self.is_sending() || self.id != self.first
     }
 
-    /// The persona's own line that this became.
+    /// The persona's own line that this became, if it is not a reaction.
     pub fn said(&self, posted: &Posted) -> Message {
         Message {
             conversation: self.conversation.clone(),
@@ -107,9 +110,16 @@ impl Piece {
 /// What is to be said, and what it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// In posting order; never empty.
-    pub pieces: Vec<String>,
+    pub words: Words,
     pub notes: DraftNotes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// In posting order; never empty.
+    Said(Vec<String>),
+    /// An emoji on a line: a nod instead of words.
+    Reaction { emoji: String, on: MessageId },
 }
 
 /// What a finished post needs to know of its draft.
@@ -143,10 +153,43 @@ impl DraftNotes {
 pub enum Follows {
     /// It is kept, and settled at once by a gate.
     Nothing(Gate),
-    /// Judge the conversation when the talk has rested until then.
-    Judge { due: Timestamp },
+    /// Judge the conversation when the talk has rested.
+    Judge(Rest),
     /// A human addressed the persona: an answer is owed, due then.
     Owe { due: Timestamp },
+}
+
+impl Follows {
+    /// The line is not to be listened to: it is in no prompt and no memory.
+    pub fn is_withheld(self) -> bool {
+        matches!(self, Follows::Nothing(Gate::OptedOut | Gate::ChannelMode))
+    }
+}
+
+/// How long talk rests before it is judged, and what a line does to work that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// When the talk has rested, if nobody says more.
+    pub due: Timestamp,
+    /// However much is said, it is judged so long after the first line that was not judged yet.
+    pub longest: SignedDuration,
+    pub course: Course,
+}
+
+impl Rest {
+    /// Until then, and from the beginning with each new line.
+    pub fn until(due: Timestamp) -> Self {
+        Self { due, longest: SignedDuration::MAX, course: Course::Restarts }
+    }
+}
+
+/// What a new line does to unsolicited work that has begun (invariant 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// It is thrown away, and the wait begins anew (seed 002-13).
+    Restarts,
+    /// It goes on as long as the line that it is about is open.
+    GoesOn,
 }
 
 /// A due step, taken by one runner until its lease ends.
@@ -171,6 +214,10 @@ pub struct Claim {
 pub struct Outcome {
     /// The model calls made on the way, whatever came of them.
     pub attempts: Vec<Attempt>,
+    /// What was weighed before a model was asked, where something was.
+    pub weighed: Option<Weighed>,
+    /// The revision of the store that this was decided from; lines that came later are unseen.
+    pub considered: Option<u64>,
     /// What the thought changed about memos. They are written if its words are kept, and else dropped
     /// with them, so that a thought that is repeated changes nothing twice.
     pub memos: Vec<MemoChange>,
@@ -178,6 +225,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Nothing but an end.
+    pub fn of(end: End) -> Self {
+        Self { attempts: Vec::new(), weighed: None, considered: None, memos: Vec::new(), end }
+    }
+
     /// What its words were made from, as of which revision of the store, if there are any.
     pub fn made_from<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
         if let Event::Post(piece) = &claim.event {
@@ -204,7 +256,11 @@ impl Outcome {
             End::Join { judgment, state, due } => {
                 End::Join { judgment: blank(judgment), state, due }
             }
+            End::React { judgment, state, draft } => {
+                End::React { judgment: blank(judgment), state, draft }
+            }
             end @ (End::Silent(_)
+            | End::Redraft { .. }
             | End::Drafted { .. }
             | End::Said(_)
             | End::Withdrawn { .. }
@@ -213,7 +269,7 @@ impl Outcome {
             | End::GivenUp { .. }
             | End::Overtaken) => end,
         };
-        Self { attempts: attempts.collect(), memos: Vec::new(), end }
+        Self { attempts: attempts.collect(), memos: Vec::new(), end, ..self }
     }
 }
 
@@ -223,12 +279,16 @@ pub enum End {
     Silent(Closing),
     /// The judge wants to join in; think of the words at `due`.
     Join { judgment: Judgment, state: StateHash, due: Timestamp },
+    /// The judge does not want to speak, and nods.
+    React { judgment: Judgment, state: StateHash, draft: Draft },
     /// The words are found; say them at `due`.
     Drafted { draft: Draft, due: Timestamp },
     /// The platform has it.
     Said(Posted),
     /// Nobody is owed an answer any more.
     Withdrawn { why: String },
+    /// People went on, and what it is about is still open: find words that know it.
+    Redraft { due: Timestamp },
     /// Something stood in the way; the same again at `due`. A dispatched piece stays dispatched.
     Again { due: Timestamp },
     /// The platform surely did not take the piece; it is a draft again, due at `due`.
@@ -246,13 +306,16 @@ pub struct Closing {
     pub gate: Option<Gate>,
     pub judgment: Option<Judgment>,
     pub state: Option<StateHash>,
+    /// Owed lines that this settles, without an answer.
+    pub settles: Vec<MessageId>,
     /// One sentence for people.
     pub why: String,
 }
 
 impl Closing {
     pub fn new(ended: Ended, why: impl Into<String>) -> Self {
-        Self { ended, gate: None, judgment: None, state: None, why: why.into() }
+        let (gate, judgment, state, settles) = (None, None, None, Vec::new());
+        Self { ended, gate, judgment, state, settles, why: why.into() }
     }
 }
 

@@ -2,6 +2,7 @@
 //! it, and the store's new revision wakes the runner. A platform acknowledges after [`Ears::hear`]
 //! has returned.
 
+pub mod rooms;
 pub mod under_way;
 
 use std::sync::Arc;
@@ -9,13 +10,18 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Arrival, AuthorKind, ConversationId, Heard, Message};
+use crate::chat::{Arrival, AuthorKind, ConversationId, Edit, Heard, Mention, Message};
 use crate::clock::{Clock, chance, seconds};
-use crate::decision::Gate;
-use crate::event::Follows;
+use crate::decision::gate::Gate;
+use crate::event::{Course, Follows, Rest};
+use crate::hear::rooms::Rooms;
 use crate::hear::under_way::UnderWay;
 use crate::metrics::Metrics;
-use crate::store::{Hearing, Receipt, Store, StoreError};
+use crate::rules::Mode;
+use crate::store::{Hearing, Order, Receipt, Store, StoreError};
+
+/// What people write to the persona in one go is answered in one go: it waits so long for more.
+const GATHERING: SignedDuration = SignedDuration::from_secs(2);
 
 /// How long the talk must rest before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,13 +30,20 @@ pub struct Waiting {
     pub min_wait_seconds: f64,
     /// The wait is spread evenly by this share to both sides (seed 002-12).
     pub jitter_ratio: f64,
+    /// Talk that does not rest is judged so many seconds after the first line that was not.
+    pub max_wait_seconds: f64,
     /// A mention that is caught up on is answered only if it is younger than this.
     pub max_message_age_seconds: f64,
 }
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self { min_wait_seconds: 300.0, jitter_ratio: 0.3, max_message_age_seconds: 43_200.0 }
+        Self {
+            min_wait_seconds: 300.0,
+            jitter_ratio: 0.3,
+            max_wait_seconds: 3600.0,
+            max_message_age_seconds: 43_200.0,
+        }
     }
 }
 
@@ -38,19 +51,36 @@ impl Default for Waiting {
 pub struct Ears {
     pub store: Arc<dyn Store>,
     pub under_way: Arc<UnderWay>,
+    pub rooms: Arc<Rooms>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub waiting: Waiting,
+    pub withheld: Withheld,
     /// How long after it was heard a line is remembered, if it is.
     pub remembers_after: Option<SignedDuration>,
     /// Makes this installation's chance its own.
     pub seed: u64,
 }
 
+/// What becomes of the text of lines that are not to be listened to. In no case is it in a prompt or
+/// a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// It is not kept: people read it on their platform.
+    Dropped,
+    /// The store is where people read it.
+    Shown,
+}
+
 impl Ears {
     /// Returns when what was heard and what follows from it are safe.
     pub async fn hear(&self, heard: Heard) -> Result<Receipt, StoreError> {
+        let heard = self.understand(heard);
         let follows = self.what_follows(&heard);
+        let heard = self.withhold(heard, follows);
+        if let Heard::Channel(channel) = &heard {
+            self.rooms.learn(channel);
+        }
         let conversation = conversation(&heard).cloned();
         let line = line(&heard);
         let began = Instant::now();
@@ -67,39 +97,125 @@ impl Ears {
         Ok(receipt)
     }
 
+    /// Returns when a person's order is safe. It holds from now on, also for what is under way.
+    pub async fn order(&self, order: Order) -> Result<(), StoreError> {
+        let workspace = order.workspace().clone();
+        self.store.order(order).await?;
+        self.rooms.obey(&workspace, &self.store.orders(&workspace).await?);
+        Ok(())
+    }
+
+    /// In a direct message every line is addressed to the persona.
+    fn understand(&self, heard: Heard) -> Heard {
+        let mentions = |place: &ConversationId, mentions: Vec<Mention>| {
+            let is_direct = self.rooms.is_direct(&place.workspace, &place.channel);
+            if !is_direct || mentions.contains(&Mention::Persona) {
+                return mentions;
+            }
+            mentions.into_iter().chain([Mention::Persona]).collect()
+        };
+        match heard {
+            Heard::Message(message, arrival) if message.is_human() => {
+                let mentions = mentions(&message.conversation, message.mentions);
+                Heard::Message(Message { mentions, ..message }, arrival)
+            }
+            Heard::Edit(edit) => {
+                let mentions = mentions(&edit.conversation, edit.mentions);
+                Heard::Edit(Edit { mentions, ..edit })
+            }
+            heard @ (Heard::Message(..)
+            | Heard::Deletion(_)
+            | Heard::Channel(_)
+            | Heard::User(_)) => heard,
+        }
+    }
+
+    fn withhold(&self, heard: Heard, follows: Follows) -> Heard {
+        match (heard, self.withheld) {
+            (Heard::Message(message, arrival), Withheld::Dropped) if follows.is_withheld() => {
+                let (text, mentions) = ("".into(), Vec::new());
+                Heard::Message(Message { text, mentions, ..message }, arrival)
+            }
+            (heard, Withheld::Dropped | Withheld::Shown) => heard,
+        }
+    }
+
     fn what_follows(&self, heard: &Heard) -> Follows {
         let now = self.clock.now();
         match heard {
             Heard::Message(message, arrival) => {
+                let place = &message.conversation;
+                if message.is_human()
+                    && self.rooms.has_opted_out(&place.workspace, &message.author.id)
+                {
+                    return Follows::Nothing(Gate::OptedOut);
+                }
+                let mode = self.rooms.mode(&place.workspace, &place.channel);
                 let draw = || chance(self.seed, &[message.id.as_str(), "wait"]);
-                what_follows(message, *arrival, &self.waiting, now, draw)
+                let is_direct = self.rooms.is_direct(&place.workspace, &place.channel);
+                let gathering = if is_direct { GATHERING } else { SignedDuration::ZERO };
+                let follows = what_follows(message, *arrival, mode, &self.waiting, now, || {
+                    self.rest(place, mode, now, draw())
+                });
+                match follows {
+                    Follows::Owe { due } => Follows::Owe { due: due + gathering },
+                    follows @ (Follows::Nothing(_) | Follows::Judge(_)) => follows,
+                }
             }
             Heard::Edit(edit) => {
                 let draw = chance(self.seed, &[edit.message.as_str(), "wait after an edit"]);
-                Follows::Judge { due: now + wait(&self.waiting, draw) }
+                self.rest_at(&edit.conversation, now, draw)
             }
             Heard::Deletion(deletion) => {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
-                Follows::Judge { due: now + wait(&self.waiting, draw) }
+                self.rest_at(&deletion.conversation, now, draw)
             }
             Heard::Channel(_) | Heard::User(_) => Follows::Nothing(Gate::CaughtUp),
+        }
+    }
+
+    fn rest_at(&self, place: &ConversationId, now: Timestamp, draw: f64) -> Follows {
+        let mode = self.rooms.mode(&place.workspace, &place.channel);
+        Follows::Judge(self.rest(place, mode, now, draw))
+    }
+
+    fn rest(&self, place: &ConversationId, mode: Mode, now: Timestamp, draw: f64) -> Rest {
+        match mode {
+            Mode::Facilitator => {
+                let rules = self.rooms.facilitation(&place.workspace, &place.channel);
+                Rest {
+                    due: now + seconds(rules.rest_seconds),
+                    longest: seconds(rules.longest_rest_seconds),
+                    course: Course::GoesOn,
+                }
+            }
+            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Rest {
+                due: now + wait(&self.waiting, draw),
+                longest: seconds(self.waiting.max_wait_seconds),
+                course: Course::Restarts,
+            },
         }
     }
 }
 
 /// Addressed: answer now. Other human lines: judge when the talk has rested. The persona's own
-/// lines, bots' lines and old lines are settled by their gate.
+/// lines, bots' lines, old lines and those of a room that it is off in are settled by their gate.
 pub fn what_follows(
     message: &Message,
     arrival: Arrival,
+    mode: Mode,
     waiting: &Waiting,
     now: Timestamp,
-    draw: impl FnOnce() -> f64,
+    rest: impl FnOnce() -> Rest,
 ) -> Follows {
-    match message.author.kind {
-        AuthorKind::Persona => return Follows::Nothing(Gate::OwnLine),
-        AuthorKind::Bot => return Follows::Nothing(Gate::OtherBot),
-        AuthorKind::Human => {}
+    if message.author.kind == AuthorKind::Persona {
+        return Follows::Nothing(Gate::OwnLine);
+    }
+    if mode == Mode::Off {
+        return Follows::Nothing(Gate::ChannelMode);
+    }
+    if message.author.kind == AuthorKind::Bot {
+        return Follows::Nothing(Gate::OtherBot);
     }
     let is_young = now.duration_since(message.at) < seconds(waiting.max_message_age_seconds);
     match arrival {
@@ -107,7 +223,7 @@ pub fn what_follows(
             Follows::Owe { due: now }
         }
         Arrival::CaughtUp => Follows::Nothing(Gate::CaughtUp),
-        Arrival::Live => Follows::Judge { due: now + wait(waiting, draw()) },
+        Arrival::Live => Follows::Judge(rest()),
     }
 }
 
@@ -162,32 +278,38 @@ mod tests {
     fn what_follows_from_a_line() {
         use crate::chat::Arrival::{CaughtUp, Live};
         use crate::chat::AuthorKind::{Bot, Human, Persona};
+        use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
         let waiting = Waiting::default();
-        let judge = Follows::Judge { due: at(1010) + SignedDuration::from_secs(300) };
+        let rest = Rest::until(at(1310));
+        let judge = Follows::Judge(rest);
+        let off = Follows::Nothing(Gate::ChannelMode);
         let owe = Follows::Owe { due: at(1010) };
         let own = Follows::Nothing(Gate::OwnLine);
         let bot = Follows::Nothing(Gate::OtherBot);
         let caught_up = Follows::Nothing(Gate::CaughtUp);
         let somebody = || vec![Mention::User(UserId::new("v"))];
         let persona = || vec![Mention::Persona];
-        for (kind, mentions, arrival, expected) in [
-            (Human, vec![], Live, judge),
-            (Human, somebody(), Live, judge),
-            (Human, persona(), Live, owe),
-            (Bot, persona(), Live, bot),
-            (Persona, persona(), Live, own),
-            (Persona, vec![], CaughtUp, own),
-            (Human, vec![], CaughtUp, caught_up),
-            (Human, persona(), CaughtUp, owe),
+        for (kind, mentions, arrival, mode, expected) in [
+            (Human, vec![], Live, Companion, judge),
+            (Human, somebody(), Live, Companion, judge),
+            (Human, persona(), Live, Companion, owe),
+            (Bot, persona(), Live, Companion, bot),
+            (Persona, persona(), Live, Companion, own),
+            (Persona, vec![], CaughtUp, Companion, own),
+            (Human, vec![], CaughtUp, Companion, caught_up),
+            (Human, persona(), CaughtUp, Companion, owe),
+            (Human, vec![], Live, MentionOnly, judge),
+            (Human, persona(), Live, Observe, owe),
+            (Human, persona(), Live, Off, off),
+            (Bot, vec![], Live, Off, off),
+            (Persona, vec![], Live, Off, own),
         ] {
             let line = line(kind, mentions);
-            assert_eq!(
-                what_follows(&line, arrival, &waiting, at(1010), || 0.5),
-                expected,
-                "{line:?}"
-            );
+            let follows = what_follows(&line, arrival, mode, &waiting, at(1010), || rest);
+            assert_eq!(follows, expected, "{line:?} {mode:?}");
         }
-        let old = what_follows(&line(Human, persona()), CaughtUp, &waiting, at(50_000), || 0.5);
+        let old = line(Human, persona());
+        let old = what_follows(&old, CaughtUp, Companion, &waiting, at(50_000), || rest);
         assert_eq!(old, caught_up);
     }
 

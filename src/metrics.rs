@@ -14,7 +14,8 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::chat::{Arrival, AuthorKind};
-use crate::decision::{Attempt, Ended, Gate};
+use crate::decision::gate::Gate;
+use crate::decision::{Attempt, Ended};
 
 /// A counter of something that is not whole, such as money.
 type Sum = Counter<f64, std::sync::atomic::AtomicU64>;

@@ -108,6 +108,7 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         calls: Vec::new(),
         gated: 0,
         spoken: 0,
+        reacted: 0,
         failed: 0,
         last_prompt: String::new(),
         considered: HashMap::new(),

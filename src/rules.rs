@@ -137,9 +137,9 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// How long it keeps out of the talk after it has spoken unasked.
-    pub fn cooldown(&self) -> SignedDuration {
-        match self.mode {
+    /// How long it keeps out of the talk after it has spoken unasked, in this mode.
+    pub fn cooldown_in(&self, mode: Mode) -> SignedDuration {
+        match mode {
             Mode::Facilitator => self.facilitation.cooldown,
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => self.cooldown,
         }

@@ -339,7 +339,7 @@ impl Runner {
         for asked in &settled.answered {
             self.metrics.answered(said.duration_since(*asked));
         }
-        if piece.id != piece.first {
+        if piece.id != piece.first || is_reaction(claim) {
             return;
         }
         self.metrics.posted(claim.is_owed);
@@ -390,9 +390,12 @@ impl Runner {
             End::Silent(_) => {
                 info!("stays silent in {conversation}")
             }
+            End::Said(_) if is_reaction(claim) => info!("reacted in {conversation}"),
             End::Said(_) => info!("spoke in {conversation}"),
             End::Join { .. }
+            | End::React { .. }
             | End::Drafted { .. }
+            | End::Redraft { .. }
             | End::Withdrawn { .. }
             | End::Again { .. }
             | End::NotSaid { .. }
@@ -401,6 +404,10 @@ impl Runner {
             }
         }
     }
+}
+
+fn is_reaction(claim: &Claim) -> bool {
+    matches!(&claim.event, Event::Post(piece) if piece.on.is_some())
 }
 
 /// A defect that shows only now and then should not cost an owed answer, and a piece that may be
@@ -416,5 +423,5 @@ fn panicked(claim: &Claim, now: Timestamp) -> Outcome {
         Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
         Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
     };
-    Outcome { attempts: Vec::new(), memos: Vec::new(), end }
+    Outcome::of(end)
 }

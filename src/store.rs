@@ -14,10 +14,12 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, Visibility, WorkspaceId,
+    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
+    WorkspaceId,
 };
 use crate::context::{Context, Window};
-use crate::decision::{Decision, DecisionId, Ended, Exchange, Gate};
+use crate::decision::gate::Gate;
+use crate::decision::{Decision, DecisionId, Ended, Exchange};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::completion::Completion;
 use crate::event::step::Step;
@@ -25,6 +27,7 @@ use crate::event::{Claim, DeadLetter, Follows, Outcome};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryId};
 use crate::recall::{RecallQuery, Recalled};
+use crate::rules::Mode;
 
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -97,6 +100,12 @@ pub trait Store: Send + Sync {
         workspace: &WorkspaceId,
         lines: &[LineId],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
+
+    /// Keeps what a person orders (invariant 5).
+    async fn order(&self, order: Order) -> Result<(), StoreError>;
+
+    /// What people have ordered in a workspace.
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError>;
 
     /// Takes up to `most` chores that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_chores(
@@ -190,6 +199,60 @@ impl Hearing {
     pub fn of(heard: Heard, follows: Follows, now: Timestamp) -> Self {
         Self { heard, follows, remember: None, now }
     }
+}
+
+/// What a person orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Say nothing until then: in one channel, or in all of them. `Timestamp::MAX` is until somebody says
+    /// otherwise.
+    Mute {
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+        until: Timestamp,
+    },
+    Unmute {
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+    },
+    /// Take part in a channel like this; `None`: as the settings say.
+    Mode {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        mode: Option<Mode>,
+    },
+    /// Do not listen to somebody.
+    OptOut {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    OptIn {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+}
+
+impl Order {
+    pub fn workspace(&self) -> &WorkspaceId {
+        match self {
+            Order::Mute { workspace, .. }
+            | Order::Unmute { workspace, .. }
+            | Order::Mode { workspace, .. }
+            | Order::OptOut { workspace, .. }
+            | Order::OptIn { workspace, .. } => workspace,
+        }
+    }
+}
+
+/// What holds because people ordered it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// It says nothing anywhere until then.
+    pub muted_until: Option<Timestamp>,
+    /// By channel.
+    pub muted: Vec<(ChannelId, Timestamp)>,
+    pub modes: Vec<(ChannelId, Mode)>,
+    pub opted_out: Vec<UserId>,
 }
 
 /// What hearing did.

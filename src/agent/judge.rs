@@ -5,15 +5,22 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
-use crate::agent::{Agent, Attempts, Trouble};
+use crate::agent::{Agent, Attempts, Notes, StateCall, Trouble};
 use crate::chat::{ConversationId, MessageId, one_line};
 use crate::clock::seconds;
 use crate::context::Context;
-use crate::decision::{AttemptEnd, Ended, Gate, Judgment, gate};
-use crate::event::{Closing, End};
+use crate::context::state::ConversationState;
+use crate::decision::gate::Gate;
+use crate::decision::verdict::{Held, Verdict};
+use crate::decision::{AttemptEnd, Ended, Judgment, Weighed};
+use crate::event::{Closing, Draft, DraftNotes, End, Words};
+use crate::memory::Lineage;
 use crate::persona::Language;
 use crate::prompt::Prompt;
+use crate::prompt::prompts::{Judging, Scene};
+use crate::rules::Mode;
 
 /// In characters. One sentence was asked for.
 const LONGEST_REASON: usize = 500;
@@ -23,44 +30,142 @@ impl Agent {
         &self,
         conversation: &ConversationId,
         overtaken: &CancellationToken,
-        attempts: &mut Attempts,
+        notes: &mut Notes,
     ) -> Result<End, Trouble> {
-        let context = Arc::new(self.context(conversation).await?);
-        if let Some(gate) = gate(&self.settings.gates, &context) {
-            let why = gate_reason(gate, self.persona.language);
-            let closing = Closing::new(Ended::ChoseSilence, why);
-            return Ok(End::Silent(Closing { gate: Some(gate), ..closing }));
+        let (context, mut scene) = self.look(conversation).await?;
+        notes.considered = Some(context.revision);
+        let facts = self.facts(&context);
+        let (mode, rules) = (facts.mode(), facts.rules);
+        let passage = facts.before_judging(&self.settings.gates);
+        let weighed = notes.weighed.insert(Weighed {
+            mode,
+            passed: passage.passed,
+            conversation_state: None,
+        });
+        if let Some(gate) = passage.settled {
+            return Ok(End::Silent(self.settled(gate)));
         }
         if context.newest_human().is_none() {
             let why =
                 self.persona.language.pick("what was said was deleted", "発言が削除されました");
             return Ok(End::Silent(Closing::new(Ended::Dropped, why)));
         }
-        let judgment = self.verdict(&context, overtaken, attempts).await?;
-        let state = context.state();
-        if !judgment.should_respond {
-            return Ok(End::Silent(Closing {
-                ended: Ended::ChoseSilence,
-                gate: None,
-                why: judgment.reason.clone(),
-                judgment: Some(judgment),
-                state: Some(state),
-            }));
+        if self.settings.state == StateCall::Separate {
+            let state = self.name_state(&context, overtaken, &mut notes.attempts).await?;
+            weighed.conversation_state = Some(state);
+            let channel = &conversation.channel;
+            match state {
+                ConversationState::Ending => {
+                    debug!("Intervention blocked for channel {channel}: conversation is ending");
+                    let ended = self.ending();
+                    let state = Some(context.state());
+                    return Ok(End::Silent(Closing { state, ..ended }));
+                }
+                ConversationState::Misunderstanding | ConversationState::Conflict => {
+                    let state = state.name();
+                    debug!("Conversation state detected: {state}, proceeding to LLM judgment");
+                }
+                ConversationState::Active => {}
+            }
+            scene.judging.named = Some(state);
         }
-        // `null` leaves the moment to us, and with a fixed wait that is now (seed 002-2).
-        let delay =
-            f64::from(judgment.delay_seconds.unwrap_or(0)).min(self.settings.max_delay_seconds);
-        Ok(End::Join { judgment, state, due: self.now() + seconds(delay) })
+        let judgment = self.verdict(&context, &scene, overtaken, &mut notes.attempts).await?;
+        let named = weighed.conversation_state.or(judgment.conversation_state);
+        weighed.conversation_state = named;
+        let verdict = judgment.verdict(named.unwrap_or_default(), mode, rules);
+        self.conclude(judgment, verdict, &context)
+    }
+
+    /// What a judge looks at, and how.
+    pub(super) async fn look(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<(Arc<Context>, Scene), Trouble> {
+        let context = self.context(conversation).await?;
+        let facts = self.facts(&context);
+        let (mode, rules) = (facts.mode(), facts.rules.clone());
+        let mut scene = self.scene(&self.minds.judgment);
+        scene.judging = Judging { mode, named: None, reactions: rules.reactions.clone() };
+        let context = match mode {
+            Mode::Facilitator => context.with_newest(rules.facilitation.buffer_size),
+            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
+        };
+        Ok((Arc::new(context), scene))
+    }
+
+    /// What a verdict comes to.
+    fn conclude(
+        &self,
+        judgment: Judgment,
+        verdict: Verdict,
+        context: &Context,
+    ) -> Result<End, Trouble> {
+        let state = context.state();
+        let held = match verdict {
+            Verdict::Join => {
+                // `null` leaves the moment to us, and with a fixed wait that is now (seed 002-2).
+                let delay = f64::from(judgment.delay_seconds.unwrap_or(0));
+                let delay = seconds(delay.min(self.settings.max_delay_seconds));
+                return Ok(End::Join { judgment, state, due: self.now() + delay });
+            }
+            Verdict::React(emoji) => {
+                let on = judgment.about.clone();
+                let on = on.or_else(|| context.newest_human().map(|line| line.id.clone()));
+                if let Some(on) = on {
+                    let draft = nod(context, &judgment, emoji, on);
+                    return Ok(End::React { judgment, state, draft });
+                }
+                Held::Judge
+            }
+            Verdict::Silent(held) => held,
+        };
+        let least = self.facts(context).rules.min_confidence;
+        let why = held_reason(held, &judgment, least, self.persona.language);
+        let ended = if held == Held::Observes { Ended::Muted } else { Ended::ChoseSilence };
+        let (judgment, state) = (Some(judgment), Some(state));
+        Ok(End::Silent(Closing { judgment, state, ..Closing::new(ended, why) }))
+    }
+
+    fn ending(&self) -> Closing {
+        let why = self
+            .persona
+            .language
+            .pick("the talk is coming to its end", "会話が終わろうとしています");
+        Closing::new(Ended::ChoseSilence, why)
+    }
+
+    /// A gate has closed.
+    pub(super) fn settled(&self, gate: Gate) -> Closing {
+        let ended = match gate {
+            Gate::Muted => Ended::Muted,
+            Gate::Budget => Ended::OverBudget,
+            Gate::OwnLine
+            | Gate::OptedOut
+            | Gate::OtherBot
+            | Gate::CaughtUp
+            | Gate::ChannelMode
+            | Gate::QuietHours
+            | Gate::Loop
+            | Gate::TooFew
+            | Gate::Directed
+            | Gate::SpokeLast
+            | Gate::Unchanged
+            | Gate::Cooldown
+            | Gate::Share => Ended::ChoseSilence,
+        };
+        let why = gate_reason(gate, self.persona.language);
+        Closing { gate: Some(gate), ..Closing::new(ended, why) }
     }
 
     async fn verdict(
         &self,
         context: &Arc<Context>,
+        scene: &Scene,
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Result<Judgment, Trouble> {
         let mind = &self.minds.judgment;
-        let mut prompt = self.prompts.judge(&mind.persona, context, &self.scene(mind));
+        let mut prompt = self.prompts.judge(&mind.persona, context, scene);
         let mut problem = String::new();
         for _ in 0..2 {
             let answer = self.ask(mind, &prompt, overtaken, attempts).await?;
@@ -92,6 +197,14 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
         delay_seconds: Option<u32>,
         #[serde(default)]
         about: Option<String>,
+        #[serde(default)]
+        conversation_state: Option<String>,
+        #[serde(default)]
+        reaction: Option<String>,
+        #[serde(default)]
+        same_conversation: Option<bool>,
+        #[serde(default)]
+        situation_changed: Option<bool>,
     }
     let begin = answer.find('{').ok_or("it holds no JSON object")?;
     let end = answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
@@ -113,7 +226,27 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
         confidence: answered.confidence,
         delay_seconds: answered.delay_seconds,
         about: resolve(answered.about.as_deref(), prompt),
+        conversation_state: answered
+            .conversation_state
+            .as_deref()
+            .and_then(ConversationState::parse),
+        reaction: answered.reaction.map(|emoji| emoji.trim().to_owned()),
+        same_conversation: answered.same_conversation,
+        situation_changed: answered.situation_changed,
     })
+}
+
+/// A nod at a line.
+fn nod(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> Draft {
+    let notes = DraftNotes {
+        owed: Vec::new(),
+        about: Some(on.clone()),
+        made_from: Lineage::default(),
+        considered: context.revision,
+        ends: Ended::Reacted,
+        why: judgment.reason.clone(),
+    };
+    Draft { words: Words::Reaction { emoji, on }, notes }
 }
 
 /// A reason stands beside a line of chat, so a model that rambles is cut short.
@@ -135,6 +268,36 @@ fn resolve(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     found.or(prompt.context.newest_human()).map(|message| message.id.clone())
 }
 
+/// What kept it silent, for people.
+fn held_reason(held: Held, judgment: &Judgment, least: f64, language: Language) -> String {
+    match held {
+        Held::Judge => judgment.reason.clone(),
+        Held::Ending => {
+            language.pick("the talk is coming to its end", "会話が終わろうとしています").to_owned()
+        }
+        Held::Unsure => {
+            let why = language.pick(
+                "I was not sure enough ({} of at least {})",
+                "確信が足りませんでした（{} < {}）",
+            );
+            let sure = format!("{:.2}", judgment.confidence);
+            why.replacen("{}", &sure, 1).replacen("{}", &format!("{least:.2}"), 1)
+        }
+        Held::NothingNew => language
+            .pick(
+                "I have spoken about this, and nothing has changed since",
+                "この話にはもう加わっており、状況も変わっていません",
+            )
+            .to_owned(),
+        Held::Observes => language
+            .pick(
+                "I would have spoken, but I only look on here",
+                "話したいことはありましたが、ここでは見守るだけです",
+            )
+            .to_owned(),
+    }
+}
+
 /// What a gate that settled a decision is, for people.
 pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
     match gate {
@@ -149,6 +312,28 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
         Gate::OwnLine => language.pick("it is my own line", "自分の発言です"),
         Gate::OtherBot => language.pick("it is another bot's line", "ほかのボットの発言です"),
         Gate::CaughtUp => language.pick("it was said while I was away", "不在の間の発言です"),
+        Gate::OptedOut => language.pick(
+            "its author does not want me to listen",
+            "この人の発言は聞かないことになっています",
+        ),
+        Gate::ChannelMode => language
+            .pick("I do not speak unasked in this channel", "このチャンネルでは自分から話しません"),
+        Gate::Muted => language.pick("I am muted here", "ここではミュートされています"),
+        Gate::QuietHours => language.pick("these are quiet hours", "静かにする時間帯です"),
+        Gate::Loop => language.pick(
+            "I have had my turns, and no person has said anything since",
+            "すでに続けて話しており、その後に人の発言がありません",
+        ),
+        Gate::TooFew => language.pick("too little has been said yet", "まだ発言が少なすぎます"),
+        Gate::Directed => language.pick("it was said to somebody else", "ほかの人に向けた発言です"),
+        Gate::Cooldown => {
+            language.pick("I have spoken up not long ago", "少し前に自分から話したばかりです")
+        }
+        Gate::Share => language.pick(
+            "I have said much of what was said lately",
+            "最近の会話は私の発言が多くなっています",
+        ),
+        Gate::Budget => language.pick("my budget is used up", "使ってよい量に達しています"),
     }
 }
 

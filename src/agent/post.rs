@@ -4,8 +4,10 @@
 use crate::agent::{Agent, Trouble, patience};
 use crate::context::Context;
 use crate::decision::Ended;
-use crate::event::{Claim, Closing, End, Piece};
+use crate::decision::gate::Gate;
+use crate::event::{Claim, Closing, Course, End, Piece};
 use crate::platform::PlatformError;
+use crate::rules::Mode;
 use crate::store::StoreError;
 
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
@@ -98,27 +100,53 @@ impl Agent {
         self.store.has_changed_since(workspace, notes.considered, &notes.made_from).await
     }
 
-    /// The last check before the act: does anyone still wait for this, and has nobody spoken since?
-    /// Once a part of it was said, the rest is owed to the room.
+    /// The last check before the act: may it still speak, does anyone still wait for this, and is what
+    /// it is about still open? Once a part of it was said, the rest is owed to the room.
     fn no_longer_wanted(&self, claim: &Claim, piece: &Piece, context: &Context) -> Option<End> {
+        let facts = self.facts(context);
         let notes = &piece.draft;
-        let language = self.persona.language;
-        if piece.is_out() {
-            return None;
-        }
-        if claim.is_owed {
-            let is_open = notes.owed.iter().any(|id| context.owed.contains(id));
+        if claim.is_owed || piece.is_out() {
+            let silenced = facts.before_answering().filter(|gate| *gate != Gate::Budget);
+            if let Some(gate) = silenced {
+                return Some(self.not_answered(gate, context));
+            }
+            let is_open = piece.is_out() || notes.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdrawn());
         }
-        if context.newest_heard > notes.considered {
-            let why = language.pick("people went on meanwhile", "その間に会話が進みました");
+        if let Some(gate) = facts.before_speaking() {
+            return Some(End::Silent(self.settled(gate)));
+        }
+        let has_moved_on = context.newest_heard > notes.considered;
+        let course = course(facts.mode());
+        if has_moved_on && course == Course::Restarts {
+            let why =
+                self.persona.language.pick("people went on meanwhile", "その間に会話が進みました");
             return Some(End::Withdrawn { why: why.to_owned() });
         }
         let about = notes.about.as_ref()?;
         // In a full window it may only have scrolled away.
         let is_full = context.target().len() >= self.settings.limits.channel_messages;
-        let is_gone = context.message(about).is_none() && !is_full;
-        let why = language.pick("the line was deleted", "対象の発言が削除されました");
-        is_gone.then(|| End::Silent(Closing::new(Ended::Dropped, why)))
+        let is_gone = context.message(about).is_none();
+        if is_gone && !is_full {
+            let why =
+                self.persona.language.pick("the line was deleted", "対象の発言が削除されました");
+            return Some(End::Silent(Closing::new(Ended::Dropped, why)));
+        }
+        if is_gone || piece.on.is_some() {
+            return None;
+        }
+        if !context.is_open(about) {
+            return Some(self.moved_on());
+        }
+        let is_first = claim.redrafts == 0;
+        (has_moved_on && is_first).then(|| End::Redraft { due: self.now() })
+    }
+}
+
+/// What becomes of work in a channel of this mode when somebody says more.
+fn course(mode: Mode) -> Course {
+    match mode {
+        Mode::Facilitator => Course::GoesOn,
+        Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Course::Restarts,
     }
 }

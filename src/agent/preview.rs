@@ -30,18 +30,18 @@ impl Agent {
         if verb == Verb::Remember {
             return self.memory_prompts(&key(conversation)).await;
         }
-        let mut context = self.context(conversation).await?;
         let minds = &self.minds;
         Ok(vec![match verb {
             Verb::Judge => {
-                let mind = &minds.judgment;
-                self.prompts.judge(&mind.persona, &Arc::new(context), &self.scene(mind))
+                let (context, scene) = self.look(conversation).await?;
+                self.prompts.judge(&minds.judgment.persona, &context, &scene)
             }
             Verb::State => {
-                let mind = &minds.state;
-                self.prompts.state(&mind.persona, &Arc::new(context), &self.scene(mind))
+                let (context, _) = self.look(conversation).await?;
+                self.prompts.state(&minds.state.persona, &context, &self.scene(&minds.state))
             }
             Verb::Reply | Verb::Remember => {
+                let mut context = self.context(conversation).await?;
                 context.recalled = self.recall(&context).await?;
                 self.reply_prompt(&Arc::new(context)).await?.0
             }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::judge::gate_reason;
 use crate::agent::tools::Toolbox;
-use crate::agent::{Agent, Attempts, Trouble};
+use crate::agent::{Agent, Attempts, Notes, Trouble};
 use crate::chat::{ConversationId, Message, one_line};
 use crate::context::Context;
 use crate::decision::Ended;
-use crate::event::{Claim, Draft, DraftNotes, End};
+use crate::decision::gate::Gate;
+use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::memo::MemoChange;
-use crate::memory::Lineage;
+use crate::memory::{LineId, Lineage};
 use crate::platform::split;
 use crate::prompt::Prompt;
 use crate::recall::{RecallQuery, Recalled};
@@ -50,12 +52,18 @@ impl Agent {
         claim: &Claim,
         conversation: &ConversationId,
         overtaken: &CancellationToken,
-        attempts: &mut Attempts,
-        memos: &mut Vec<MemoChange>,
+        notes: &mut Notes,
     ) -> Result<End, Trouble> {
         let mut context = self.context(conversation).await?;
+        notes.considered = Some(context.revision);
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
+        }
+        if let Some(end) = self.may_not(claim, &context)? {
+            return Ok(end);
+        }
+        if !claim.is_owed && !self.is_motive_open(&context).await? {
+            return Ok(self.moved_on());
         }
         if claim.redrafts > MOST_REDRAFTS {
             // Somebody changes a line each time; who waits for an answer shall at least hear so.
@@ -63,18 +71,65 @@ impl Agent {
         }
         context.recalled = self.recall(&context).await?;
         let context = Arc::new(context);
-        let thought = self.think(&context, overtaken, attempts).await;
+        let thought = self.think(&context, overtaken, &mut notes.attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match thought {
             Ok(thought) => {
                 let end = self.draft(&context, &thought.words, thought.made_from, Ended::Spoke)?;
-                *memos = thought.memos;
+                notes.memos = thought.memos;
                 Ok(end)
             }
             Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context),
             Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context),
             Err(trouble) => Err(trouble),
         }
+    }
+
+    /// What was allowed when it was decided may not be any more. Whoever waits for an answer is told once
+    /// an hour where no thought may be had.
+    fn may_not(&self, claim: &Claim, context: &Context) -> Result<Option<End>, Trouble> {
+        let facts = self.facts(context);
+        if !claim.is_owed {
+            let gate = facts.before_speaking();
+            return Ok(gate.map(|gate| End::Silent(self.settled(gate))));
+        }
+        let Some(gate) = facts.before_answering() else { return Ok(None) };
+        if gate == Gate::Budget && !context.circumstances.has_said_so {
+            let words = self.persona.language.pick(
+                "I have used up what I may use for now. Please ask me again later.",
+                "いま使える分を使い切ってしまいました。しばらくしてからまた声をかけてください。",
+            );
+            return self.draft(context, words, Lineage::default(), Ended::OverBudget).map(Some);
+        }
+        Ok(Some(self.not_answered(gate, context)))
+    }
+
+    /// Nobody is answered, now or later.
+    pub(super) fn not_answered(&self, gate: Gate, context: &Context) -> End {
+        let ended = if gate == Gate::Budget { Ended::OverBudget } else { Ended::Muted };
+        End::Silent(Closing { ended, settles: context.owed.clone(), ..self.settled(gate) })
+    }
+
+    /// Whether the line that the judge wanted to answer is still there to be answered, as it was.
+    async fn is_motive_open(&self, context: &Context) -> Result<bool, Trouble> {
+        let Some(motive) = &context.motive else { return Ok(true) };
+        let Some(about) = &motive.about else { return Ok(true) };
+        if !context.is_open(about) {
+            return Ok(false);
+        }
+        let line = LineId(context.conversation.channel.clone(), about.clone());
+        let lineage = Lineage { lines: vec![line], memories: Vec::new() };
+        let workspace = &context.conversation.workspace;
+        let changed = self.store.has_changed_since(workspace, motive.considered, &lineage).await?;
+        Ok(!changed)
+    }
+
+    pub(super) fn moved_on(&self) -> End {
+        let why = self.persona.language.pick(
+            "it has been answered, or is no longer what it was",
+            "すでに答えがあったか、内容が変わりました",
+        );
+        End::Withdrawn { why: why.to_owned() }
     }
 
     pub(super) fn withdrawn(&self) -> End {
@@ -180,12 +235,15 @@ impl Agent {
             ends,
             why: self.why(context, ends),
         };
-        let pieces = split(words, platform.longest_post());
-        Ok(End::Drafted { draft: Draft { pieces, notes }, due: self.now() })
+        let words = Words::Said(split(words, platform.longest_post()));
+        Ok(End::Drafted { draft: Draft { words, notes }, due: self.now() })
     }
 
     fn why(&self, context: &Context, ends: Ended) -> String {
         let language = self.persona.language;
+        if ends == Ended::OverBudget {
+            return gate_reason(Gate::Budget, language).to_owned();
+        }
         if ends == Ended::Failed {
             return language
                 .pick("I could not think of an answer", "答えを考えられませんでした")

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::agent;
 use crate::config::values::{Count, Ratio, Seconds};
-use crate::decision::Gate;
+use crate::decision::gate::Gate;
 use crate::hear::Waiting;
 
 /// When it speaks.

@@ -9,7 +9,7 @@ use crate::chat::MessageId;
 use crate::context::StateHash;
 use crate::decision::{DecisionId, Ended, Judgment};
 use crate::event::step::{Owed, Standing, Step, armed};
-use crate::event::{Claim, Closing, DeadLetter, Draft, End, Event, Piece, PieceId};
+use crate::event::{Claim, Closing, DeadLetter, Draft, End, Event, Piece, PieceId, Words};
 
 /// What a store knows when a claim is completed. What was said is written before.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Known {
     pub is_said: bool,
     /// The next piece of the same draft.
     pub next_piece: Option<Piece>,
-    /// The decision has lines that were heard after its draft was made.
+    /// The decision has lines that were heard after what the outcome was decided from.
     pub has_unseen: bool,
     /// Higher numbers are free.
     pub last_number: i64,
@@ -36,6 +36,8 @@ pub struct Completion {
     pub unsaid: Option<Unsaid>,
     /// The verdict and the words so far no longer count.
     pub has_overtaken: bool,
+    /// The words so far no longer count; the verdict does.
+    pub has_redrafted: bool,
     pub dead_letter: Option<DeadLetter>,
     pub closed: Option<Closing>,
     /// When those had spoken who are owed nothing any more, since they were answered.
@@ -100,10 +102,15 @@ impl Standing {
                 self.go_on(Event::Reply(claim.event.conversation().clone()), due);
                 Completion { judged: Some((judgment, state)), ..Completion::default() }
             }
+            End::React { judgment, state, draft } => {
+                let judged = Some((judgment, state));
+                Completion { judged, ..self.keep(claim, draft, known, now) }
+            }
             End::Drafted { draft, due } => self.keep(claim, draft, known, due),
             // It is said by now; see above.
             End::Said(_) => Completion::default(),
             End::Withdrawn { why } => self.withdrawn(why, known, now),
+            End::Redraft { due } => self.redrafted(due),
             End::Again { due } => {
                 self.again(due);
                 Completion::default()
@@ -120,9 +127,14 @@ impl Standing {
     fn keep(&mut self, claim: &Claim, draft: Draft, known: &Known, due: Timestamp) -> Completion {
         let notes = Arc::new(draft.notes);
         let first = PieceId(known.last_number + 1);
-        let numbered = (first.0..).zip(draft.pieces);
+        let (texts, on) = match draft.words {
+            Words::Said(pieces) => (pieces, None),
+            Words::Reaction { emoji, on } => (vec![emoji], Some(on)),
+        };
+        let numbered = (first.0..).zip(texts);
         let pieces: Vec<Piece> = numbered
             .map(|(number, text)| Piece {
+                on: on.clone(),
                 id: PieceId(number),
                 first,
                 conversation: claim.event.conversation().clone(),
@@ -180,6 +192,18 @@ impl Standing {
         Completion { unsaid: Some(Unsaid::Dropped), has_overtaken: true, ..Completion::default() }
     }
 
+    /// The words are looked for once more, with the lines that came meanwhile.
+    fn redrafted(&mut self, due: Timestamp) -> Completion {
+        let Some(step) = &mut self.step else { return Completion::default() };
+        let reply = Event::Reply(step.event.conversation().clone());
+        let redrafts = step.redrafts + 1;
+        let fresh = armed(reply, due, step.decision, step.generation + 1);
+        let (is_owed, since) = (step.is_owed, step.since);
+        *step = Step { is_owed, follow: step.follow, since, redrafts, ..fresh };
+        let unsaid = Some(Unsaid::Replaced);
+        Completion { unsaid, has_redrafted: true, ..Completion::default() }
+    }
+
     /// For the same decision: whoever is owed an answer first, else the lines to be judged.
     fn take_up_what_waits(&mut self, now: Timestamp) {
         let Some(step) = &mut self.step else { return };
@@ -190,7 +214,8 @@ impl Standing {
             let redrafts = step.redrafts + u32::from(step.is_owed);
             *step = Step { is_owed: true, follow: step.follow, redrafts, ..reply };
         } else if let Some(due) = step.follow {
-            *step = armed(Event::Judge(conversation), due.max(now), step.decision, generation);
+            let judge = armed(Event::Judge(conversation), due.max(now), step.decision, generation);
+            *step = Step { since: now, ..judge };
         }
     }
 
@@ -229,7 +254,8 @@ impl Standing {
         known: &Known,
         now: Timestamp,
     ) -> Completion {
-        self.owed.retain(|owed| !answered.contains(&owed.message));
+        let is_settled = |id: &MessageId| answered.contains(id) || closing.settles.contains(id);
+        self.owed.retain(|owed| !is_settled(&owed.message));
         let fresh = DecisionId(known.last_number + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
@@ -239,8 +265,8 @@ impl Standing {
                 let reply = armed(Event::Reply(conversation), now, fresh, generation);
                 self.step = Some(Step { is_owed: true, follow, ..reply });
             } else if let Some(due) = follow {
-                self.step =
-                    Some(armed(Event::Judge(conversation), due.max(now), fresh, generation));
+                let judge = armed(Event::Judge(conversation), due.max(now), fresh, generation);
+                self.step = Some(Step { since: now, ..judge });
             }
         }
         let opened = self.step.as_ref().map(|step| (fresh, step.is_owed));

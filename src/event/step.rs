@@ -7,8 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Message, MessageId, UserId};
 use crate::decision::DecisionId;
-use crate::event::{Claim, Event, Follows};
+use crate::event::{Claim, Course, Event, Follows, Rest};
 
+/// Lines that address the persona one after the other are answered together, but the first of them
+/// waits no longer than this.
+const LONGEST_GATHERING: SignedDuration = SignedDuration::from_secs(10);
 /// A mention that is edited in later than this is not owed an answer (DESIGN §3, *addressed*).
 const EDIT_OWES_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
@@ -22,9 +25,11 @@ pub struct Step {
     /// How often an owed answer was begun anew: once at most to hold more lines, and whenever a line
     /// that it was made from has changed.
     pub redrafts: u32,
-    /// Lines wait behind an owed answer, or came while words were on their way: if they turn out
-    /// not to have been considered, they are judged then, once this step is done.
+    /// Lines wait behind an owed answer, or came while work went on: if they turn out not to have been
+    /// considered, they are judged then, once this step is done.
     pub follow: Option<Timestamp>,
+    /// When the first line was said that this waits for. Nobody can put it off for ever.
+    pub since: Timestamp,
     /// Rises whenever people replace the work. Work of an older generation is discarded.
     pub generation: u64,
     /// How often this step was claimed.
@@ -119,17 +124,17 @@ impl Standing {
     ) -> Option<Arrived> {
         match follows {
             Follows::Nothing(_) => None,
-            Follows::Judge { due } => Some(self.hear_unaddressed(message, due, fresh)),
+            Follows::Judge(rest) => Some(self.hear_unaddressed(message, rest, fresh)),
             Follows::Owe { due } => Some(self.hear_addressed(message, due, fresh)),
         }
     }
 
-    /// A human's line was edited at `at`; `rested` is when unsolicited work may go on.
+    /// A human's line was edited at `at`; `rest` is how unsolicited work goes on.
     pub fn hear_edit(
         &mut self,
         edited: Edited<'_>,
         at: Timestamp,
-        rested: Timestamp,
+        rest: Rest,
         fresh: DecisionId,
     ) -> Option<Arrived> {
         let Edited { before, after } = edited;
@@ -145,33 +150,34 @@ impl Standing {
         if adds_mention && at.duration_since(before.at) <= EDIT_OWES_WITHIN {
             return Some(self.hear_addressed(after, at, fresh));
         }
-        self.restart(rested)
+        self.move_on(at, rest)
     }
 
-    /// A line was deleted.
-    pub fn hear_deletion(&mut self, message: &Message, rested: Timestamp) -> Option<Arrived> {
+    /// A line was deleted at `at`.
+    pub fn hear_deletion(
+        &mut self,
+        message: &Message,
+        at: Timestamp,
+        rest: Rest,
+    ) -> Option<Arrived> {
         if !message.is_human() {
             return None;
         }
         self.withdraw(&message.id);
-        self.restart(rested)
+        self.move_on(at, rest)
     }
 
-    fn hear_unaddressed(
-        &mut self,
-        message: &Message,
-        due: Timestamp,
-        fresh: DecisionId,
-    ) -> Arrived {
+    fn hear_unaddressed(&mut self, message: &Message, rest: Rest, fresh: DecisionId) -> Arrived {
         let Some(step) = &mut self.step else {
             let event = Event::Judge(message.conversation.clone());
-            return self.open(armed(event, due, fresh, 1));
+            let since = message.at;
+            return self.open(Step { since, ..armed(event, due(rest, since), fresh, 1) });
         };
         let stays = Arrived { decision: step.decision, has_opened: false, has_overtaken: false };
         if !step.is_owed && !step.is_out() {
-            return self.restart(due).unwrap_or(stays);
+            return self.move_on(message.at, rest).unwrap_or(stays);
         }
-        step.follow = Some(due);
+        step.follow = Some(rest.due);
         let is_due = step.due;
         let is_asker = self.owed.iter().any(|owed| owed.asker == message.author.id);
         if is_asker { self.redraft(is_due).unwrap_or(stays) } else { stays }
@@ -181,7 +187,8 @@ impl Standing {
         self.owe(message);
         let Some(step) = &mut self.step else {
             let event = Event::Reply(message.conversation.clone());
-            return self.open(Step { is_owed: true, ..armed(event, due, fresh, 1) });
+            let since = message.at;
+            return self.open(Step { is_owed: true, since, ..armed(event, due, fresh, 1) });
         };
         let stays = Arrived { decision: step.decision, has_opened: false, has_overtaken: false };
         if step.is_out() {
@@ -189,6 +196,10 @@ impl Standing {
             return stays;
         }
         if step.is_owed {
+            if !step.is_begun() && step.attempts == 0 {
+                let latest = step.since + LONGEST_GATHERING;
+                step.due = step.due.max(due.min(latest));
+            }
             return self.redraft(due).unwrap_or(stays);
         }
         // Should the mention be withdrawn, what waited before goes on.
@@ -224,12 +235,22 @@ impl Standing {
         Some(Arrived { decision, has_opened: false, has_overtaken })
     }
 
-    /// Starts the wait again if there is unsolicited work to replace.
-    fn restart(&mut self, due: Timestamp) -> Option<Arrived> {
-        let step = self.step.as_ref().filter(|step| !step.is_owed && !step.is_out())?;
-        let (decision, has_overtaken) = (step.decision, step.holds_work());
-        self.replace(Event::Judge(step.event.conversation().clone()), due);
-        Some(Arrived { decision, has_opened: false, has_overtaken })
+    /// People moved on at `at`: what that does to unsolicited work, if there is any.
+    fn move_on(&mut self, at: Timestamp, rest: Rest) -> Option<Arrived> {
+        let step = self.step.as_mut().filter(|step| !step.is_owed && !step.is_out())?;
+        let (decision, holds_work) = (step.decision, step.holds_work());
+        let conversation = step.event.conversation().clone();
+        if holds_work && rest.course == Course::GoesOn {
+            step.follow = Some(rest.due);
+            return Some(Arrived { decision, has_opened: false, has_overtaken: false });
+        }
+        // What was begun has waited long enough for its lines; the wait is for what is new.
+        let since = if holds_work { at } else { step.since };
+        self.replace(Event::Judge(conversation), due(rest, since));
+        if let Some(step) = &mut self.step {
+            step.since = since;
+        }
+        Some(Arrived { decision, has_opened: false, has_overtaken: holds_work })
     }
 
     /// Puts another event in the step's place. A running lease stays, so that the conversation is
@@ -237,7 +258,8 @@ impl Standing {
     fn replace(&mut self, event: Event, due: Timestamp) {
         if let Some(step) = &mut self.step {
             let generation = step.generation + 1;
-            *step = Step { lease: step.lease, ..armed(event, due, step.decision, generation) };
+            let fresh = armed(event, due, step.decision, generation);
+            *step = Step { lease: step.lease, since: step.since, ..fresh };
         }
     }
 
@@ -254,7 +276,12 @@ impl Standing {
     }
 }
 
-/// A step that nobody has taken yet.
+/// When a conversation is judged whose first line was said at `since`.
+fn due(rest: Rest, since: Timestamp) -> Timestamp {
+    since.checked_add(rest.longest).map_or(rest.due, |latest| rest.due.min(latest))
+}
+
+/// A step that nobody has taken yet, for lines that are as old as it is.
 pub(super) fn armed(event: Event, due: Timestamp, decision: DecisionId, generation: u64) -> Step {
     Step {
         event,
@@ -263,6 +290,7 @@ pub(super) fn armed(event: Event, due: Timestamp, decision: DecisionId, generati
         is_owed: false,
         redrafts: 0,
         follow: None,
+        since: due,
         generation,
         attempts: 0,
         lease: None,

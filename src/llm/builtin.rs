@@ -8,12 +8,10 @@ mod words;
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::chat::{Mention, Message, UserId, one_line};
+use crate::chat::{Mention, Message, UserId, one_line, starts_with_name};
 use crate::context::Context;
 use crate::decision::Usage;
-use crate::llm::builtin::words::{
-    ends_talk, is_question, shared_words, shortened, starts_with_name, thanks,
-};
+use crate::llm::builtin::words::{ends_talk, is_question, shared_words, shortened, thanks};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use crate::chat::{ChannelId, ConversationId};
 use crate::context::Context;
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::state::ConversationState;
 use crate::memory::Scope;
 use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, Budget, SECTIONS, Trimmed};
@@ -21,6 +22,7 @@ use crate::prompt::tokens::{estimate, estimate_known};
 use crate::prompt::view::from_context::{Printer, speakers};
 use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
+use crate::rules::Mode;
 
 /// The longest name of a state, and what models put around it (seed 004).
 const STATE_TOKENS: u32 = 20;
@@ -46,12 +48,24 @@ pub struct Scene {
     pub budget: Budget,
     /// How many tokens the model counts for one that is estimated.
     pub factor: f64,
+    pub judging: Judging,
+}
+
+/// How a judge is to judge.
+#[derive(Clone, Debug, Default)]
+pub struct Judging {
+    pub mode: Mode,
+    /// The state that the conversation is in, where another model has named it; else the judge does.
+    pub named: Option<ConversationState>,
+    /// What it may react with.
+    pub reactions: Vec<String>,
 }
 
 impl Scene {
     /// With the defaults of everything else.
     pub fn at(now: Timestamp) -> Self {
-        Self { now, zone: TimeZone::UTC, budget: Budget::default(), factor: 1.0 }
+        let (budget, judging) = (Budget::default(), Judging::default());
+        Self { now, zone: TimeZone::UTC, budget, factor: 1.0, judging }
     }
 }
 

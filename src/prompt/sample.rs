@@ -81,7 +81,12 @@ fn full(target: Option<MessageId>) -> Context {
     let channel = ChannelId::new("general");
     let history = ChannelMessages::sort(channel.clone(), "general".into(), lines);
     let memory: Option<Arc<str>> = Some("- 2026-01-05: a fact".into());
-    let motive = Motive { reason: "nobody answers".to_owned(), about: Some(MessageId::new("1")) };
+    let motive = Motive {
+        reason: "nobody answers".to_owned(),
+        about: Some(MessageId::new("1")),
+        conversation_state: None,
+        considered: 0,
+    };
     Context {
         workspace_long_term_memory: memory.clone(),
         workspace_short_term_memory: memory.clone(),

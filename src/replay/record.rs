@@ -24,6 +24,8 @@ pub enum Kind {
     Speak,
     /// There was something to say, and it was no longer wanted.
     Dropped,
+    /// An emoji on a line instead of words.
+    React,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,6 +74,7 @@ pub struct Record {
     pub calls: Vec<Call>,
     pub gated: usize,
     pub spoken: usize,
+    pub reacted: usize,
     /// Decisions that ended badly.
     pub failed: usize,
     pub last_prompt: String,

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::state::NamedStates;
 use crate::agent::{self, Agent, Minds};
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
@@ -22,8 +23,9 @@ use crate::context::{Context, Window};
 use crate::decision::{Attempt, AttemptEnd, Ended};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
-use crate::hear::Ears;
+use crate::hear::rooms::Rooms;
 use crate::hear::under_way::UnderWay;
+use crate::hear::{Ears, Withheld};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryId};
@@ -38,7 +40,7 @@ use crate::replay::record::{Call, Kind, Recorder};
 use crate::replay::{Policy, Rules};
 use crate::runner::Runner;
 use crate::store::volatile::VolatileStore;
-use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
+use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
 
 /// The spread of the model's latency: the standard deviation of its logarithm. A judge call with a
 /// median of 4 s then takes 2 to 8 s in 80 of 100 cases.
@@ -68,7 +70,9 @@ pub fn play(
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
+        rooms: Arc::new(Rooms::new(policy.config.agent().rulebook)),
         waiting: policy.config.waiting(),
+        withheld: Withheld::Dropped,
         // Nobody here could read it.
         remembers_after: None,
         seed: rules.seed,
@@ -87,6 +91,7 @@ pub fn play(
         tools: None,
         prompts: prompts.clone(),
         corrections: Corrections::default(),
+        named_states: NamedStates::default(),
         settings: agent::Settings {
             // Nobody will open these decisions and read.
             keeps_exchanges: false,
@@ -282,6 +287,14 @@ impl Store for NotedStore {
         self.inner.memos(workspace, channel).await
     }
 
+    async fn order(&self, order: Order) -> Result<(), StoreError> {
+        self.inner.order(order).await
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+        self.inner.orders(workspace).await
+    }
+
     async fn lines_behind(
         &self,
         workspace: &WorkspaceId,
@@ -330,9 +343,11 @@ impl NotedStore {
             End::Silent(closing) => closing.ended == Ended::Failed,
             End::GivenUp { .. } => true,
             End::Join { .. }
+            | End::React { .. }
             | End::Drafted { .. }
             | End::Said(_)
             | End::Withdrawn { .. }
+            | End::Redraft { .. }
             | End::Again { .. }
             | End::NotSaid { .. }
             | End::Overtaken => false,
@@ -341,17 +356,23 @@ impl NotedStore {
             End::Silent(closing) if closing.gate.is_some() => Kind::Gate,
             End::Silent(closing) if closing.ended == Ended::Dropped => Kind::Dropped,
             End::Withdrawn { .. } => Kind::Dropped,
-            End::Said(_) => Kind::Speak,
+            End::Said(_) => match &claim.event {
+                Event::Post(piece) if piece.on.is_some() => Kind::React,
+                Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Kind::Speak,
+            },
             End::Overtaken => Kind::Cancelled,
             End::Silent(_)
             | End::Join { .. }
+            | End::React { .. }
             | End::Drafted { .. }
+            | End::Redraft { .. }
             | End::Again { .. }
             | End::NotSaid { .. }
             | End::GivenUp { .. } => return,
         };
         record.gated += usize::from(kind == Kind::Gate);
         record.spoken += usize::from(kind == Kind::Speak);
+        record.reacted += usize::from(kind == Kind::React);
         let mut event = record.event(kind, conversation);
         if let End::Silent(closing) = &outcome.end {
             event.gate = closing.gate.map(|gate| gate.name());

@@ -9,6 +9,7 @@ pub mod forget;
 mod hear;
 mod memory;
 mod memos;
+mod orders;
 pub mod onlooker;
 pub mod recall;
 mod rows;
@@ -42,7 +43,7 @@ use crate::memory::{LineId, Lineage, Memory, MemoryId};
 use crate::recall::{RecallQuery, Recalled};
 use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::writer::{Change, SqliteWriter, Write, Written};
-use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
+use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
 
 /// Every change of the schema, oldest first.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -50,6 +51,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
     (3, "recall", include_str!("../../migrations/sqlite/0003_recall.sql")),
     (4, "memory", include_str!("../../migrations/sqlite/0004_memory.sql")),
+    (5, "deciding", include_str!("../../migrations/sqlite/0005_deciding.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -289,6 +291,17 @@ impl Store for SqliteStore {
             Ok((Arc::new(rows::message(row)?), visibility))
         };
         rows.iter().map(line).collect()
+    }
+
+    async fn order(&self, order: Order) -> Result<(), StoreError> {
+        let Written::Ordered = self.write(Change::Order(order)).await? else {
+            return Err(mixed_up());
+        };
+        Ok(())
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+        orders::read(&self.readers, workspace).await
     }
 
     async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -2,6 +2,7 @@
 //! for tests.
 
 mod archive;
+mod circumstances;
 mod context;
 mod flow;
 mod hear;
@@ -21,16 +22,18 @@ use crate::chat::{
     WorkspaceId,
 };
 use crate::context::{Context, StateHash, Window};
-use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Gate};
+use crate::decision::gate::Gate;
+use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Next};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::step::{Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
+use crate::store::volatile::circumstances::Bucket;
 use crate::store::volatile::memory::{Version, Waiting};
 use crate::store::volatile::memos::KeptMemo;
-use crate::store::{Hearing, Receipt, Settled, Store, StoreError};
+use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
     state: Mutex<State>,
@@ -178,13 +181,22 @@ impl Store for VolatileStore {
         let here = lines.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());
             let talk = state.talks.get(state.heard.get(&place)?)?;
-            let mut lines = talk.lines.iter().filter(|line| !line.is_deleted);
+            let mut lines = talk.lines.iter().filter(|line| line.is_told());
             let line = lines.find(|other| other.message.id == line.1)?;
             Some((line.message.clone(), line.visibility))
         });
         let mut here: Vec<(Arc<Message>, Visibility)> = here.collect();
         here.sort_by(|(one, _), (other, _)| (one.at, &one.id).cmp(&(other.at, &other.id)));
         Ok(here)
+    }
+
+    async fn order(&self, order: Order) -> Result<(), StoreError> {
+        self.write(|state| state.order(order));
+        Ok(())
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+        Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
     }
 
     async fn claim_chores(
@@ -233,9 +245,18 @@ struct State {
     memos: Vec<KeptMemo>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
+    /// The revision that a decision's verdict was made from.
+    considered: HashMap<DecisionId, u64>,
     /// One for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<KeptExchange>>>,
     outbox: BTreeMap<PieceId, Outgoing>,
+    /// What was on its way unasked, and since when; oldest first.
+    unasked: Vec<(Timestamp, PieceId)>,
+    /// When people asked for an answer.
+    asked: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Timestamp>>,
+    /// Tokens and money by hours and days; the empty channel is the whole workspace.
+    spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<Bucket, (u64, u64)>>,
+    orders: HashMap<WorkspaceId, Orders>,
     dead_letters: Vec<DeadLetter>,
 }
 
@@ -245,6 +266,10 @@ struct Talk {
     lines: Vec<StoredLine>,
     standing: Standing,
     silent_state: Option<StateHash>,
+    /// When it spoke unasked.
+    unasked: Vec<Timestamp>,
+    /// When it said last that it may not think.
+    said_so: Option<Timestamp>,
 }
 
 /// Where a line stands in its channel.
@@ -266,6 +291,14 @@ struct StoredLine {
     /// The revision that it came or changed with.
     revision: u64,
     edited: Option<Timestamp>,
+}
+
+impl StoredLine {
+    /// It may be in prompts and memories.
+    fn is_told(&self) -> bool {
+        let is_withheld = matches!(self.gate, Some(Gate::OptedOut | Gate::ChannelMode));
+        !self.is_deleted && !is_withheld
+    }
 }
 
 struct KeptExchange {
@@ -302,12 +335,15 @@ impl State {
             closed: None,
             messages: Vec::new(),
             addressed,
+            weighed: None,
             gate: None,
             judgment: None,
             state: None,
             ended: None,
             why: None,
             said: Vec::new(),
+            reacted: None,
+            next: Next::default(),
             attempts: Vec::new(),
             revision: self.revision,
         };

@@ -240,6 +240,11 @@ fn ended(ended: Option<Ended>, language: Language) -> &'static str {
     match ended {
         None => language.pick("still open", "まだ決まっていません"),
         Some(Ended::Spoke) => language.pick("spoke", "発言しました"),
+        Some(Ended::Reacted) => language.pick("reacted", "リアクションしました"),
+        Some(Ended::Muted) => language.pick("was silenced", "話さないことになっています"),
+        Some(Ended::OverBudget) => {
+            language.pick("had used up its budget", "使える分を使い切っていました")
+        }
         Some(Ended::ChoseSilence) => language.pick("chose silence", "黙っていることにしました"),
         Some(Ended::Dropped) => language.pick("dropped it", "取りやめました"),
         Some(Ended::Failed) => language.pick("failed", "失敗しました"),

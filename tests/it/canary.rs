@@ -90,6 +90,7 @@ impl Aviary {
         let extras = Extras {
             tools: Some(Tools { zone: TimeZone::UTC }),
             memory: Some(overheard(Arc::new(BuiltinMind))),
+            ..Extras::default()
         };
         let (store, clock) = (world.kept.store.clone(), world.clock.clone());
         let mind = overheard(world.mind.clone());

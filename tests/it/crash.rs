@@ -17,7 +17,7 @@ use aizuchi::memory::{LineId, Lineage, Memory, MemoryId};
 use aizuchi::platform::{Platform, PlatformError};
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::recall::{RecallQuery, Recalled};
-use aizuchi::store::{Hearing, Receipt, Settled, Store, StoreError};
+use aizuchi::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -254,6 +254,14 @@ impl Store for Mortal<dyn Store> {
         channel: &ChannelId,
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
         self.inner.memos(workspace, channel).await
+    }
+
+    async fn order(&self, order: Order) -> Result<(), StoreError> {
+        self.inner.order(order).await
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+        self.inner.orders(workspace).await
     }
 
     async fn lines_behind(

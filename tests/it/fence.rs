@@ -166,7 +166,11 @@ impl Nasty {
             recent_memos: vec![memo],
             recalled: vec![recalled],
             owed: if self.texts.len() > 4 { vec![MessageId::new("0")] } else { Vec::new() },
-            motive: Some(Motive { reason: self.other.clone(), about: Some(MessageId::new("0")) }),
+            motive: Some(Motive {
+                reason: self.other.clone(),
+                about: Some(MessageId::new("0")),
+                ..Motive::default()
+            }),
             ..Context::of(conversation, history)
         }
     }

@@ -174,6 +174,7 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         persona,
         prompts: crate::world::prompts(aizuchi::persona::Language::En),
         corrections: Default::default(),
+        named_states: Default::default(),
         tools: None,
         settings: Default::default(),
         seed: 1,

@@ -19,7 +19,7 @@ async fn worlds() -> Vec<World> {
     for kept in [Kept::volatile(), Kept::sqlite().await] {
         let tools = Some(Tools { zone: TimeZone::UTC });
         let memory: Option<Arc<dyn aizuchi::llm::Llm>> = Some(Arc::new(BuiltinMind));
-        worlds.push(World::new(kept).await.having(Extras { tools, memory }));
+        worlds.push(World::new(kept).await.having(Extras { tools, memory, ..Extras::default() }));
     }
     worlds
 }

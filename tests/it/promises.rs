@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use aizuchi::chat::{Arrival, Deletion, Edit, Heard, Message, MessageId, User};
 use aizuchi::clock::seconds;
-use aizuchi::decision::{
-    Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, LeftOut, Price, Usage,
-};
+use aizuchi::decision::gate::Gate;
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage};
 use aizuchi::event::{
-    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted,
+    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Rest, Words,
 };
 use aizuchi::memory::{LineId, Lineage};
 use aizuchi::store::{DecisionQuery, Hearing, LineQuery, Receipt, Span, StoreError};
@@ -60,7 +59,7 @@ async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
         for (place, second) in [(top("kitchen"), 2), (top("garden"), 1), (thread("garden", "x"), 3)]
         {
             let message = line(place, &format!("m{second}"), at(second), "alice", "hi");
-            hearings.push(kept.hear(message, Follows::Judge { due: at(second + 60) }));
+            hearings.push(kept.hear(message, Follows::Judge(Rest::until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
         let claims = kept.claim(62).await;
@@ -147,12 +146,11 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
             let judgment = Some(judgment("they said words"));
             let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
             let closing = Closing { judgment, ..Closing::new(Ended::ChoseSilence, "said words") };
-            let outcome =
-                Outcome { attempts: vec![asked], memos: vec![], end: End::Silent(closing) };
+            let outcome = Outcome { attempts: vec![asked], ..Outcome::of(End::Silent(closing)) };
             kept.complete(&claim, outcome, second + 61).await;
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
-            let follows = Follows::Judge { due: at(400) };
+            let follows = Follows::Judge(Rest::until(at(400)));
             kept.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
         }
         for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
@@ -174,7 +172,7 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
         {
             let considered = kept.hear_human(id, second, "words").await.revision;
             let claim = kept.claim(second + 60).await.remove(0);
-            let follows = Follows::Judge { due: at(second + 90) };
+            let follows = Follows::Judge(Rest::until(at(second + 90)));
             let is_known =
                 kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
             let (workspace, made_from) = (workspace(), made_from(&[id]));
@@ -258,8 +256,7 @@ async fn a_claimed_piece_is_committed_as_being_sent() {
         let piece = kept.piece(&again);
         assert_eq!((piece.id, piece.key, piece.dispatched), (first.id, first.key, Some(at(0))));
         // It surely was not: it is a draft again, and sent anew.
-        let not_said =
-            Outcome { attempts: vec![], memos: vec![], end: End::NotSaid { due: at(101) } };
+        let not_said = Outcome::of(End::NotSaid { due: at(101) });
         kept.complete(&again, not_said, 100).await;
         let anew = kept.claim(101).await.remove(0);
         assert_eq!(kept.piece(&anew).dispatched, None);
@@ -320,7 +317,7 @@ async fn giving_up_leaves_a_dead_letter_and_no_step() {
         let post = kept.claim(0).await.remove(0);
         let end =
             End::GivenUp { error: "closed".to_owned(), why: "something went wrong".to_owned() };
-        kept.complete(&post, Outcome { attempts: vec![], memos: vec![], end }, 5).await;
+        kept.complete(&post, Outcome::of(end), 5).await;
         let letters = kept.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("one"));
@@ -340,7 +337,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
         let late = line(top("garden"), "m25", at(2), "bob", "heard late");
         kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
         let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
-        kept.hear(reply, Follows::Judge { due: at(70) }).await;
+        kept.hear(reply, Follows::Judge(Rest::until(at(70)))).await;
         let context = kept.store.context(&top("garden"), &window(4)).await.unwrap();
         let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
         // A thread's parent is there, however old.
@@ -375,12 +372,7 @@ async fn a_silent_verdict_is_remembered_until_the_state_changes() {
         assert_eq!(context.silent_state, None);
         let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
         closing.state = Some(context.state());
-        kept.complete(
-            &claim,
-            Outcome { attempts: vec![], memos: vec![], end: End::Silent(closing) },
-            60,
-        )
-        .await;
+        kept.complete(&claim, Outcome::of(End::Silent(closing)), 60).await;
         let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
         assert_eq!(context.silent_state, Some(context.state()));
         kept.hear_human("2", 70, "well").await;
@@ -441,7 +433,7 @@ async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
         let hearings = (0..500).map(|number| {
             let place = top(&format!("c{}", number % 7));
             let message = line(place, &format!("m{number:03}"), at(number), "alice", "hi");
-            kept.hear(message, Follows::Judge { due: at(number + 60) })
+            kept.hear(message, Follows::Judge(Rest::until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
         assert!(receipts.iter().all(|receipt| receipt.is_new));
@@ -457,7 +449,7 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
     let kept = Kept::sqlite().await;
     kept.hear_human("1", 0, "hello").await;
     let waiting = line(top("kitchen"), "2", at(0), "bob", "hm");
-    kept.hear(waiting, Follows::Judge { due: at(500) }).await;
+    kept.hear(waiting, Follows::Judge(Rest::until(at(500)))).await;
     let dead = kept.claim(60).await.remove(0);
     let kept = kept.restart().await;
     let again = kept.claim(61).await.remove(0);
@@ -500,7 +492,7 @@ async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
     let hearings = (0..5).map(|number| {
         let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
         let heard = Heard::Message(message, Arrival::Live);
-        kept.store.hear(Hearing::of(heard, Follows::Judge { due: at(60) }, at(0)))
+        kept.store.hear(Hearing::of(heard, Follows::Judge(Rest::until(at(60))), at(0)))
     });
     for heard in futures_util::future::join_all(hearings).await {
         assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
@@ -519,7 +511,7 @@ async fn a_store_that_has_stopped_refuses_clearly() {
     drop(kept.restart().await);
     let message = line(top("garden"), "1", at(0), "alice", "hello");
     let heard = Heard::Message(message, Arrival::Live);
-    let hearing = Hearing::of(heard, Follows::Judge { due: at(60) }, at(0));
+    let hearing = Hearing::of(heard, Follows::Judge(Rest::until(at(60))), at(0));
     assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
 }
 
@@ -531,7 +523,7 @@ impl Kept {
 
     async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
         let message = line(top("garden"), id, at(second), "alice", text);
-        self.hear(message, Follows::Judge { due: at(second + 60) }).await
+        self.hear(message, Follows::Judge(Rest::until(at(second + 60)))).await
     }
 
     async fn hear_mention(&self, id: &str, second: i64) -> Receipt {
@@ -563,9 +555,9 @@ impl Kept {
             ends: Ended::Spoke,
             why: "asked".to_owned(),
         };
-        let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
-        let end = End::Drafted { draft: Draft { pieces, notes }, due: at(second) };
-        self.complete(claim, Outcome { attempts: vec![], memos: vec![], end }, second).await;
+        let words = Words::Said(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        let end = End::Drafted { draft: Draft { words, notes }, due: at(second) };
+        self.complete(claim, Outcome::of(end), second).await;
     }
 
     fn piece(&self, claim: &Claim) -> Piece {
@@ -605,11 +597,7 @@ impl Kept {
 }
 
 fn silent(why: &str) -> Outcome {
-    Outcome {
-        attempts: vec![],
-        memos: vec![],
-        end: End::Silent(Closing::new(Ended::ChoseSilence, why)),
-    }
+    Outcome::of(End::Silent(Closing::new(Ended::ChoseSilence, why)))
 }
 
 fn join(second: i64) -> Outcome {
@@ -619,15 +607,16 @@ fn join(second: i64) -> Outcome {
         confidence: 0.5,
         delay_seconds: Some(0),
         about: Some(MessageId::new("1")),
+        ..Judgment::default()
     };
     let end = End::Join { judgment, state: aizuchi::context::StateHash(7), due: at(second) };
-    Outcome { attempts: vec![], memos: vec![], end }
+    Outcome::of(end)
 }
 
 fn said(id: &str, second: i64) -> Outcome {
     let author = aizuchi::chat::UserId::new("u-persona");
     let posted = Posted { id: MessageId::new(id), at: at(second), author };
-    Outcome { attempts: vec![], memos: vec![], end: End::Said(posted) }
+    Outcome::of(End::Said(posted))
 }
 
 fn attempt() -> Attempt {
@@ -655,6 +644,7 @@ fn judgment(reason: &str) -> Judgment {
         confidence: 0.5,
         delay_seconds: None,
         about: None,
+        ..Judgment::default()
     }
 }
 

@@ -4,8 +4,8 @@ use aizuchi::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
     User, UserId, Visibility,
 };
-use aizuchi::decision::Gate;
-use aizuchi::event::Follows;
+use aizuchi::decision::gate::Gate;
+use aizuchi::event::{Follows, Rest};
 use aizuchi::recall::terms::{terms, wanted};
 use aizuchi::recall::{RecallQuery, Recalled};
 use aizuchi::store::Hearing;
@@ -369,7 +369,7 @@ fn ids(found: &[Recalled]) -> Vec<&str> {
 
 impl Kept {
     async fn hears(&self, heard: Heard) {
-        let follows = Follows::Judge { due: at(1000) };
+        let follows = Follows::Judge(Rest::until(at(1000)));
         self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
     }
 

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use aizuchi::chat::{Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, UserId};
 use aizuchi::context::StateHash;
-use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Gate, Judgment, Price, Usage};
-use aizuchi::event::{Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted};
+use aizuchi::decision::gate::Gate;
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, Price, Usage};
+use aizuchi::event::{
+    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted, Rest, Words,
+};
 use aizuchi::store::Hearing;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -177,7 +180,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
             }
             let follows = match (message.author.kind, message.is_addressed()) {
                 (AuthorKind::Human, true) => Follows::Owe { due: at(second) },
-                (AuthorKind::Human, false) => Follows::Judge { due },
+                (AuthorKind::Human, false) => Follows::Judge(Rest::until(due)),
                 (AuthorKind::Bot | AuthorKind::Persona, _) => Follows::Nothing(Gate::OtherBot),
             };
             Hearing::of(Heard::Message(message, Arrival::Live), follows, at(0))
@@ -190,12 +193,12 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
             };
-            Hearing::of(Heard::Edit(edit), Follows::Judge { due }, at(0))
+            Hearing::of(Heard::Edit(edit), Follows::Judge(Rest::until(due)), at(0))
         }
         Act::Delete { id } => {
             let message = MessageId::new(format!("m{id:02}"));
             let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
-            Hearing::of(Heard::Deletion(deletion), Follows::Judge { due }, at(0))
+            Hearing::of(Heard::Deletion(deletion), Follows::Judge(Rest::until(due)), at(0))
         }
         Act::SayMany { .. }
         | Act::Wait { .. }
@@ -228,6 +231,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
                 confidence: 0.5,
                 delay_seconds: None,
                 about: context.newest_human().map(|message| message.id.clone()),
+                ..Judgment::default()
             };
             End::Join {
                 judgment,
@@ -247,7 +251,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             };
             let pieces =
                 (0..=kind % 3).map(|piece| format!("piece {piece} of act {number}")).collect();
-            End::Drafted { draft: Draft { pieces, notes }, due: at(second) }
+            End::Drafted { draft: Draft { words: Words::Said(pieces), notes }, due: at(second) }
         }
         (Event::Post(_), 3) => End::NotSaid { due: at(second + 3) },
         (Event::Post(_), 4) => End::Withdrawn { why: "taken back".to_owned() },
@@ -278,5 +282,5 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         left_out: Vec::new(),
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
-    Outcome { attempts: vec![attempt], memos: vec![], end }
+    Outcome { attempts: vec![attempt], ..Outcome::of(end) }
 }

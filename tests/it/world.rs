@@ -17,8 +17,9 @@ use aizuchi::chat::{
 use aizuchi::clock::Clock;
 use aizuchi::context::{Limits, Window};
 use aizuchi::event::{Piece, Posted};
+use aizuchi::hear::rooms::Rooms;
 use aizuchi::hear::under_way::UnderWay;
-use aizuchi::hear::{Ears, Waiting};
+use aizuchi::hear::{Ears, Waiting, Withheld};
 use aizuchi::llm::scripted::ScriptedMind;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::metrics::Metrics;
@@ -347,11 +348,27 @@ pub fn parts(
 }
 
 /// What not every story needs.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Extras {
+    pub settings: Settings,
+    pub waiting: Waiting,
+    /// Who names states, where that is a call of its own.
+    pub state: Option<Arc<dyn Llm>>,
     pub tools: Option<Tools>,
     /// Who remembers, an hour after something was said.
     pub memory: Option<Arc<dyn Llm>>,
+}
+
+impl Default for Extras {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
+            state: None,
+            tools: None,
+            memory: None,
+        }
+    }
 }
 
 /// The same, with more to it.
@@ -364,13 +381,16 @@ pub fn parts_with(
 ) -> (Arc<Ears>, Runner) {
     let under_way = Arc::new(UnderWay::default());
     let metrics = Arc::new(Metrics::default());
+    let rooms = Arc::new(Rooms::new(extras.settings.rulebook.clone()));
     let ears = Ears {
         store: store.clone(),
+        rooms,
+        withheld: Withheld::Dropped,
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
         remembers_after: extras.memory.as_ref().map(|_| SignedDuration::from_hours(1)),
-        waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
+        waiting: extras.waiting,
         seed: 7,
     };
     let persona = Arc::new(Persona {
@@ -381,24 +401,27 @@ pub fn parts_with(
     let agent = Agent {
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
-        minds: match extras.memory {
-            Some(llm_of_memory) => Minds {
-                memory: agent::Mind { llm: llm_of_memory, persona: persona.clone() },
-                ..Minds::alike(llm, &persona)
-            },
-            None => Minds::alike(llm, &persona),
+        minds: Minds {
+            memory: mind(extras.memory.unwrap_or_else(|| llm.clone()), &persona),
+            state: mind(extras.state.unwrap_or_else(|| llm.clone()), &persona),
+            ..Minds::alike(llm, &persona)
         },
         clock,
         metrics,
         persona,
         prompts: prompts(Language::En),
         corrections: Default::default(),
+        named_states: Default::default(),
         tools: extras.tools,
-        settings: Settings::default(),
+        settings: extras.settings,
         seed: 7,
     };
     let runner = Runner::new(agent, under_way, runner::Settings::default()).unwrap();
     (Arc::new(ears), runner)
+}
+
+fn mind(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> agent::Mind {
+    agent::Mind { llm, persona: persona.clone() }
 }
 
 pub fn line(

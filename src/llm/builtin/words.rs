@@ -80,16 +80,6 @@ pub fn wants_secrecy(text: &str) -> bool {
     SECRETS.iter().any(|word| lower.contains(word))
 }
 
-/// Does the line begin by calling somebody: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`?
-pub fn starts_with_name(text: &str, name: &str) -> bool {
-    let text = text.trim_start_matches(['@', '＠', ' ']).to_lowercase();
-    let Some(rest) = text.strip_prefix(&name.to_lowercase()) else {
-        return false;
-    };
-    let rest = rest.strip_prefix("さん").unwrap_or(rest);
-    !name.is_empty() && rest.starts_with([':', ',', '、', '：', '，', '。'])
-}
-
 /// Does the line hold this name as a word of its own?
 pub fn names(text: &str, name: &str) -> bool {
     holds_name(&text.to_lowercase(), &name.to_lowercase())
@@ -130,6 +120,7 @@ fn is_ideographic(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::starts_with_name;
 
     #[test]
     fn questions_in_two_languages() {

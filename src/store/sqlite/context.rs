@@ -11,12 +11,15 @@ use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
 };
 use crate::context::channel_messages::ChannelMessages;
+use crate::context::state::ConversationState;
 use crate::context::{
-    ChannelMemory, Context, IMPORTANT, IMPORTANT_MEMOS, RECENT_MEMOS, StateHash, ThreadMemory,
-    Window,
+    ChannelMemory, Circumstances, Context, IMPORTANT, IMPORTANT_MEMOS, Intervention, Motive,
+    RECENT_MEMOS, Spent, StateHash, ThreadMemory, Window,
 };
+use crate::decision::Judgment;
 use crate::memo::Memo;
 use crate::memory::MemoryId;
+use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::sqlite::sql::context as sql;
 use crate::store::sqlite::{rows, stored};
@@ -32,10 +35,14 @@ pub async fn read(
     let mut names = BTreeMap::new();
     let mut newest_heard = 0;
     let mut unshared = BTreeSet::new();
+    let mut fresh = BTreeSet::new();
     let mut lines = Vec::new();
     let rows: Vec<LineRow> = rows::parsed(&rows::column::<String>(&head, "lines")?)?;
     for row in rows {
         let heard = row.heard;
+        if row.is_fresh != 0 {
+            fresh.insert(row.id.clone());
+        }
         if row.is_shared == 0 {
             unshared.insert(row.id.clone());
         }
@@ -45,15 +52,23 @@ pub async fn read(
         }
         lines.push(Arc::new(message));
     }
+    let circumstances: CircumstancesRow =
+        rows::parsed(&rows::column::<String>(&head, "circumstances")?)?;
+    let mut compared: Vec<Arc<Message>> = Vec::new();
+    for row in rows::parsed::<Vec<LineRow>>(&rows::column::<String>(&head, "compared")?)? {
+        compared.push(Arc::new(row.read(conversation, &mut names)?));
+    }
+    compared.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
     let history = ChannelMessages::sort(conversation.channel.clone(), channel_name, lines);
     let mut context = Context::of(conversation.clone(), history);
     context.names = names;
     context.unshared = unshared;
+    context.fresh = fresh;
+    context.circumstances = circumstances.read(compared)?;
     context.newest_heard = newest_heard;
     context.owed = rows::parsed(&rows::column::<String>(&head, "owed")?)?;
     context.silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
-    let judgment: Option<String> = rows::column(&head, "judgment")?;
-    context.motive = judgment.map(|judgment| rows::parsed(&judgment)).transpose()?;
+    context.motive = motive(&head)?;
     context.revision = rows::unsigned(rows::column(&head, "revision")?)?;
     let visibility: Option<String> = rows::column(&head, "visibility")?;
     if let Some(visibility) = visibility {
@@ -85,9 +100,55 @@ async fn row(
         .bind(IMPORTANT_MEMOS as i64)
         // Some of the newest may be important.
         .bind((IMPORTANT_MEMOS + RECENT_MEMOS) as i64)
+        .bind(window.now.as_millisecond())
+        // And what it said then.
+        .bind(window.compared as i64 + 1)
         .fetch_one(readers)
         .await
         .map_err(stored)
+}
+
+/// What the open decision has come to so far.
+fn motive(head: &SqliteRow) -> Result<Option<Motive>, StoreError> {
+    type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
+    let verdict: Option<Verdict> = rows::optional(head, "verdict")?;
+    Ok(verdict.and_then(|(judgment, conversation_state, considered)| {
+        let Judgment { reason, about, .. } = judgment?;
+        Some(Motive { reason, about, conversation_state, considered: considered.unwrap_or(0) })
+    }))
+}
+
+/// The `circumstances` of [`sql::CONTEXT`].
+#[derive(Deserialize)]
+struct CircumstancesRow {
+    muted_until_ms: Option<i64>,
+    ordered_mode: Option<Mode>,
+    intervened_ms: Option<i64>,
+    interventions_lately: u64,
+    /// In the channel, and anywhere.
+    posts: (u64, u64),
+    asked_in_hour: u64,
+    has_said_so: u64,
+    spent: Spent,
+    spent_anywhere: Spent,
+}
+
+impl CircumstancesRow {
+    fn read(self, lines: Vec<Arc<Message>>) -> Result<Circumstances, StoreError> {
+        let at = self.intervened_ms.map(rows::time).transpose()?;
+        Ok(Circumstances {
+            muted_until: self.muted_until_ms.map(rows::time).transpose()?,
+            ordered_mode: self.ordered_mode,
+            intervention: at.map(|at| Intervention { at, lines }),
+            interventions_lately: self.interventions_lately,
+            posts_in_hour: self.posts.0,
+            posts_in_hour_anywhere: self.posts.1,
+            asked_in_hour: self.asked_in_hour,
+            has_said_so: self.has_said_so > 0,
+            spent: self.spent,
+            spent_anywhere: self.spent_anywhere,
+        })
+    }
 }
 
 fn memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
@@ -109,6 +170,7 @@ struct LineRow {
     is_shared: u8,
     name: Option<Arc<str>>,
     named: Option<BTreeMap<UserId, Arc<str>>>,
+    is_fresh: u8,
 }
 
 impl LineRow {

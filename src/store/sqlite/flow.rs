@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::WorkspaceId;
-use crate::decision::{Attempt, DecisionId};
+use crate::chat::{ConversationId, WorkspaceId};
+use crate::decision::{Attempt, DecisionId, Weighed};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
@@ -78,17 +78,21 @@ pub async fn complete(
     }
     if is_current {
         memos::write(connection, counters, conversation, &mut outcome).await?;
+        if let Some(weighed) = &outcome.weighed {
+            weigh(connection, claim, weighed).await?;
+        }
     }
+    let considered = outcome.considered.or(claim.event.considered());
     let (mut seen, mut unseen) = (None, None);
     if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
         say(connection, counters, piece, posted).await?;
         (seen, unseen) = seen_and_unseen(connection, claim, piece, posted).await?;
     }
-    let known = known(connection, counters, claim).await?;
+    let known = known(connection, counters, claim, considered).await?;
     let completion = standings.of(conversation).complete(claim, outcome.end, &known, now);
     let completion = if is_stale { completion.without_words(claim) } else { completion };
     let settled = Settled::by(&completion, seen, unseen);
-    write_completion(connection, counters, claim, completion, now).await?;
+    write_completion(connection, counters, claim, completion, considered, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await.map_err(stored)?;
     standings.write(connection, now.as_millisecond()).await?;
@@ -110,6 +114,7 @@ pub async fn put_attempt(
         Booked::Decision(claim) => (&claim.event.conversation().workspace, claim.decision.0, None),
         Booked::Chore(key) => (&key.workspace, 0, Some(key.to_string())),
     };
+    spend(connection, booked, &attempt).await?;
     let put = query(sql::PUT_ATTEMPT)
         .bind(decision)
         .bind(&*attempt.verb)
@@ -148,6 +153,50 @@ pub async fn put_attempt(
     Ok(())
 }
 
+/// Counts what a call used up, whatever came of it.
+async fn spend(
+    connection: &mut SqliteConnection,
+    booked: &Booked<'_>,
+    attempt: &Attempt,
+) -> Result<(), StoreError> {
+    const HOUR_MS: i64 = 3_600_000;
+    let (workspace, channel) = match booked {
+        Booked::Decision(claim) => {
+            let ConversationId { workspace, channel, .. } = claim.event.conversation();
+            (workspace, channel.as_str())
+        }
+        Booked::Chore(key) => {
+            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()))
+        }
+    };
+    let at_ms = attempt.at.as_millisecond();
+    let begin = |span: i64| at_ms - at_ms.rem_euclid(span);
+    let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+    let spend = query(sql::SPEND)
+        .bind(workspace.as_str())
+        .bind(channel)
+        .bind(begin(HOUR_MS))
+        .bind(begin(24 * HOUR_MS))
+        .bind(tokens as i64)
+        .bind(attempt.price.map_or(0, |price| price.micros) as i64);
+    spend.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+async fn weigh(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    weighed: &Weighed,
+) -> Result<(), StoreError> {
+    let weigh = query(sql::WEIGH_DECISION)
+        .bind(claim.decision.0)
+        .bind(weighed.mode.name())
+        .bind(json!(weighed.passed).to_string())
+        .bind(weighed.conversation_state.map(|state| state.name()));
+    weigh.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
 async fn say(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
@@ -156,7 +205,7 @@ async fn say(
 ) -> Result<(), StoreError> {
     let say = query(sql::SAY_PIECE).bind(piece.id.0).bind(posted.id.as_str());
     let said = say.execute(&mut *connection).await.map_err(stored)?;
-    if said.rows_affected() == 0 {
+    if said.rows_affected() == 0 || piece.on.is_some() {
         return Ok(());
     }
     put_own_line(connection, counters, &piece.said(posted)).await
@@ -205,6 +254,7 @@ async fn known(
     connection: &mut SqliteConnection,
     counters: &Counters,
     claim: &Claim,
+    considered: Option<u64>,
 ) -> Result<Known, StoreError> {
     let mut known = Known {
         is_said: false,
@@ -221,8 +271,9 @@ async fn known(
         let next = query(sql::NEXT_PIECE).bind(piece.id.0);
         let next = next.fetch_optional(&mut *connection).await.map_err(stored)?;
         known.next_piece = next.as_ref().map(rows::piece).transpose()?;
-        let unseen =
-            query(sql::COUNT_UNSEEN).bind(claim.decision.0).bind(piece.draft.considered as i64);
+    }
+    if let Some(considered) = considered {
+        let unseen = query(sql::COUNT_UNSEEN).bind(claim.decision.0).bind(considered as i64);
         let unseen = unseen.fetch_one(&mut *connection).await.map_err(stored)?;
         known.has_unseen = rows::column::<i64>(&unseen, "n")? > 0;
     }
@@ -234,6 +285,7 @@ async fn write_completion(
     counters: &mut Counters,
     claim: &Claim,
     completion: Completion,
+    considered: Option<u64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     for piece in &completion.pieces {
@@ -259,11 +311,16 @@ async fn write_completion(
             .await
             .map_err(stored)?;
     }
+    if completion.has_redrafted {
+        let supersede = query(sql::SUPERSEDE_REPLIES).bind(claim.decision.0);
+        supersede.execute(&mut *connection).await.map_err(stored)?;
+    }
     if let Some((judgment, state)) = completion.judged {
         let judge = query(sql::JUDGE_DECISION)
             .bind(claim.decision.0)
             .bind(json!(judgment).to_string())
-            .bind(state.0);
+            .bind(state.0)
+            .bind(considered.map(|revision| revision as i64));
         judge.execute(&mut *connection).await.map_err(stored)?;
     }
     if let Some(closing) = completion.closed {
@@ -282,7 +339,7 @@ async fn write_completion(
         }
     }
     if let Some((fresh, is_owed)) = completion.opened {
-        open_next(connection, counters, claim, fresh, is_owed, now).await?;
+        open_next(connection, counters, claim, (fresh, is_owed), considered, now).await?;
     }
     Ok(())
 }
@@ -301,7 +358,9 @@ async fn put_piece(
         .bind(claim.decision.0)
         .bind(&*piece.key)
         .bind(&*piece.text)
-        .bind(json!(*piece.draft).to_string());
+        .bind(json!(*piece.draft).to_string())
+        .bind(piece.on.as_ref().map(|on| on.as_str()))
+        .bind(i64::from(!claim.is_owed && piece.on.is_none()));
     put.execute(connection).await.map_err(stored)?;
     Ok(())
 }
@@ -343,8 +402,8 @@ async fn open_next(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
     claim: &Claim,
-    fresh: DecisionId,
-    is_owed: bool,
+    (fresh, is_owed): (DecisionId, bool),
+    considered: Option<u64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     counters.last_number = fresh.0;
@@ -360,7 +419,7 @@ async fn open_next(
     ]]);
     let open = query(sql::OPEN_DECISIONS).bind(opened.to_string());
     open.execute(&mut *connection).await.map_err(stored)?;
-    let Some(considered) = claim.event.considered() else { return Ok(()) };
+    let Some(considered) = considered else { return Ok(()) };
     let unseen =
         query(sql::MOVE_UNSEEN).bind(claim.decision.0).bind(considered as i64).bind(fresh.0);
     unseen.execute(connection).await.map_err(stored)?;

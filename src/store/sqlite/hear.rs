@@ -8,7 +8,8 @@ use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, Visibility};
-use crate::decision::{DecisionId, Gate};
+use crate::decision::DecisionId;
+use crate::decision::gate::Gate;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited, Standing};
 use crate::memory::LineId;
@@ -138,7 +139,9 @@ pub async fn hear_messages(
             counters.note(arrived);
             effects.note(message, message.at, arrived, standing, counters.revision);
         }
-        fresh.push(*message);
+        if !follows.is_withheld() {
+            fresh.push(*message);
+        }
         lines.push(line_values(message, *follows, arrived, counters.revision));
         receipts.push(counters.receipt(arrived));
     }
@@ -163,7 +166,7 @@ pub async fn hear_edit(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge { due }, Some((before, edited_ms))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, edited_ms))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
@@ -180,7 +183,7 @@ pub async fn hear_edit(
     let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
     let standing = standings.of(&edit.conversation);
     let edited = Edited { before: &before, after: &after };
-    let arrived = standing.hear_edit(edited, edit.at, due, counters.next_decision());
+    let arrived = standing.hear_edit(edited, edit.at, rest, counters.next_decision());
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
     let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
@@ -220,14 +223,14 @@ pub async fn hear_deletion(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge { due }, Some((before, _))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, _))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
     counters.revision += 1;
     let mut standings =
         Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let standing = standings.of(&deletion.conversation);
-    let arrived = standing.hear_deletion(&before, due);
+    let arrived = standing.hear_deletion(&before, deletion.at, rest);
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
         effects.note(&before, deletion.at, arrived, standing, counters.revision);
@@ -348,7 +351,7 @@ fn line_values(
 ) -> Value {
     let gate = match follows {
         Follows::Nothing(gate) => Some(gate.name()),
-        Follows::Judge { .. } | Follows::Owe { .. } => None,
+        Follows::Judge(_) | Follows::Owe { .. } => None,
     };
     json!([
         message.conversation.workspace,
@@ -363,6 +366,7 @@ fn line_values(
         gate,
         arrived.map(|arrived| arrived.decision),
         revision,
+        i64::from(follows.is_withheld()),
     ])
 }
 

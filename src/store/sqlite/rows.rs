@@ -15,7 +15,8 @@ use crate::chat::{
 };
 use crate::context::StateHash;
 use crate::decision::{
-    Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, LeftOut, Price, Usage,
+    Answered, Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, LeftOut, Next, Price,
+    Usage, Weighed,
 };
 use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
@@ -132,6 +133,7 @@ pub fn step_values(step: &Step) -> Value {
         step.attempts,
         step.lease.map(|lease| lease.token),
         step.lease.map(|lease| lease.until.as_millisecond()),
+        step.since.as_millisecond(),
     ])
 }
 
@@ -143,6 +145,7 @@ pub fn piece(row: &SqliteRow) -> Read<Piece> {
         conversation: conversation(row)?,
         key: column::<String>(row, "key")?.into(),
         text: column::<String>(row, "text")?.into(),
+        on: column::<Option<String>>(row, "reaction_on")?.map(MessageId::new),
         draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
         dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,
     })
@@ -158,15 +161,40 @@ pub fn decision(row: &SqliteRow) -> Read<Decision> {
         closed: column::<Option<i64>>(row, "closed_ms")?.map(time).transpose()?,
         messages: parsed(&column::<String>(row, "messages")?)?,
         addressed: column(row, "is_addressed")?,
+        weighed: weighed(row)?,
         gate: optional_name(column(row, "gate")?)?,
         judgment: judgment.map(|judgment| parsed(&judgment)).transpose()?,
         state: column::<Option<i64>>(row, "state")?.map(StateHash),
         ended: optional_name(column(row, "ended")?)?,
         why: column(row, "why")?,
         said: parsed(&column::<String>(row, "said")?)?,
+        reacted: optional(row, "reacted")?,
+        next: Next { answered: answered(row)?, reactions: 0 },
         attempts: attempts.into_iter().map(AttemptRow::read).collect::<Read<_>>()?,
         revision: unsigned(column(row, "revision")?)?,
     })
+}
+
+fn weighed(row: &SqliteRow) -> Read<Option<Weighed>> {
+    let Some(mode) = column::<Option<String>>(row, "mode")? else { return Ok(None) };
+    Ok(Some(Weighed {
+        mode: named(&mode)?,
+        passed: optional(row, "passed")?.unwrap_or_default(),
+        conversation_state: optional_name(column(row, "conversation_state")?)?,
+    }))
+}
+
+fn answered(row: &SqliteRow) -> Read<Option<Answered>> {
+    let answered: Option<(MessageId, i64)> = optional(row, "answered")?;
+    Ok(answered.map(|(message, after_ms)| Answered {
+        message,
+        after: SignedDuration::from_millis(after_ms),
+    }))
+}
+
+/// A JSON column that may be empty.
+pub fn optional<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Read<Option<T>> {
+    column::<Option<String>>(row, name)?.map(|json| parsed(&json)).transpose()
 }
 
 /// A row of [`super::sql::EXCHANGES`].
@@ -256,6 +284,7 @@ struct StepRow {
     is_owed: i64,
     redrafts: u32,
     follow_ms: Option<i64>,
+    since_ms: i64,
     generation: u64,
     attempts: u32,
     token: Option<i64>,
@@ -264,6 +293,7 @@ struct StepRow {
     draft: Option<i64>,
     key: Option<Arc<str>>,
     text: Option<Arc<str>>,
+    reaction_on: Option<MessageId>,
     notes: Option<String>,
     dispatched_ms: Option<i64>,
 }
@@ -278,8 +308,20 @@ impl StepRow {
         };
         let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
         let (is_owed, redrafts) = (self.is_owed != 0, self.redrafts);
+        let since = time(self.since_ms)?;
         let event = self.event()?;
-        Ok(Step { event, due, decision, is_owed, redrafts, follow, generation, attempts, lease })
+        Ok(Step {
+            event,
+            due,
+            decision,
+            is_owed,
+            redrafts,
+            follow,
+            since,
+            generation,
+            attempts,
+            lease,
+        })
     }
 
     fn event(self) -> Read<Event> {
@@ -301,6 +343,7 @@ impl StepRow {
             conversation,
             key: self.key.ok_or_else(absent)?,
             text: self.text.ok_or_else(absent)?,
+            on: self.reaction_on,
             draft: Arc::new(parsed(&self.notes.ok_or_else(absent)?)?),
             dispatched: self.dispatched_ms.map(time).transpose()?,
         }))

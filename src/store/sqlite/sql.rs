@@ -35,9 +35,9 @@ macro_rules! step {
         "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
             'verb', s.verb, 'piece', s.piece, 'due_ms', s.due_ms, 'ready_ms', s.ready_ms,
             'decision', s.decision, 'is_owed', s.is_owed, 'redrafts', s.redrafts,
-            'follow_ms', s.follow_ms, 'generation', s.generation, 'attempts', s.attempts,
+            'follow_ms', s.follow_ms, 'since_ms', s.since_ms, 'generation', s.generation, 'attempts', s.attempts,
             'token', s.token, 'lease_until_ms', s.lease_until_ms, 'draft', o.draft, 'key', o.key,
-            'text', o.text, 'notes', o.notes, 'dispatched_ms', o.dispatched_ms)"
+            'text', o.text, 'reaction_on', o.reaction_on, 'notes', o.notes, 'dispatched_ms', o.dispatched_ms)"
     };
 }
 
@@ -48,8 +48,21 @@ macro_rules! decisions {
                 (SELECT json_group_array(id) FROM
                     (SELECT id FROM messages WHERE decision = d.id ORDER BY at_ms, id)) AS messages,
                 (SELECT json_group_array(message) FROM
-                    (SELECT message FROM outbox WHERE decision = d.id AND state = 'said'
+                    (SELECT message FROM outbox
+                     WHERE decision = d.id AND state = 'said' AND reaction_on IS NULL
                      ORDER BY id)) AS said,
+                (SELECT json_array(reaction_on, text) FROM outbox
+                 WHERE decision = d.id AND state = 'said' AND reaction_on IS NOT NULL LIMIT 1) AS reacted,
+                (SELECT json_array(m.id, m.at_ms - n.at_ms)
+                 FROM (SELECT id, at_ms, author FROM messages
+                    WHERE decision = d.id AND d.closed_ms IS NOT NULL
+                    ORDER BY at_ms DESC, id DESC LIMIT 1) AS n
+                 CROSS JOIN messages AS m INDEXED BY messages_in_order
+                    ON m.workspace = d.workspace AND m.channel = d.channel AND m.thread IN (d.thread, n.id)
+                        AND m.at_ms >= n.at_ms
+                 WHERE m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                    AND m.decision IS NOT d.id
+                 ORDER BY m.at_ms, m.id LIMIT 1) AS answered,
                 (SELECT json_group_array(json_object(
                     'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
@@ -109,12 +122,12 @@ statements! {
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
-             gate, decision, heard, revision)
+             gate, decision, heard, revision, withheld)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
-            value ->> 9, value ->> 10, value ->> 11, value ->> 11
+            value ->> 9, value ->> 10, value ->> 11, value ->> 11, value ->> 12
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
@@ -139,15 +152,33 @@ statements! {
         ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind
         WHERE name <> excluded.name OR kind <> excluded.kind";
 
+    // What people order.
+
+    MUTE = "
+        INSERT INTO mutes (workspace, channel, until_ms) VALUES (?1, ?2, ?3)
+        ON CONFLICT DO UPDATE SET until_ms = excluded.until_ms";
+    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2";
+    PUT_MODE = "
+        INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
+        ON CONFLICT DO UPDATE SET mode = excluded.mode";
+    DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
+    OPT_OUT = "INSERT INTO opted_out (workspace, user) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND user = ?2";
+    ORDERS = "
+        SELECT 'mute' AS kind, channel AS whom, until_ms, NULL AS mode FROM mutes WHERE workspace = ?1
+        UNION ALL SELECT 'mode', channel, NULL, mode FROM modes WHERE workspace = ?1
+        UNION ALL SELECT 'opted_out', user, NULL, NULL FROM opted_out WHERE workspace = ?1
+        ORDER BY kind, whom";
+
     // Where conversations stand.
 
     PUT_STEPS = "
         INSERT INTO steps
             (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, redrafts,
-             follow_ms, generation, attempts, token, lease_until_ms)
+             follow_ms, generation, attempts, token, lease_until_ms, since_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
             value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13,
-            value ->> 14
+            value ->> 14, value ->> 15
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO UPDATE SET
@@ -155,7 +186,7 @@ statements! {
             ready_ms = excluded.ready_ms, decision = excluded.decision, is_owed = excluded.is_owed,
             redrafts = excluded.redrafts, follow_ms = excluded.follow_ms,
             generation = excluded.generation, attempts = excluded.attempts, token = excluded.token,
-            lease_until_ms = excluded.lease_until_ms";
+            lease_until_ms = excluded.lease_until_ms, since_ms = excluded.since_ms";
     DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
     PUT_OWED = "
         INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)
@@ -187,13 +218,14 @@ statements! {
     UNDISPATCH_PIECE = "
         UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1 AND state = 'sending'";
     PUT_PIECE = "
-        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft')";
+        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state,
+            reaction_on, is_unasked)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?11)";
     SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
     PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
     NEXT_PIECE = "
         SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
-            next.dispatched_ms
+            next.reaction_on, next.dispatched_ms
         FROM outbox AS this
         JOIN outbox AS next ON next.draft = this.draft AND next.id > this.id
         WHERE this.id = ?1 AND next.state = 'draft'
@@ -229,11 +261,23 @@ statements! {
     SUPERSEDE_ATTEMPTS = "
         UPDATE attempts SET result = 'superseded'
         FROM json_each(?1) AS j WHERE attempts.decision = j.value ->> 0 AND attempts.result = 'kept'";
+    SUPERSEDE_REPLIES = "
+        UPDATE attempts SET result = 'superseded' WHERE decision = ?1 AND verb = 'reply' AND result = 'kept'";
     ADDRESS_DECISIONS = "
         UPDATE decisions SET is_addressed = 1, revision = max(revision, j.value ->> 1)
         FROM json_each(?1) AS j WHERE decisions.id = j.value ->> 0 AND NOT is_addressed";
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
-    JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3 WHERE id = ?1";
+    JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
+    WEIGH_DECISION = "
+        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
+    /// What a call used up, for its channel ?2 and for the workspace, in the hour ?3 and the day ?4.
+    SPEND = "
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
+        SELECT ?1, c.value, s.key, s.value, ?5, ?6
+        FROM json_each(json_array(?2, '')) AS c, json_each(json_object('hour', ?3, 'day', ?4)) AS s
+        WHERE c.value <> '' OR c.key = 1
+        ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, micros = micros + excluded.micros";
+    DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
@@ -286,7 +330,8 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
     /// What was said stands among the lines by now.
     FORGET_SAID = "
-        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE decision = ?1 AND state = 'said'";
+        UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')
+        WHERE decision = ?1 AND state = 'said'";
     DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
     DROP_DEAD = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
@@ -308,7 +353,7 @@ statements! {
             m.visibility
         FROM json_each(?2) AS j
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
-        WHERE m.deleted_ms IS NULL
+        WHERE m.deleted_ms IS NULL AND NOT m.withheld
         ORDER BY m.at_ms, m.id";
     CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";

@@ -15,8 +15,8 @@ use crate::event::{Claim, Outcome};
 use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::hear::Spoken;
 use crate::store::sqlite::recall::index;
-use crate::store::sqlite::{Counters, flow, forget, hear, memory, sql, stored};
-use crate::store::{Hearing, Receipt, Settled, StoreError};
+use crate::store::sqlite::{Counters, flow, forget, hear, memory, orders, sql, stored};
+use crate::store::{Hearing, Order, Receipt, Settled, StoreError};
 
 /// What prompts were made from is known so much longer than their words.
 const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -59,6 +59,7 @@ pub enum Change {
         user: Box<User>,
         now: Timestamp,
     },
+    Order(Order),
     /// To see whether anything can be written.
     Nothing,
 }
@@ -70,6 +71,7 @@ pub enum Written {
     ClaimedChores(Vec<Chore>),
     CompletedChore,
     Forgotten(Forgotten),
+    Ordered,
     Dropped,
     Nothing,
 }
@@ -331,6 +333,9 @@ async fn apply_one(
         Change::Forget { user, now } => {
             forget::forget(connection, counters, user, *now).await.map(Written::Forgotten)
         }
+        Change::Order(order) => {
+            orders::write(connection, counters, order).await.map(|()| Written::Ordered)
+        }
         Change::Nothing => {
             // Something has to be written to see whether it can be.
             let same =
@@ -353,6 +358,7 @@ fn may_change_lines(change: &Change) -> bool {
         | Change::ClaimChores { .. }
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
+        | Change::Order(_)
         | Change::Nothing => false,
         Change::Forget { .. } => true,
     }
@@ -370,6 +376,7 @@ fn heard_message(change: &Change) -> Option<Spoken<'_>> {
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
         | Change::Forget { .. }
+        | Change::Order(_)
         | Change::Nothing => None,
     }
 }

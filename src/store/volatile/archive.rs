@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
-use crate::decision::{Decision, DecisionId, Exchange};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, WorkspaceId};
+use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::volatile::{KeptExchange, State, StoredLine, VolatileStore};
@@ -196,6 +196,30 @@ impl State {
         }
     }
 
+    /// What happened after a decision had closed.
+    fn next(&self, row: &Decision, covered: &[MessageId]) -> Next {
+        let answered = || {
+            row.closed?;
+            let talk = self.talks.get(&row.conversation)?;
+            let is_covered = |line: &&StoredLine| covered.contains(&line.message.id);
+            let newest = &talk.lines.iter().rfind(is_covered)?.message;
+            let thread = Some(newest.id.clone());
+            let below = self.talks.get(&ConversationId { thread, ..row.conversation.clone() });
+            let lines = talk.lines.iter().chain(below.into_iter().flat_map(|talk| &talk.lines));
+            let answers = lines.filter(|line| {
+                line.message.is_human()
+                    && line.message.author.id != newest.author.id
+                    && line.message.at >= newest.at
+                    && !line.is_deleted
+                    && line.decision != Some(row.id)
+            });
+            let first = answers.min_by_key(|line| (line.message.at, line.message.id.clone()))?;
+            let after = first.message.at.duration_since(newest.at);
+            Some(Answered { message: first.message.id.clone(), after })
+        };
+        Next { answered: answered(), reactions: 0 }
+    }
+
     fn ledger(&self) -> Vec<Decision> {
         let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
         for line in self.talks.values().flat_map(|talk| &talk.lines) {
@@ -205,7 +229,8 @@ impl State {
         }
         let rows = self.decisions.values().cloned().map(|row| {
             let messages = covered.remove(&row.id).unwrap_or_default();
-            Decision { messages, ..row }
+            let next = self.next(&row, &messages);
+            Decision { messages, next, ..row }
         });
         rows.collect()
     }

@@ -19,7 +19,7 @@ impl State {
             Some(_) => window.thread_messages,
             None => window.messages,
         };
-        let is_here = |line: &&StoredLine| !line.is_deleted;
+        let is_here = |line: &&StoredLine| line.is_told();
         let mut wanted: Vec<&StoredLine> = own.iter().rev().filter(is_here).take(most).collect();
         // Whoever is owed an answer is in the picture, however long ago they asked.
         let is_owed = |line: &&StoredLine| owed.contains(&line.message.id);
@@ -39,7 +39,8 @@ impl State {
         wanted.extend(around.take(window.messages));
         if conversation.thread.is_none() {
             let answers = own.iter().rev().filter(is_here).take(most);
-            wanted.extend(answers.filter_map(|line| self.answer(line)).collect::<Vec<_>>());
+            let answers = answers.flat_map(|line| [self.answer(line), self.last_in_thread(line)]);
+            wanted.extend(answers.flatten().collect::<Vec<_>>());
         }
         let threads: BTreeSet<&MessageId> =
             wanted.iter().filter_map(|line| line.message.conversation.thread.as_ref()).collect();
@@ -52,8 +53,14 @@ impl State {
         let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
         let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
         let unshared = unshared.map(|line| line.message.id.clone()).collect();
+        let open = talk.and_then(|talk| Some(talk.standing.step.as_ref()?.decision));
+        let fresh = wanted.iter().filter(|line| open.is_some() && line.decision == open);
+        let fresh = fresh.map(|line| line.message.id.clone()).collect();
+        let circumstances = self.circumstances(conversation, talk, window);
         let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
-        let people: HashSet<&UserId> = lines.iter().flat_map(|line| line.named()).collect();
+        let compared = circumstances.intervention.iter().flat_map(|before| &before.lines);
+        let people: HashSet<&UserId> =
+            lines.iter().chain(compared).flat_map(|line| line.named()).collect();
         let names = people.into_iter().filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
@@ -65,6 +72,8 @@ impl State {
         let history = ChannelMessages::sort(conversation.channel.clone(), name, lines);
         let mut context = Context {
             names,
+            fresh,
+            circumstances,
             unshared,
             visibility,
             owed,
@@ -88,7 +97,17 @@ impl State {
         let lines = self.talks.get(&thread)?.lines.iter().rev();
         lines
             .into_iter()
-            .find(|line| !line.is_deleted && line.message.author.id != parent.message.author.id)
+            .find(|line| line.is_told() && line.message.author.id != parent.message.author.id)
+    }
+
+    /// The newest line in the thread that a line has opened.
+    fn last_in_thread(&self, parent: &StoredLine) -> Option<&StoredLine> {
+        if !self.threads.contains(&parent.message.id) {
+            return None;
+        }
+        let thread = Some(parent.message.id.clone());
+        let thread = ConversationId { thread, ..parent.message.conversation.clone() };
+        self.talks.get(&thread)?.lines.iter().rev().find(|line| line.is_told())
     }
 
     /// The line of a channel that stands at a place of its order.
@@ -104,12 +123,20 @@ impl State {
     fn motive(&self, talk: Option<&Talk>) -> Option<Motive> {
         let decision = self.decisions.get(&talk?.standing.step.as_ref()?.decision)?;
         let judgment = decision.judgment.as_ref()?;
-        Some(Motive { reason: judgment.reason.clone(), about: judgment.about.clone() })
+        Some(Motive {
+            reason: judgment.reason.clone(),
+            about: judgment.about.clone(),
+            conversation_state: decision
+                .weighed
+                .as_ref()
+                .and_then(|weighed| weighed.conversation_state),
+            considered: self.considered.get(&decision.id).copied().unwrap_or(0),
+        })
     }
 
     fn parent(&self, conversation: &ConversationId, thread: &MessageId) -> Option<&StoredLine> {
         let place = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
         let lines = &self.talks.get(self.heard.get(&place)?)?.lines;
-        lines.iter().find(|line| line.message.id == *thread && !line.is_deleted)
+        lines.iter().find(|line| line.message.id == *thread && line.is_told())
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ConversationId, MessageId};
-use crate::decision::{Attempt, Ended, Gate};
+use crate::decision::gate::Gate;
+use crate::decision::{Attempt, AttemptEnd, Ended};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
@@ -34,7 +35,11 @@ impl State {
         if let Event::Post(piece) = &claim.event
             && let Some(out) = self.outbox.get_mut(&piece.id)
         {
-            out.piece.dispatched.get_or_insert(now);
+            let is_new = out.piece.dispatched.replace(piece.dispatched.unwrap_or(now)).is_none();
+            let is_unasked = !claim.is_owed && piece.on.is_none() && piece.id == piece.first;
+            if is_new && is_unasked {
+                self.unasked.push((now, piece.id));
+            }
         }
         Some(claim)
     }
@@ -52,29 +57,39 @@ impl State {
         self.note_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
         if is_current {
             self.write_memos(conversation, &mut outcome);
+            if let Some(decision) = self.decisions.get_mut(&claim.decision)
+                && let Some(weighed) = outcome.weighed.take()
+            {
+                decision.weighed = Some(weighed);
+            }
         }
+        let considered = outcome.considered.or(claim.event.considered());
         if let (End::Said(posted), Event::Post(piece)) = (&outcome.end, &claim.event) {
             self.note_said(claim, piece, posted);
         }
         let (mut seen, mut unseen) = (None, None);
         if let (End::Said(posted), Event::Post(_)) = (&outcome.end, &claim.event) {
-            let before = self.unseen(claim).map(|line| line.message.at);
+            let before = self.unseen(claim, claim.event.considered()).map(|line| line.message.at);
             unseen = before.filter(|at| *at <= posted.at).max();
             seen = self.seen(claim).map(|line| line.message.at).max();
         }
-        let known = self.known(claim);
+        let known = self.known(claim, considered);
         let completion = self.change_standing(conversation, |standing| {
             standing.complete(claim, outcome.end, &known, now)
         });
         let completion = if is_stale { completion.without_words(claim) } else { completion };
         let settled = Settled::by(&completion, seen, unseen);
-        self.write_completion(claim, completion, now);
+        self.write_completion(claim, completion, considered, now);
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
         settled
     }
 
     fn note_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
+        let ConversationId { workspace, channel, .. } = claim.event.conversation();
+        for attempt in &attempts {
+            self.spend(workspace, Some(channel), attempt);
+        }
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };
         for attempt in attempts {
             let mut attempt = attempt.kept_if(is_current);
@@ -96,7 +111,13 @@ impl State {
             None => {}
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
-            decision.said.push(posted.id.clone());
+            match &piece.on {
+                None => decision.said.push(posted.id.clone()),
+                Some(on) => decision.reacted = Some((on.clone(), piece.text.clone())),
+            }
+        }
+        if piece.on.is_some() {
+            return;
         }
         // The platform may have delivered it as our own line before.
         if self.heard.insert(place, conversation.clone()).is_none() {
@@ -104,7 +125,7 @@ impl State {
         }
     }
 
-    fn known(&self, claim: &Claim) -> Known {
+    fn known(&self, claim: &Claim, considered: Option<u64>) -> Known {
         let mut known = Known {
             is_said: false,
             next_piece: None,
@@ -116,15 +137,17 @@ impl State {
             let mut later = self.outbox.range(PieceId(piece.id.0 + 1)..).map(|(_, out)| &out.piece);
             known.is_said = self.outbox.get(&piece.id).is_some_and(|out| out.is_said);
             known.next_piece = later.find(|later| later.first == piece.first).cloned();
-            known.has_unseen = self.unseen(claim).next().is_some();
+        }
+        if considered.is_some() {
+            known.has_unseen = self.unseen(claim, considered).next().is_some();
         }
         known
     }
 
-    /// The decision's lines that were heard after the claim's draft was made.
-    fn unseen(&self, claim: &Claim) -> impl Iterator<Item = &StoredLine> {
+    /// The decision's lines that were heard after what the outcome was decided from.
+    fn unseen(&self, claim: &Claim, considered: Option<u64>) -> impl Iterator<Item = &StoredLine> {
         let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
-        let considered = claim.event.considered().unwrap_or(u64::MAX);
+        let considered = considered.unwrap_or(u64::MAX);
         let decision = Some(claim.decision);
         lines.iter().filter(move |line| line.decision == decision && line.heard > considered)
     }
@@ -137,7 +160,13 @@ impl State {
         lines.iter().filter(move |line| line.decision == decision && line.heard <= considered)
     }
 
-    fn write_completion(&mut self, claim: &Claim, completion: Completion, now: Timestamp) {
+    fn write_completion(
+        &mut self,
+        claim: &Claim,
+        completion: Completion,
+        considered: Option<u64>,
+        now: Timestamp,
+    ) {
         let conversation = claim.event.conversation().clone();
         for piece in completion.pieces {
             self.last_number = piece.id.0;
@@ -155,6 +184,14 @@ impl State {
             if let Some((judgment, state)) = completion.judged {
                 decision.judgment = Some(judgment);
                 decision.state = Some(state);
+                self.considered.extend(considered.map(|revision| (decision.id, revision)));
+            }
+            if completion.has_redrafted {
+                let replies =
+                    decision.attempts.iter_mut().filter(|attempt| &*attempt.verb == "reply");
+                replies
+                    .filter(|attempt| attempt.end == AttemptEnd::Kept)
+                    .for_each(|attempt| attempt.end = AttemptEnd::Superseded);
             }
             if let Some(closing) = completion.closed {
                 decision.closed = Some(now);
@@ -164,13 +201,23 @@ impl State {
                 decision.state = closing.state.or(decision.state);
                 decision.why = Some(closing.why);
                 if let Some(state) = decision.state {
-                    talk.silent_state = (closing.ended == Ended::ChoseSilence).then_some(state);
+                    let is_silent = matches!(
+                        closing.ended,
+                        Ended::ChoseSilence | Ended::Reacted | Ended::Muted
+                    );
+                    talk.silent_state = is_silent.then_some(state);
+                }
+                if closing.ended == Ended::Spoke && !decision.addressed {
+                    talk.unasked.push(now);
+                }
+                if closing.ended == Ended::OverBudget && !decision.said.is_empty() {
+                    talk.said_so = Some(now);
                 }
             }
         }
         if let Some((fresh, is_owed)) = completion.opened {
             let unseen: HashSet<MessageId> =
-                self.unseen(claim).map(|line| line.message.id.clone()).collect();
+                self.unseen(claim, considered).map(|line| line.message.id.clone()).collect();
             let talk = self.talks.entry(conversation.clone()).or_default();
             let moved = talk.lines.iter_mut().filter(|line| unseen.contains(&line.message.id));
             moved.for_each(|line| line.decision = Some(fresh));

@@ -31,21 +31,31 @@ impl State {
             self.change_standing(&conversation, |standing| standing.hear(&message, follows, fresh));
         let gate = match follows {
             Follows::Nothing(gate) => Some(gate),
-            Follows::Judge { .. } | Follows::Owe { .. } => None,
+            Follows::Judge(_) | Follows::Owe { .. } => None,
         };
         let at = message.at;
-        if let Some(due) = remember {
+        if let Some(due) = remember.filter(|_| !follows.is_withheld()) {
             self.arm_for_line(&message, due);
         }
         self.insert_line(message, gate, arrived.map(|arrived| arrived.decision));
         if let Some(arrived) = arrived {
             self.apply(&conversation, arrived, at);
+            self.note_asked(&conversation);
         }
         self.receipt(Some(arrived))
     }
 
+    fn note_asked(&mut self, conversation: &ConversationId) {
+        let owed = self.talks.get(conversation).map_or(&[][..], |talk| &talk.standing.owed);
+        for owed in owed {
+            let asker = (conversation.workspace.clone(), owed.asker.clone());
+            let line = (conversation.channel.clone(), owed.message.clone());
+            self.asked.entry(asker).or_default().insert(line, owed.at);
+        }
+    }
+
     pub(super) fn hear_edit(&mut self, edit: &Edit, follows: Follows) -> Receipt {
-        let Follows::Judge { due } = follows else {
+        let Follows::Judge(rest) = follows else {
             return self.receipt(None);
         };
         let Some((before, after)) = self.edit_line(edit) else {
@@ -61,10 +71,11 @@ impl State {
         let edited = Edited { before: &before, after: &after };
         let conversation = &edit.conversation;
         let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_edit(edited, edit.at, due, fresh)
+            standing.hear_edit(edited, edit.at, rest, fresh)
         });
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, edit.at);
+            self.note_asked(conversation);
             let is_owed = self.is_owed(conversation, &edit.message);
             if let Some(line) = self.line(conversation, &edit.message).filter(|_| is_owed) {
                 line.decision = Some(arrived.decision);
@@ -74,7 +85,7 @@ impl State {
     }
 
     pub(super) fn hear_deletion(&mut self, deletion: &Deletion, follows: Follows) -> Receipt {
-        let Follows::Judge { due } = follows else {
+        let Follows::Judge(rest) = follows else {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
@@ -98,8 +109,9 @@ impl State {
         letters
             .filter(|letter| letter.conversation == *conversation)
             .for_each(|letter| letter.text = None);
-        let arrived =
-            self.change_standing(conversation, |standing| standing.hear_deletion(&before, due));
+        let arrived = self.change_standing(conversation, |standing| {
+            standing.hear_deletion(&before, deletion.at, rest)
+        });
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, deletion.at);
         }

@@ -79,6 +79,9 @@ impl State {
     pub(super) fn complete_chore(&mut self, chore: &Chore, outcome: ChoreOutcome, now: Timestamp) {
         self.revision += 1;
         let key = &chore.key;
+        for attempt in &outcome.attempts {
+            self.spend(&key.workspace, key.channel(), attempt);
+        }
         let waiting = self.chores.get(key).and_then(|waiting| waiting.token);
         if waiting != Some(chore.token) {
             return;

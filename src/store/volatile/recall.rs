@@ -37,7 +37,7 @@ impl State {
             conversation.workspace == query.workspace
                 && query.channel.as_ref().is_none_or(|only| only == channel)
         });
-        let lines = talks.flat_map(|(_, talk)| &talk.lines).filter(|line| !line.is_deleted);
+        let lines = talks.flat_map(|(_, talk)| &talk.lines).filter(|line| line.is_told());
         let lines = lines.filter(|line| {
             let conversation = &line.message.conversation;
             let key = (conversation.workspace.clone(), conversation.channel.clone());

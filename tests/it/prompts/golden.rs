@@ -302,7 +302,11 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         lines.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
     let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
-    let motive = Motive { reason: "she asked".to_owned(), about: Some(MessageId::new("00003")) };
+    let motive = Motive {
+        reason: "she asked".to_owned(),
+        about: Some(MessageId::new("00003")),
+        ..Motive::default()
+    };
     let context = Context {
         workspace_long_term_memory: Some("- 2024-01-05: the garden was opened".into()),
         workspace_short_term_memory: Some("- 2024-02-29: everybody plants".into()),

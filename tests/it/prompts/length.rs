@@ -181,7 +181,11 @@ fn a_long_target_keeps_its_parent_whoever_waits_and_the_newest_lines() {
 #[test]
 fn the_line_that_would_be_answered_stays() {
     let lines = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
-    let motive = Motive { reason: "nobody answers".into(), about: Some(MessageId::new("00003")) };
+    let motive = Motive {
+        reason: "nobody answers".into(),
+        about: Some(MessageId::new("00003")),
+        ..Motive::default()
+    };
     let context = Context { motive: Some(motive), ..talk(None, lines) };
     let prompt = reply(context, &within(2000));
     assert!(prompt.text.contains("\n**(3 omitted)**\n"), "{}", prompt.text);

@@ -32,7 +32,7 @@ macro_rules! recalled {
             $which,
             " LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
             LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author
-            WHERE m.workspace = ?1 AND m.deleted_ms IS NULL AND (?4 IS NULL OR m.at_ms < ?4) AND ",
+            WHERE m.workspace = ?1 AND m.deleted_ms IS NULL AND NOT m.withheld AND (?4 IS NULL OR m.at_ms < ?4) AND ",
             is_visible!("m")
         )
     };
@@ -58,7 +58,7 @@ statements! {
         FROM spaces
         CROSS JOIN messages AS m INDEXED BY messages_by_revision
             ON m.workspace = spaces.workspace AND m.revision > ?1 AND m.revision <= ?2
-        WHERE m.deleted_ms IS NULL";
+        WHERE m.deleted_ms IS NULL AND NOT m.withheld";
     /// ?1 lists [workspace, channel, visibility, lines].
     GIVE_NUMBERS = "
         INSERT INTO recall_rooms (workspace, channel, visibility, lines, last)
@@ -125,7 +125,7 @@ statements! {
              FROM messages AS m INDEXED BY messages_by_revision
              LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
              WHERE m.workspace = ?1 AND m.revision > (SELECT revision FROM recall_watermark)
-                AND m.deleted_ms IS NULL AND ", is_visible!("m"), "
+                AND m.deleted_ms IS NULL AND NOT m.withheld AND ", is_visible!("m"), "
              ORDER BY m.revision DESC
              LIMIT +?4)"
     );

@@ -1,5 +1,66 @@
 //! The statement that a context is read with.
 
+/// One line `m` by `u`, as a JSON list.
+macro_rules! line {
+    () => {
+        "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+            json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
+            CASE m.mentions WHEN '[]' THEN NULL ELSE
+                (SELECT json_group_object(n.id, n.name) FROM
+                    (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
+                     FROM json_each(m.mentions)) AS j
+                 CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END,
+            coalesce(m.decision = (SELECT id FROM decisions INDEXED BY decisions_open
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL), 0))"
+    };
+}
+
+/// What models used up: ?2 or '' (all channels) as the channel.
+macro_rules! spent {
+    ($channel:literal) => {
+        concat!(
+            "(SELECT json_object(
+                'tokens_in_day', coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_day', coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0),
+                'micros_in_month', coalesce(sum(micros) FILTER (WHERE span = 'day'), 0))
+            FROM spending WHERE workspace = ?1 AND channel = ", $channel, "
+                AND (span = 'hour' AND begin_ms > ?13 - 86400000 OR span = 'day' AND begin_ms > ?13 - 2592000000))"
+        )
+    };
+}
+
+/// How things stand around the conversation at ?13, as a JSON object.
+macro_rules! circumstances {
+    () => {
+        concat!(
+            "json_object(
+                'muted_until_ms', (SELECT max(until_ms) FROM mutes
+                    WHERE workspace = ?1 AND channel IN ('', ?2)),
+                'ordered_mode', (SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2),
+                'intervened_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0),
+                'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
+                        AND closed_ms >= ?13 - 1800000),
+                'posts', (SELECT json_array(count(*) FILTER (WHERE channel = ?2), count(*))
+                    FROM outbox INDEXED BY outbox_unasked
+                    WHERE workspace = ?1 AND dispatched_ms >= ?13 - 3600000 AND is_unasked = 1
+                        AND id = draft AND state IN ('sending', 'said')
+                        AND NOT (state = 'sending' AND channel = ?2 AND thread = ?3)),
+                'asked_in_hour', (SELECT coalesce(max(
+                        (SELECT count(*) FROM owed AS a INDEXED BY owed_by_asker
+                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.at_ms >= ?13 - 3600000)), 0)
+                    FROM owed AS w INDEXED BY owed_open
+                    WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL),
+                'has_said_so', (SELECT count(*) FROM decisions AS d INDEXED BY decisions_over_budget
+                    JOIN outbox AS o ON o.decision = d.id AND o.state = 'said'
+                    WHERE d.workspace = ?1 AND d.channel = ?2 AND d.thread = ?3 AND d.ended = 'over_budget'
+                        AND d.closed_ms >= ?13 - 3600000),
+                'spent', ", spent!("?2"), ", 'spent_anywhere', ", spent!("''"), ")"
+        )
+    };
+}
+
 statements! {
     /// All of a context in one row, as of one moment.
     ///
@@ -10,7 +71,10 @@ statements! {
     /// `memories`, a JSON list: what is remembered and may be known in the channel, its own and what is public,
     /// of channels, threads and short terms with talk since ?7, ?8 and ?9; and memos, ?11 of the priority ?10 or
     /// more, and the ?12 newest.
-    CONTEXT = "
+    ///
+    /// `circumstances`: how things stand at ?13; `compared`: the ?14 lines that its last intervention
+    /// ended with.
+    CONTEXT = concat!("
         SELECT
             (SELECT revision FROM counters) AS revision,
             (SELECT name FROM channels WHERE workspace = ?1 AND id = ?2) AS channel_name,
@@ -19,25 +83,30 @@ statements! {
                 (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
                  ORDER BY at_ms, message)) AS owed,
-            (SELECT CASE ended WHEN 'chose_silence' THEN state END FROM decisions
+            (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted') THEN state END FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
                 AND closed_ms IS NOT NULL AND state IS NOT NULL
              ORDER BY id DESC LIMIT 1) AS silent_state,
-            (SELECT judgment FROM decisions
+            (SELECT json_array(json(judgment), conversation_state, considered) FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
-             ORDER BY id DESC LIMIT 1) AS judgment,
+             ORDER BY id DESC LIMIT 1) AS verdict,
             (WITH newest AS (
                 SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
-                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL
+                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND NOT withheld
                 ORDER BY at_ms DESC, id DESC LIMIT +?4),
             target AS (
                 SELECT rowid AS line, id, author FROM messages INDEXED BY messages_in_order
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
                 ORDER BY at_ms DESC, id DESC LIMIT +?5),
             answers AS (
                 SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
-                            AND r.author <> target.author AND r.deleted_ms IS NULL
+                            AND r.author <> target.author AND r.deleted_ms IS NULL AND NOT r.withheld
+                        ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
+                FROM target WHERE ?3 = ''
+                UNION ALL SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
+                        WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
+                            AND r.deleted_ms IS NULL AND NOT r.withheld
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
                 FROM target WHERE ?3 = ''),
             wanted AS (
@@ -46,17 +115,11 @@ statements! {
                 UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
                     WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
-                        AND m.deleted_ms IS NULL
+                        AND m.deleted_ms IS NULL AND NOT m.withheld
                 UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
-                    WHERE t.thread <> '' AND m.deleted_ms IS NULL)
-            SELECT json_group_array(json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-                json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
-                CASE m.mentions WHEN '[]' THEN NULL ELSE
-                    (SELECT json_group_object(n.id, n.name) FROM
-                        (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
-                         FROM json_each(m.mentions)) AS j
-                     CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END))
+                    WHERE t.thread <> '' AND m.deleted_ms IS NULL AND NOT m.withheld)
+            SELECT json_group_array(", line!(), ")
             FROM wanted
             CROSS JOIN messages AS m ON m.rowid = wanted.line
             LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS lines,
@@ -110,5 +173,14 @@ statements! {
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
                             WHERE workspace = ?1 AND realm = ?2
                             ORDER BY updated_ms DESC, name, id LIMIT +?12))
-                    ORDER BY updated_ms DESC, name, id LIMIT +?12))) AS memories";
+                    ORDER BY updated_ms DESC, name, id LIMIT +?12))) AS memories,
+            ", circumstances!(), " AS circumstances,
+            (SELECT json_group_array(", line!(), ") FROM
+                (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
+                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
+                    AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
+                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0)
+                 ORDER BY at_ms DESC, id DESC LIMIT +?14) AS c
+             CROSS JOIN messages AS m ON m.rowid = c.line
+             LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS compared");
 }

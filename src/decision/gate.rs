@@ -1,0 +1,268 @@
+//! The gates: rules that settle a line or a decision without a model. Each is a plain function; the
+//! ledger shows their names. They stand in the order of DESIGN §4, what costs nothing first.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{AuthorKind, Mention, Message};
+use crate::context::{Context, Spent};
+use crate::rules::{Allowance, Mode, Rulebook, Rules};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// The line is the persona's own.
+    OwnLine,
+    /// Its author does not want to be listened to.
+    OptedOut,
+    /// The line is another bot's.
+    OtherBot,
+    /// The line was read from history after a gap.
+    CaughtUp,
+    /// The channel's mode does not let it speak.
+    ChannelMode,
+    /// People have muted it.
+    Muted,
+    /// Nobody wants to be spoken to at this time of the day.
+    QuietHours,
+    /// It has had its turns since a human said something, over hours as well.
+    Loop,
+    /// There is too little talk to facilitate.
+    TooFew,
+    /// Everything new was said to somebody else.
+    Directed,
+    /// The persona had the last word and nobody has answered it.
+    SpokeLast,
+    /// The last verdict was silence, and nothing has changed since.
+    Unchanged,
+    /// It has spoken unasked not long ago.
+    Cooldown,
+    /// It has said much of what was said lately.
+    Share,
+    /// What it may use up is used up.
+    Budget,
+}
+
+impl Gate {
+    pub fn name(self) -> &'static str {
+        match self {
+            Gate::OwnLine => "own_line",
+            Gate::OptedOut => "opted_out",
+            Gate::OtherBot => "other_bot",
+            Gate::CaughtUp => "caught_up",
+            Gate::ChannelMode => "channel_mode",
+            Gate::Muted => "muted",
+            Gate::QuietHours => "quiet_hours",
+            Gate::Loop => "loop",
+            Gate::TooFew => "too_few",
+            Gate::Directed => "directed",
+            Gate::SpokeLast => "spoke_last",
+            Gate::Unchanged => "unchanged",
+            Gate::Cooldown => "cooldown",
+            Gate::Share => "share",
+            Gate::Budget => "budget",
+        }
+    }
+}
+
+/// The gates that a setting may leave out.
+pub const OPTIONAL: [Gate; 5] =
+    [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
+/// Before a judge is asked whether to say something unasked.
+const BEFORE_JUDGING: [Gate; 11] = [
+    Gate::ChannelMode,
+    Gate::Muted,
+    Gate::QuietHours,
+    Gate::Loop,
+    Gate::TooFew,
+    Gate::Directed,
+    Gate::SpokeLast,
+    Gate::Unchanged,
+    Gate::Cooldown,
+    Gate::Share,
+    Gate::Budget,
+];
+/// Once more before it is said: these may have closed since.
+const BEFORE_SPEAKING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHours, Gate::Budget];
+/// Before a mention is answered: what stops that, too.
+const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
+
+/// So many own turns may follow on each other without a human line.
+const MOST_TURNS: usize = 2;
+/// Its share is of so many of the newest lines, and of no fewer than four.
+const SHARED_LINES: usize = 10;
+const LEAST_SHARED_LINES: usize = 4;
+
+/// What gates look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    pub context: &'a Context,
+    pub rules: &'a Rules,
+    pub book: &'a Rulebook,
+    pub now: Timestamp,
+    pub zone: &'a TimeZone,
+}
+
+/// The gates that let a decision pass, and the one that settles it, if one does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passage {
+    pub passed: Vec<Gate>,
+    pub settled: Option<Gate>,
+}
+
+impl Facts<'_> {
+    /// Of the optional gates only those of `chosen` count.
+    pub fn before_judging(&self, chosen: &[Gate]) -> Passage {
+        let counts = |gate: &Gate| !OPTIONAL.contains(gate) || chosen.contains(gate);
+        let mut passed = Vec::new();
+        for gate in BEFORE_JUDGING.into_iter().filter(counts) {
+            if self.is_shut_unasked(gate) {
+                return Passage { passed, settled: Some(gate) };
+            }
+            passed.push(gate);
+        }
+        Passage { passed, settled: None }
+    }
+
+    pub fn before_speaking(&self) -> Option<Gate> {
+        let is_shut = |gate: &Gate| match gate {
+            Gate::ChannelMode => self.mode().is_silent() || self.mode() == Mode::MentionOnly,
+            gate => self.is_shut_unasked(*gate),
+        };
+        BEFORE_SPEAKING.into_iter().find(is_shut)
+    }
+
+    pub fn before_answering(&self) -> Option<Gate> {
+        BEFORE_ANSWERING.into_iter().find(|gate| match gate {
+            Gate::ChannelMode => self.mode().is_silent(),
+            Gate::Budget => self.is_used_up(),
+            gate => self.is_shut_unasked(*gate),
+        })
+    }
+
+    /// What people ordered outranks what the settings say.
+    pub fn mode(&self) -> Mode {
+        self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
+    }
+
+    fn is_shut_unasked(&self, gate: Gate) -> bool {
+        match gate {
+            Gate::ChannelMode => matches!(self.mode(), Mode::MentionOnly | Mode::Off),
+            Gate::Muted => self.is_muted(),
+            Gate::QuietHours => self.is_quiet(),
+            Gate::Loop => self.turns_since_human() >= MOST_TURNS,
+            Gate::TooFew => self.are_too_few(),
+            Gate::Directed => self.is_directed(),
+            Gate::SpokeLast => has_spoken_last(self.context),
+            Gate::Unchanged => self.context.silent_state == Some(self.context.state()),
+            Gate::Cooldown => self.is_cooling_down(),
+            Gate::Share => self.share() > self.rules.most_share,
+            Gate::Budget => self.is_nearly_used_up(),
+            // These settle single lines, when they are heard.
+            Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp => false,
+        }
+    }
+
+    fn is_muted(&self) -> bool {
+        self.context.circumstances.muted_until.is_some_and(|until| self.now < until)
+    }
+
+    fn is_quiet(&self) -> bool {
+        let time = || self.now.to_zoned(self.zone.clone()).time();
+        self.rules.quiet_hours.is_some_and(|hours| hours.hold(time()))
+    }
+
+    /// Lines of one turn follow on each other.
+    fn turns_since_human(&self) -> usize {
+        let lines = self.context.target().iter().rev();
+        let since: Vec<AuthorKind> = lines
+            .map(|line| line.author.kind)
+            .take_while(|kind| *kind != AuthorKind::Human)
+            .collect();
+        let turns = since.chunk_by(|one, other| one == other);
+        turns.filter(|turn| turn[0] == AuthorKind::Persona).count()
+    }
+
+    fn are_too_few(&self) -> bool {
+        let least = self.rules.facilitation.min_messages;
+        self.mode() == Mode::Facilitator && self.context.target().len() < least
+    }
+
+    /// Whatever is new names somebody else, and not the persona.
+    fn is_directed(&self) -> bool {
+        let is_new = |line: &&Arc<Message>| self.context.fresh.contains(&line.id);
+        let mut fresh =
+            self.context.target().iter().filter(|line| line.is_human()).filter(is_new).peekable();
+        fresh.peek().is_some() && fresh.all(|line| is_to_somebody_else(line))
+    }
+
+    fn is_cooling_down(&self) -> bool {
+        let intervention = self.context.circumstances.intervention.as_ref();
+        let cooldown = self.rules.cooldown_in(self.mode());
+        intervention.is_some_and(|intervention| self.now < intervention.at + cooldown)
+    }
+
+    fn share(&self) -> f64 {
+        let target = self.context.target();
+        let lines = &target[target.len().saturating_sub(SHARED_LINES)..];
+        if lines.len() < LEAST_SHARED_LINES {
+            return 0.0;
+        }
+        let own = lines.iter().filter(|line| line.author.kind == AuthorKind::Persona).count();
+        own as f64 / lines.len() as f64
+    }
+
+    fn is_nearly_used_up(&self) -> bool {
+        let circumstances = &self.context.circumstances;
+        let soft = self.book.soft_share;
+        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, soft))
+            || is_reached(circumstances.posts_in_hour, self.rules.allowance.posts_per_hour, 1.0)
+            || is_reached(
+                circumstances.posts_in_hour_anywhere,
+                self.book.workspace.posts_per_hour,
+                1.0,
+            )
+    }
+
+    /// Even mentions get no thought.
+    fn is_used_up(&self) -> bool {
+        let answers = self.context.circumstances.asked_in_hour;
+        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, 1.0))
+            || self.book.answers_per_hour.is_some_and(|most| answers > most)
+    }
+
+    fn spendings(&self) -> impl Iterator<Item = (&Spent, &Allowance)> {
+        let circumstances = &self.context.circumstances;
+        let here = (&circumstances.spent, &self.rules.allowance);
+        [here, (&circumstances.spent_anywhere, &self.book.workspace)].into_iter()
+    }
+}
+
+fn has_spoken_last(context: &Context) -> bool {
+    let last = context.target().iter().rev().find(|line| match line.author.kind {
+        AuthorKind::Human | AuthorKind::Persona => true,
+        AuthorKind::Bot => false,
+    });
+    last.is_some_and(|line| line.author.kind == AuthorKind::Persona)
+}
+
+fn is_to_somebody_else(line: &Message) -> bool {
+    let names = |mention: &Mention| match mention {
+        Mention::User(user) => *user != line.author.id,
+        Mention::Persona => false,
+    };
+    line.mentions.iter().any(names) && !line.mentions.contains(&Mention::Persona)
+}
+
+fn is_over(spent: &Spent, allowance: &Allowance, share: f64) -> bool {
+    is_reached(spent.tokens_in_day, allowance.tokens_per_day, share)
+        || is_reached(spent.micros_in_day, allowance.micros_per_day, share)
+        || is_reached(spent.micros_in_month, allowance.micros_per_month, share)
+}
+
+fn is_reached(used: u64, limit: Option<u64>, share: f64) -> bool {
+    limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
+}

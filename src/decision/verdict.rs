@@ -1,0 +1,114 @@
+//! What a judgment comes to under a room's rules. The model judges; this decides.
+
+use crate::context::state::ConversationState;
+use crate::decision::Judgment;
+use crate::rules::{Mode, Rules};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Join,
+    /// With this emoji.
+    React(String),
+    Silent(Held),
+}
+
+/// What keeps it silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The judge says so.
+    Judge,
+    /// The talk is coming to its end (S18).
+    Ending,
+    /// The judge is less sure than it has to be.
+    Unsure,
+    /// It has spoken about this, and things stand as they stood.
+    NothingNew,
+    /// It may only look on.
+    Observes,
+}
+
+impl Judgment {
+    /// `state` is what the conversation is taken to be in, whoever named it.
+    pub fn verdict(&self, state: ConversationState, mode: Mode, rules: &Rules) -> Verdict {
+        let is_sure = self.confidence >= rules.min_confidence;
+        let reaction = self.reaction.as_ref().filter(|emoji| rules.reactions.contains(emoji));
+        if !self.should_respond {
+            return match reaction {
+                Some(emoji) if is_sure && mode != Mode::Observe => Verdict::React(emoji.clone()),
+                Some(_) | None => Verdict::Silent(Held::Judge),
+            };
+        }
+        if state == ConversationState::Ending {
+            return Verdict::Silent(Held::Ending);
+        }
+        let is_same = self.same_conversation == Some(true);
+        if mode == Mode::Facilitator && is_same && self.situation_changed == Some(false) {
+            return Verdict::Silent(Held::NothingNew);
+        }
+        if !is_sure {
+            return Verdict::Silent(Held::Unsure);
+        }
+        if mode == Mode::Observe {
+            return Verdict::Silent(Held::Observes);
+        }
+        Verdict::Join
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judgment(should_respond: bool) -> Judgment {
+        Judgment {
+            should_respond,
+            reason: String::new(),
+            confidence: 0.8,
+            delay_seconds: None,
+            about: None,
+            conversation_state: None,
+            reaction: None,
+            same_conversation: None,
+            situation_changed: None,
+        }
+    }
+
+    #[test]
+    fn rules_hold_a_judgment_back_and_never_force_one() {
+        use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+        use Mode::{Companion, Facilitator, Observe};
+        let rules = Rules { min_confidence: 0.6, ..Rules::default() };
+        let (yes, no) = (judgment(true), judgment(false));
+        let nod = Judgment { reaction: Some("👍".to_owned()), ..no.clone() };
+        let shrug = Judgment { reaction: Some("🦖".to_owned()), ..no.clone() };
+        let guess = |judgment: &Judgment| Judgment { confidence: 0.59, ..judgment.clone() };
+        let again = |changed| Judgment {
+            same_conversation: Some(true),
+            situation_changed: Some(changed),
+            ..yes.clone()
+        };
+        let new = Judgment { same_conversation: Some(false), ..again(false) };
+        let silent = Verdict::Silent;
+        for (judgment, state, mode, verdict) in [
+            (yes.clone(), Active, Companion, Verdict::Join),
+            (yes.clone(), Conflict, Companion, Verdict::Join),
+            (yes.clone(), Misunderstanding, Facilitator, Verdict::Join),
+            (yes.clone(), Ending, Companion, silent(Held::Ending)),
+            (yes.clone(), Active, Observe, silent(Held::Observes)),
+            (guess(&yes), Active, Companion, silent(Held::Unsure)),
+            (no.clone(), Conflict, Facilitator, silent(Held::Judge)),
+            (no.clone(), Ending, Companion, silent(Held::Judge)),
+            (nod.clone(), Active, Companion, Verdict::React("👍".to_owned())),
+            (nod.clone(), Ending, Companion, Verdict::React("👍".to_owned())),
+            (nod.clone(), Active, Observe, silent(Held::Judge)),
+            (guess(&nod), Active, Companion, silent(Held::Judge)),
+            (shrug, Active, Companion, silent(Held::Judge)),
+            (again(false), Active, Facilitator, silent(Held::NothingNew)),
+            (again(true), Active, Facilitator, Verdict::Join),
+            (again(false), Active, Companion, Verdict::Join),
+            (new, Active, Facilitator, Verdict::Join),
+        ] {
+            assert_eq!(judgment.verdict(state, mode, &rules), verdict, "{judgment:?} {mode:?}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What people order, and what holds because of it.
+
+use sqlx::query;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::rules::Mode;
+use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::{Order, Orders, StoreError};
+
+pub async fn write(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    order: &Order,
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let workspace = order.workspace().as_str();
+    let everywhere = |channel: &Option<ChannelId>| {
+        channel.as_ref().map_or(String::new(), |channel| channel.to_string())
+    };
+    let query = match order {
+        Order::Mute { channel, until, .. } => {
+            query(sql::MUTE).bind(workspace).bind(everywhere(channel)).bind(until.as_millisecond())
+        }
+        Order::Unmute { channel, .. } => {
+            query(sql::UNMUTE).bind(workspace).bind(everywhere(channel))
+        }
+        Order::Mode { channel, mode: Some(mode), .. } => {
+            query(sql::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
+        }
+        Order::Mode { channel, mode: None, .. } => {
+            query(sql::DROP_MODE).bind(workspace).bind(channel.as_str())
+        }
+        Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
+        Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
+    };
+    query.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+pub async fn read(readers: &SqlitePool, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+    let rows = query(sql::ORDERS).bind(workspace.as_str());
+    let mut orders = Orders::default();
+    for row in rows.fetch_all(readers).await.map_err(stored)? {
+        let kind: String = rows::column(&row, "kind")?;
+        let whom: String = rows::column(&row, "whom")?;
+        match kind.as_str() {
+            "mute" => {
+                let until = rows::time(rows::column(&row, "until_ms")?)?;
+                match whom.is_empty() {
+                    true => orders.muted_until = Some(until),
+                    false => orders.muted.push((ChannelId::new(whom), until)),
+                }
+            }
+            "mode" => {
+                let mode: Mode = rows::named(&rows::column::<String>(&row, "mode")?)?;
+                orders.modes.push((ChannelId::new(whom), mode));
+            }
+            _ => orders.opted_out.push(UserId::new(whom)),
+        }
+    }
+    Ok(orders)
+}
