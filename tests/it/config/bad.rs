@@ -225,6 +225,10 @@ const BAD: &[(&str, &str)] = &[
         "2:27: response.channel_messages_limit is 0, but it must be a whole number from 1 to 1000",
     ),
     (
+        "retention:\n  prompts_days: -1\n",
+        "2:17: retention.prompts_days is -1, but it must not be negative",
+    ),
+    (
         "http:\n  listen: everywhere\n",
         "2:11: http.listen is \"everywhere\", but it must be an address like 127.0.0.1:8080",
     ),
