@@ -34,10 +34,16 @@ pub enum Gate {
     OtherBot,
     /// The line was read from history after a gap.
     CaughtUp,
+    /// Everything new was said to somebody else.
+    Directed,
     /// The persona had the last word and nobody has answered it.
     SpokeLast,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
+    /// It has spoken unasked not long ago.
+    Cooldown,
+    /// It has said much of what was said lately.
+    Share,
 }
 
 impl Gate {
@@ -46,21 +52,27 @@ impl Gate {
             Gate::OwnLine => "own_line",
             Gate::OtherBot => "other_bot",
             Gate::CaughtUp => "caught_up",
+            Gate::Directed => "directed",
             Gate::SpokeLast => "spoke_last",
             Gate::Unchanged => "unchanged",
+            Gate::Cooldown => "cooldown",
+            Gate::Share => "share",
         }
     }
 }
 
 /// The gates a waiting decision passes before a model is asked, cheapest first. The gates on a
 /// single line (own line, other bot, caught up) stand in `hear`.
-pub const GATES: [Gate; 2] = [Gate::SpokeLast, Gate::Unchanged];
+pub const GATES: [Gate; 5] =
+    [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 
 /// The first of `gates` that settles the decision, if any.
 pub fn gate(gates: &[Gate], context: &Context) -> Option<Gate> {
     gates.iter().copied().find(|gate| match gate {
         Gate::SpokeLast => has_spoken_last(context),
         Gate::Unchanged => is_unchanged(context),
+        // Nothing tells these yet.
+        Gate::Directed | Gate::Cooldown | Gate::Share => false,
         Gate::OwnLine | Gate::OtherBot | Gate::CaughtUp => false,
     })
 }
