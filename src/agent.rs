@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::tools::Tools;
@@ -29,6 +30,7 @@ use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::Budget;
 use crate::prompt::prompts::{Prompts, Scene};
 use crate::prompt::tokens::Corrections;
+use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
 
 /// How the persona decides and how patient it is.
@@ -36,6 +38,10 @@ use crate::store::{Store, StoreError};
 pub struct Settings {
     /// The gates before the judge, in their order.
     pub gates: Vec<Gate>,
+    /// What holds in each channel.
+    pub rulebook: Arc<Rulebook>,
+    /// Which call names a conversation's state.
+    pub state: StateCall,
     /// How much a prompt is made from.
     pub limits: Limits,
     /// How long it may be.
@@ -57,6 +63,17 @@ pub struct Settings {
     pub post_timeout: SignedDuration,
 }
 
+/// Which call names the state of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateCall {
+    /// The judge's own.
+    #[default]
+    Fused,
+    /// One before it, to a model of its own (seed 004).
+    Separate,
+}
+
 impl Settings {
     /// The longest that a step may take: a judge may ask twice, and a reply that uses tools takes no
     /// longer.
@@ -69,6 +86,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             gates: GATES.to_vec(),
+            rulebook: Arc::new(Rulebook::default()),
+            state: StateCall::default(),
             limits: Limits::default(),
             budget: Budget::default(),
             zone: TimeZone::UTC,

@@ -24,13 +24,20 @@ pub struct Waiting {
     pub min_wait_seconds: f64,
     /// The wait is spread evenly by this share to both sides (seed 002-12).
     pub jitter_ratio: f64,
+    /// So long after the first line that was not judged, it is judged even if people still talk.
+    pub max_wait_seconds: f64,
     /// A mention that is caught up on is answered only if it is younger than this.
     pub max_message_age_seconds: f64,
 }
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self { min_wait_seconds: 300.0, jitter_ratio: 0.3, max_message_age_seconds: 43_200.0 }
+        Self {
+            min_wait_seconds: 300.0,
+            jitter_ratio: 0.3,
+            max_wait_seconds: 3600.0,
+            max_message_age_seconds: 43_200.0,
+        }
     }
 }
 

@@ -277,7 +277,7 @@ impl<'t> MapAccess<'t> for Entries<'t> {
         self.open = Some(entry);
         let key: StrDeserializer<'t, Problem> = entry.key.as_str().into_deserializer();
         let key = seed.deserialize(key);
-        key.map(Some).map_err(|problem| problem.at(entry.key_place, None).within(&entry.key))
+        key.map(Some).map_err(|problem| problem.with_key(entry.key_place, &entry.key))
     }
 
     fn next_value_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<T::Value, Problem> {
