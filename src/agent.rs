@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::state::NamedStates;
@@ -36,22 +37,14 @@ use crate::prompt::tokens::Corrections;
 use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
 
-/// Who names the state of a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateCall {
-    /// The judge, in the call that it makes anyway.
-    Fused,
-    /// A model of its own, before the judge (seed 004).
-    Separate,
-}
-
 /// How the persona decides and how patient it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Of the gates that may be left out, those that count.
     pub gates: Vec<Gate>,
-    /// What holds in which channel.
+    /// What holds in each channel.
     pub rulebook: Arc<Rulebook>,
+    /// Which call names a conversation's state.
     pub state: StateCall,
     /// How much a prompt is made from.
     pub limits: Limits,
@@ -74,11 +67,26 @@ pub struct Settings {
     pub post_timeout: SignedDuration,
 }
 
+/// Which call names the state of a conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateCall {
+    /// The judge's own.
+    #[default]
+    Fused,
+    /// One before it, to a model of its own (seed 004).
+    Separate,
+}
+
 impl Settings {
-    /// The longest that a step may take: a judge may ask twice, and a reply that uses tools takes no
-    /// longer.
+    /// The longest that a step may take: a judge may ask twice, after whoever names the state, and a
+    /// reply that uses tools takes no longer.
     pub fn longest_step(&self) -> SignedDuration {
-        self.model_timeout * 2 + self.post_timeout
+        let calls = match self.state {
+            StateCall::Fused => 2,
+            StateCall::Separate => 3,
+        };
+        self.model_timeout * calls + self.post_timeout
     }
 }
 

@@ -14,6 +14,8 @@ pub mod minds;
 mod to_provider;
 pub mod models;
 pub mod response;
+pub mod facilitator;
+pub mod budget;
 pub mod kept;
 pub mod http;
 pub mod logging;
@@ -21,6 +23,7 @@ pub mod platforms;
 pub mod tools;
 pub mod channels;
 pub mod context;
+mod checks;
 pub mod zone;
 pub mod schema;
 
@@ -35,11 +38,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{self, remember};
+use crate::chat::UserId;
 use crate::clock::seconds;
 use crate::config::agents::AgentsConfig;
+use crate::config::budget::BudgetConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
+use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
 use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
 use crate::config::logging::LoggingConfig;
@@ -47,15 +53,16 @@ use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
 use crate::config::platforms::{DiscordConfig, SlackConfig};
 use crate::config::problem::Problem;
-use crate::config::response::{ResponseConfig, Wait};
+use crate::config::response::{DecisionConfig, ResponseConfig, Wait};
 use crate::config::tools::ToolsConfig;
-use crate::config::tree::{Entry, Node, Value};
-use crate::config::values::{FilePath, Name};
+use crate::config::tree::Node;
+use crate::config::values::{FilePath, Name, PersonId};
 use crate::config::zone::ZoneName;
 use crate::context::Limits;
 use crate::hear::Waiting;
 use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
+use crate::rules::{Facilitation, Rulebook};
 use crate::runner;
 
 /// An example of every setting, which is a config itself.
@@ -82,6 +89,9 @@ pub struct Config {
     pub agents: AgentsConfig,
     pub models: ModelsConfig,
     pub response: ResponseConfig,
+    pub decision: DecisionConfig,
+    pub facilitator: FacilitatorConfig,
+    pub budget: BudgetConfig,
     pub context: ContextConfig,
     pub storage: StorageConfig,
     pub memory: MemoryConfig,
@@ -97,6 +107,8 @@ pub struct Config {
     /// What holds for single channels, by `"#name"` or by id.
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
+    /// People whose lines are not looked at, by id.
+    pub opted_out: Vec<PersonId>,
     /// Who thinks, as `agents` and the environment say.
     #[serde(skip)]
     pub minds: Minds,
@@ -189,6 +201,8 @@ impl Config {
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));
         config.think(thinkers, &tree, environment)?;
+        notices.extend(notices::of(&config, &tree));
+        notices.sort_by_key(|notice| notice.place.map(|place| (place.line, place.column)));
         Ok((config, notices))
     }
 
@@ -209,8 +223,7 @@ impl Config {
 
     /// What no setting can know by itself.
     fn check(&self, tree: &Node) -> Result<(), Problem> {
-        let is_set = |entry: &&Entry| entry.node.value != Value::Empty;
-        let place = |path: &[&str]| tree.find(path).filter(is_set).map(|entry| entry.node.place);
+        let place = |path: &[&str]| tree.place_of(path);
         let listen = self.http.listen.0;
         if !listen.ip().is_loopback() && self.http.token.is_none() {
             let sentence = "http.listen can be reached from other machines, so http.token must be \
@@ -230,7 +243,7 @@ impl Config {
                             storage.url";
             return Err(Problem::of_file(place(&["memory", "database_path"]), sentence));
         }
-        Ok(())
+        checks::check(self, tree)
     }
 
     /// Lets the health check have the port that the pages have by default: it was there first.
@@ -279,23 +292,25 @@ impl Config {
     pub fn waiting(&self) -> Waiting {
         // Until there is an adaptive wait, the fixed one stands in for it.
         let (Wait::Fixed | Wait::Adaptive) = self.response.wait;
-        let usual = Waiting::default();
-        Waiting {
-            min_wait_seconds: self
-                .response
-                .min_wait_seconds
-                .map_or(usual.min_wait_seconds, |wait| wait.0),
-            jitter_ratio: self.response.jitter_ratio.0,
-            max_wait_seconds: usual.max_wait_seconds,
-            max_message_age_seconds: self.response.max_message_age_seconds.0,
-        }
+        self.waiting_for(Waiting::default().min_wait_seconds)
     }
 
     /// How long talk rests in the local room.
     pub fn room_waiting(&self) -> Waiting {
+        self.waiting_for(ROOM_WAIT_SECONDS)
+    }
+
+    /// The usual waits give way to those that are set.
+    fn waiting_for(&self, usual_wait: f64) -> Waiting {
+        let longest = self.response.max_wait_seconds.0;
         let min_wait_seconds =
-            self.response.min_wait_seconds.map_or(ROOM_WAIT_SECONDS, |wait| wait.0);
-        Waiting { min_wait_seconds, ..self.waiting() }
+            self.response.min_wait_seconds.map_or(usual_wait.min(longest), |wait| wait.0);
+        Waiting {
+            min_wait_seconds,
+            jitter_ratio: self.response.jitter_ratio.0,
+            max_wait_seconds: longest.max(min_wait_seconds),
+            max_message_age_seconds: self.response.max_message_age_seconds.0,
+        }
     }
 
     /// How long after it was heard a line is remembered.
@@ -329,9 +344,26 @@ impl Config {
         }
     }
 
+    /// What holds in each channel: its own settings, laid over the usual ones.
+    pub fn rulebook(&self) -> Rulebook {
+        let usual = self.response.rules(self.facilitator.over(&Facilitation::default()));
+        let channels = self.channels.iter();
+        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.over(&usual)));
+        Rulebook {
+            channels: channels.collect(),
+            usual,
+            workspace: self.budget.allowance(),
+            answers_per_hour: Some(self.budget.answers_per_person_per_hour.0),
+            soft_share: self.budget.soft_share.0,
+            opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
+        }
+    }
+
     pub fn agent(&self) -> agent::Settings {
         agent::Settings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
+            rulebook: Arc::new(self.rulebook()),
+            state: self.decision.state,
             limits: self.limits(),
             budget: self.context.budget(),
             zone: self.zone_or(TimeZone::system()),

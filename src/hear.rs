@@ -30,7 +30,7 @@ pub struct Waiting {
     pub min_wait_seconds: f64,
     /// The wait is spread evenly by this share to both sides (seed 002-12).
     pub jitter_ratio: f64,
-    /// Talk that does not rest is judged so many seconds after the first line that was not.
+    /// So long after the first line that was not judged, it is judged even if people still talk.
     pub max_wait_seconds: f64,
     /// A mention that is caught up on is answered only if it is younger than this.
     pub max_message_age_seconds: f64,

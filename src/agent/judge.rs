@@ -301,6 +301,10 @@ fn held_reason(held: Held, judgment: &Judgment, least: f64, language: Language) 
 /// What a gate that settled a decision is, for people.
 pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
     match gate {
+        Gate::Directed => language.pick(
+            "everything new was said to somebody else",
+            "新しい発言はどれも、ほかの人に向けたものです",
+        ),
         Gate::SpokeLast => language.pick(
             "I spoke last, and nobody has answered since",
             "最後に話したのは私で、まだ返事がありません",
@@ -309,6 +313,11 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
             "nothing has changed since I last looked",
             "前回判断したときから何も変わっていません",
         ),
+        Gate::Cooldown => {
+            language.pick("I spoke unasked not long ago", "少し前に自分から話したばかりです")
+        }
+        Gate::Share => language
+            .pick("much of what was said lately was said by me", "最近の発言の多くが私のものです"),
         Gate::OwnLine => language.pick("it is my own line", "自分の発言です"),
         Gate::OtherBot => language.pick("it is another bot's line", "ほかのボットの発言です"),
         Gate::CaughtUp => language.pick("it was said while I was away", "不在の間の発言です"),
@@ -325,14 +334,6 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
             "すでに続けて話しており、その後に人の発言がありません",
         ),
         Gate::TooFew => language.pick("too little has been said yet", "まだ発言が少なすぎます"),
-        Gate::Directed => language.pick("it was said to somebody else", "ほかの人に向けた発言です"),
-        Gate::Cooldown => {
-            language.pick("I have spoken up not long ago", "少し前に自分から話したばかりです")
-        }
-        Gate::Share => language.pick(
-            "I have said much of what was said lately",
-            "最近の会話は私の発言が多くなっています",
-        ),
         Gate::Budget => language.pick("my budget is used up", "使ってよい量に達しています"),
     }
 }

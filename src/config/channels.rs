@@ -1,39 +1,36 @@
 //! What holds for single channels.
 
-use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::values::Money;
+use crate::clock::seconds;
+use crate::config::budget::ChannelBudget;
+use crate::config::facilitator::FacilitatorConfig;
+use crate::config::schema;
+use crate::config::values::{QuietTimes, Ratio, Reaction, Seconds};
+use crate::rules::{Mode, Rules};
 
-/// What holds for one channel.
+/// What holds for one channel. What is left out is as `response` and `facilitator` say.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
     /// What it does there.
-    pub mode: Mode,
-    /// `22:00-07:00`: within these hours it says nothing unasked.
-    pub quiet_hours: Option<QuietHours>,
-    /// The most that its models may cost in a month, in `models.currency`.
-    pub budget: Option<Money>,
-}
-
-/// What it does in a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Mode {
-    /// Takes part as a member.
-    #[default]
-    Companion,
-    /// Helps a discussion along.
-    Facilitator,
-    /// Answers when it is mentioned, and only then.
-    MentionOnly,
-    /// Remembers, and says nothing.
-    Observe,
-    /// Does nothing there.
-    Off,
+    #[schemars(with = "Option<schema::Modes>")]
+    pub mode: Option<Mode>,
+    /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
+    pub quiet_hours: Option<QuietTimes>,
+    /// A judge that is less sure than this is not followed.
+    pub min_confidence: Option<Ratio>,
+    /// It keeps out of talk of which it has said more than this share.
+    pub max_share: Option<Ratio>,
+    /// What it may react with.
+    pub reactions: Option<Vec<Reaction>>,
+    /// After it has spoken unasked, a companion keeps out of the talk for so long.
+    pub cooldown_seconds: Option<Seconds>,
+    /// How it listens there, if its mode is `facilitator`.
+    pub facilitator: FacilitatorConfig,
+    /// What it may use up there: a section of limits, or the most money in 30 days.
+    pub budget: Option<ChannelBudget>,
 }
 
 /// A channel's id, or `#` and its name.
@@ -41,13 +38,26 @@ pub enum Mode {
 #[serde(try_from = "String")]
 pub struct ChannelKey(pub String);
 
-/// From one time of the day to another, over midnight if the second is earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
-#[schemars(with = "String", inline, extend("pattern" = "^[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9]$"))]
-pub struct QuietHours {
-    pub from: Time,
-    pub to: Time,
+impl ChannelConfig {
+    /// What is not set here is as usual.
+    pub fn over(&self, usual: &Rules) -> Rules {
+        let cooldown = |wait: Seconds| seconds(wait.0);
+        Rules {
+            mode: self.mode.unwrap_or(usual.mode),
+            quiet_hours: self.quiet_hours.map_or(usual.quiet_hours, |hours| hours.0),
+            min_confidence: self.min_confidence.map_or(usual.min_confidence, |least| least.0),
+            reactions: self.reactions.as_deref().map_or_else(|| usual.reactions.clone(), names),
+            facilitation: self.facilitator.over(&usual.facilitation),
+            cooldown: self.cooldown_seconds.map_or(usual.cooldown, cooldown),
+            most_share: self.max_share.map_or(usual.most_share, |most| most.0),
+            allowance: self.budget.as_ref().map_or(usual.allowance, ChannelBudget::allowance),
+        }
+    }
+}
+
+/// The emoji themselves.
+pub fn names(reactions: &[Reaction]) -> Vec<String> {
+    reactions.iter().map(|reaction| reaction.0.clone()).collect()
 }
 
 impl TryFrom<String> for ChannelKey {
@@ -58,23 +68,4 @@ impl TryFrom<String> for ChannelKey {
         let is_fine = !name.is_empty() && !name.contains(char::is_whitespace);
         is_fine.then_some(Self(value)).ok_or("it must be \"#\" and a channel's name, or its id")
     }
-}
-
-impl TryFrom<String> for QuietHours {
-    type Error = &'static str;
-
-    fn try_from(value: String) -> Result<Self, &'static str> {
-        let hours = value.split_once('-');
-        let hours = hours.and_then(|(from, to)| Some((time(from)?, time(to)?)));
-        let hours = hours.filter(|(from, to)| from != to);
-        let (from, to) = hours.ok_or("it must be two times of the day, like 22:00-07:00")?;
-        Ok(Self { from, to })
-    }
-}
-
-fn time(text: &str) -> Option<Time> {
-    let (hour, minute) = text.trim().split_once(':')?;
-    let is_fine = hour.len() == 2 && minute.len() == 2;
-    let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
-    is_fine.then(|| Time::new(hour, minute, 0, 0).ok())?
 }

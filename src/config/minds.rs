@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::agent::StateCall;
 use crate::config::Config;
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, Params};
 use crate::config::environment::Environment;
@@ -108,6 +109,20 @@ impl Minds {
             memory: search.mind(&memory, "memory", NamedBy::Config)?,
             state: search.mind(&state, "state", named_by)?,
         })
+    }
+}
+
+impl Minds {
+    /// Every model that may be asked, those to fall back on as well.
+    pub fn asked(&self, state: StateCall) -> impl Iterator<Item = &ModelId> {
+        let of_state = match state {
+            StateCall::Fused => None,
+            StateCall::Separate => Some(&self.state),
+        };
+        let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(of_state);
+        minds
+            .flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
+            .map(|model| &model.id)
     }
 }
 

@@ -21,7 +21,7 @@ pub fn unknown_key(path: &[String], key: &str, known: &[String]) -> String {
     let homes = homes(&path, key, &keys());
     if !homes.is_empty() {
         let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
-        return format!("{shown}; it belongs in {}", listed(&homes, "or"));
+        return format!("{shown}; it belongs {}", listed(&homes, "or"));
     }
     match alike(key, &known) {
         Some(meant) => format!("{shown}; did you mean \"{meant}\"?"),
@@ -29,21 +29,23 @@ pub fn unknown_key(path: &[String], key: &str, known: &[String]) -> String {
     }
 }
 
-/// The sections that know a key: those that are closest to where it stands, at most two.
+/// Where a key is known: the places that are closest to where it stands, at most two.
 fn homes(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<String> {
     let sections = keys.iter().filter_map(|path| path.split_last());
-    let sections = sections.filter(|(last, section)| *last == key && !section.is_empty());
+    let sections = sections.filter(|(last, _)| *last == key);
     let distance = |section: &[String]| {
-        let shared = path.iter().zip(section).take_while(|(one, other)| *one == *other).count();
+        let is_shared = |(one, other): &(&&str, &String)| *one == *other || *other == "*";
+        let shared = path.iter().zip(section).take_while(is_shared).count();
         section.len() + path.len() - 2 * shared
     };
     // Agents are alike, unless it stands in one of them.
     let is_in_agents = path.first() == Some(&"agents");
     let name = |section: &[String]| match section {
+        [] => "at the top level".to_owned(),
         [agents, _, rest @ ..] if agents == "agents" && !is_in_agents => {
-            rest.iter().fold("agents.NAME".to_owned(), |path, key| format!("{path}.{key}"))
+            rest.iter().fold("in agents.NAME".to_owned(), |path, key| format!("{path}.{key}"))
         }
-        section => section.join(".").replace('*', "NAME"),
+        section => format!("in {}", section.join(".").replace('*', "NAME")),
     };
     let mut homes: Vec<_> =
         sections.map(|(_, section)| (distance(section), name(section))).collect();
@@ -104,17 +106,20 @@ mod tests {
     fn a_key_in_the_wrong_place_is_sent_home() {
         let keys = keys();
         for (path, key, expected) in [
-            (&[][..], "bot_token", &["slack"][..]),
-            (&[], "token", &["discord", "http"]),
-            (&[], "budget", &["channels.NAME"]),
-            (&[], "model_id", &["agents.NAME"]),
-            (&["slack"], "token", &["discord", "http"]),
-            (&["agents", "memory"], "temperature", &["agents.memory.params"]),
-            (&["agents", "memory"], "api_key", &["agents.memory.client_args"]),
-            (&["models"], "input", &["models.prices.NAME"]),
-            (&["slack"], "temperature", &["agents.NAME.params"]),
+            (&[][..], "bot_token", &["in slack"][..]),
+            (&[], "token", &["in discord", "in http"]),
+            (&[], "rest_seconds", &["in facilitator"]),
+            (&[], "model_id", &["in agents.NAME"]),
+            (&[], "quiet_hours", &["in response"]),
+            (&["slack"], "token", &["in discord", "in http"]),
+            (&["agents", "memory"], "temperature", &["in agents.memory.params"]),
+            (&["agents", "memory"], "api_key", &["in agents.memory.client_args"]),
+            (&["models"], "input", &["in models.prices.NAME"]),
+            (&["slack"], "temperature", &["in agents.NAME.params"]),
+            (&["channels", "#a"], "rest_seconds", &["in channels.NAME.facilitator"]),
+            (&["response"], "budget", &["at the top level"]),
+            (&["slack"], "agents", &["at the top level"]),
             (&["slack"], "xyzzy", &[]),
-            (&["slack"], "agents", &[]),
         ] {
             assert_eq!(homes(path, key, &keys), expected, "{key}");
         }

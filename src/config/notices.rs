@@ -1,11 +1,17 @@
-//! Keys that are accepted and do nothing, and why: those of myao2 that nothing needs any more, and
-//! those whose feature this version does not have yet. Each new feature takes its line away.
+//! Keys that are accepted and do nothing, and why: those of myao2 that nothing needs any more,
+//! those whose feature this version does not have yet, and those that other settings make idle. Each
+//! new feature takes its line away.
 
+use std::collections::BTreeSet;
+
+use crate::agent::StateCall;
+use crate::config::Config;
 use crate::config::agents::{CLIENT_ARGS, PARAMS};
-use crate::config::nearest::nearest;
-use crate::config::problem::Problem;
+use crate::config::nearest::{listed, nearest};
+use crate::config::problem::{Place, Problem};
 use crate::config::secret::shown;
 use crate::config::tree::{Entry, Node, Value};
+use crate::llm::model::ModelId;
 
 struct Notice {
     path: &'static [&'static str],
@@ -66,7 +72,6 @@ const NOTICES: &[Notice] = &[
         ),
     },
     // Not here yet.
-    not_yet(&["agents", "state"]),
     Notice {
         path: &["response", "wait"],
         values: &["adaptive"],
@@ -76,7 +81,6 @@ const NOTICES: &[Notice] = &[
     not_yet(&["slack"]),
     not_yet(&["discord"]),
     not_yet(&["tools"]),
-    not_yet(&["channels"]),
 ];
 
 const fn obsolete(path: &'static [&'static str], why: &'static str) -> Notice {
@@ -130,8 +134,84 @@ pub fn take(tree: &mut Node) -> Vec<Problem> {
             look_at_params(&fallback.node, &path, &mut said);
         }
     }
-    said.sort_by_key(|problem| problem.place.map(|place| (place.line, place.column)));
     said
+}
+
+/// Says what other settings make idle. The tree is only asked for places.
+pub fn of(config: &Config, tree: &Node) -> Vec<Problem> {
+    [unasked_state(config, tree), uncounted_money(config, tree)].into_iter().flatten().collect()
+}
+
+fn unasked_state(config: &Config, tree: &Node) -> Option<Problem> {
+    let entry = tree.find(&["agents", "state"]).filter(|entry| is_set(entry))?;
+    match config.decision.state {
+        StateCall::Separate => None,
+        StateCall::Fused => Some(Problem::of_file(
+            Some(entry.key_place),
+            "agents.state is asked only with decision.state: separate; now the judge names the \
+             state in its own call",
+        )),
+    }
+}
+
+/// Money is counted by prices, so a model without one may cost whatever it costs.
+fn uncounted_money(config: &Config, tree: &Node) -> Option<Problem> {
+    let (limit, place) = first_money_limit(tree)?;
+    let models: Vec<String> = config
+        .minds
+        .asked(config.decision.state)
+        .filter(|id| **id != ModelId::Builtin && !config.models.prices.contains_key(id))
+        .map(ToString::to_string)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    if models.is_empty() {
+        return None;
+    }
+    let models: Vec<&str> = models.iter().map(String::as_str).collect();
+    let sentence = format!(
+        "{limit} cannot count what {} costs: there is no price in models.prices",
+        listed(&models, "or")
+    );
+    Some(Problem::of_file(Some(place), sentence))
+}
+
+/// The path of the first limit in the file that is an amount of money.
+fn first_money_limit(tree: &Node) -> Option<(String, Place)> {
+    let mut limits = Vec::new();
+    if let Some(budget) = tree.find(&["budget"]) {
+        money_limits(budget, "budget", &mut limits);
+    }
+    let channels = tree.find(&["channels"]).map_or(&[][..], |channels| channels.node.entries());
+    for channel in channels {
+        let key = shown(&channel.key).unwrap_or("…".to_owned());
+        if let Some(budget) = channel.node.find(&["budget"]) {
+            money_limits(budget, &format!("channels.{key}.budget"), &mut limits);
+        }
+    }
+    limits.into_iter().min_by_key(|(_, place)| (place.line, place.column))
+}
+
+fn money_limits(budget: &Entry, path: &str, limits: &mut Vec<(String, Place)>) {
+    match &budget.node.value {
+        Value::Text(text) if !text.text.is_empty() => {
+            limits.push((path.to_owned(), budget.key_place));
+        }
+        Value::Section(entries) => {
+            let is_money = |entry: &&Entry| entry.key.starts_with("money_per_");
+            let entries = entries.iter().filter(is_money).filter(|entry| is_set(entry));
+            limits.extend(entries.map(|entry| (format!("{path}.{}", entry.key), entry.key_place)));
+        }
+        Value::Empty | Value::Text(_) | Value::List(_) => {}
+    }
+}
+
+fn is_set(entry: &Entry) -> bool {
+    match &entry.node.value {
+        Value::Empty => false,
+        Value::Text(text) => !text.text.is_empty(),
+        Value::List(_) | Value::Section(_) => true,
+    }
 }
 
 /// What LiteLLM knows and nothing here reads.

@@ -83,6 +83,17 @@ impl Problem {
         self
     }
 
+    /// What is wrong with a key itself. One that nothing knows is named anyway.
+    pub fn with_key(self, place: Place, key: &str) -> Self {
+        let problem = self.at(place, None);
+        match problem.what {
+            What::Unknown { .. } => problem,
+            What::File(_) | What::Key(_) | What::Value { .. } | What::Missing(_) => {
+                problem.within(key)
+            }
+        }
+    }
+
     /// `FILE:LINE:COLUMN: what is wrong`.
     pub fn in_file(&self, file: &str) -> String {
         match self.place {
@@ -134,6 +145,12 @@ impl de::Error for Problem {
 
     fn missing_field(key: &'static str) -> Self {
         Self { place: None, path: Vec::new(), what: What::Missing(key) }
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        let known = known.iter().map(|&key| key.to_owned()).collect();
+        let what = What::Unknown { key: key.to_owned(), known };
+        Self { place: None, path: Vec::new(), what }
     }
 
     fn duplicate_field(key: &'static str) -> Self {

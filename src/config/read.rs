@@ -128,7 +128,13 @@ impl<'t> Deserializer<'t> for Reader<'t> {
     }
 
     fn deserialize_u64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
-        self.whole_number(visitor)
+        let is_below_zero = |text: &Text| text.text.parse::<i64>().is_ok_and(|number| number < 0);
+        match &self.node.value {
+            Value::Text(text) if is_below_zero(text) => Err(self.wrong("it must not be negative")),
+            Value::Empty | Value::Text(_) | Value::List(_) | Value::Section(_) => {
+                self.whole_number(visitor)
+            }
+        }
     }
 
     fn deserialize_i64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -271,7 +277,7 @@ impl<'t> MapAccess<'t> for Entries<'t> {
         self.open = Some(entry);
         let key: StrDeserializer<'t, Problem> = entry.key.as_str().into_deserializer();
         let key = seed.deserialize(key);
-        key.map(Some).map_err(|problem| problem.at(entry.key_place, None).within(&entry.key))
+        key.map(Some).map_err(|problem| problem.with_key(entry.key_place, &entry.key))
     }
 
     fn next_value_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<T::Value, Problem> {

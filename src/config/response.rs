@@ -3,27 +3,47 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent;
-use crate::config::values::{Count, Ratio, Seconds};
+use crate::agent::{self, StateCall};
+use crate::clock::seconds;
+use crate::config::channels::names;
+use crate::config::schema;
+use crate::config::values::{Count, QuietTimes, Ratio, Reaction, Seconds};
 use crate::decision::gate::Gate;
 use crate::hear::Waiting;
+use crate::rules::{Allowance, Facilitation, Mode, Rules};
 
 /// When it speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
+    /// What it does in channels that say nothing else.
+    #[schemars(with = "schema::Modes")]
+    pub mode: Mode,
     /// How the wait before a judgment is found.
     pub wait: Wait,
-    /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room.
+    /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room,
+    /// or `max_wait_seconds` if that is less.
     pub min_wait_seconds: Option<Seconds>,
     /// The wait is spread evenly by this share to both sides.
     pub jitter_ratio: Ratio,
+    /// So long after the first line that was not judged, it is judged even if people still talk.
+    pub max_wait_seconds: Seconds,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: Seconds,
     /// A mention that was missed is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
     /// The gates before the judge, in their order; with an empty list every rest is judged.
     pub gates: Vec<JudgeGate>,
+    /// A judge that is less sure than this is not followed: it stays silent.
+    pub min_confidence: Ratio,
+    /// After it has spoken unasked, a companion keeps out of the talk for so long.
+    pub cooldown_seconds: Seconds,
+    /// It keeps out of talk of which it has said more than this share.
+    pub max_share: Ratio,
+    /// What it may react with where it says nothing; with an empty list it does not.
+    pub reactions: Vec<Reaction>,
+    /// `22:00-07:00`: within these hours it says nothing unasked.
+    pub quiet_hours: Option<QuietTimes>,
     /// How many of a channel's newest messages a prompt holds.
     pub channel_messages_limit: Count<1, 1000>,
     /// A channel's memory is in other channels' prompts if somebody wrote there in so many days.
@@ -32,6 +52,15 @@ pub struct ResponseConfig {
     pub thread_memory_days: Count<0, 3650>,
     /// How often the list of channels is read anew.
     pub channel_sync_interval_seconds: Seconds,
+}
+
+/// How it is decided whether to speak.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DecisionConfig {
+    /// Which call names the state of a conversation.
+    #[schemars(with = "schema::StateCalls")]
+    pub state: StateCall,
 }
 
 /// How the wait before a judgment is found.
@@ -51,31 +80,65 @@ pub enum Wait {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum JudgeGate {
+    /// Everything new was said to somebody else.
+    Directed,
     /// It spoke last, and nobody has said anything since.
     SpokeLast,
     /// Nothing is new since the last judgment.
     Unchanged,
+    /// It has spoken unasked not long ago.
+    Cooldown,
+    /// It has said much of what was said lately.
+    Share,
 }
 
 impl JudgeGate {
     pub fn gate(self) -> Gate {
         match self {
+            JudgeGate::Directed => Gate::Directed,
             JudgeGate::SpokeLast => Gate::SpokeLast,
             JudgeGate::Unchanged => Gate::Unchanged,
+            JudgeGate::Cooldown => Gate::Cooldown,
+            JudgeGate::Share => Gate::Share,
+        }
+    }
+}
+
+impl ResponseConfig {
+    /// What holds in a channel where nothing else is said.
+    pub fn rules(&self, facilitation: Facilitation) -> Rules {
+        Rules {
+            mode: self.mode,
+            quiet_hours: self.quiet_hours.and_then(|hours| hours.0),
+            min_confidence: self.min_confidence.0,
+            reactions: names(&self.reactions),
+            facilitation,
+            cooldown: seconds(self.cooldown_seconds.0),
+            most_share: self.max_share.0,
+            allowance: Allowance::default(),
         }
     }
 }
 
 impl Default for ResponseConfig {
     fn default() -> Self {
+        use JudgeGate::{Cooldown, Directed, Share, SpokeLast, Unchanged};
         let waiting = Waiting::default();
+        let rules = Rules::default();
         Self {
+            mode: rules.mode,
             wait: Wait::Fixed,
             min_wait_seconds: None,
             jitter_ratio: Ratio(waiting.jitter_ratio),
+            max_wait_seconds: Seconds(waiting.max_wait_seconds),
             max_delay_seconds: Seconds(agent::Settings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
-            gates: vec![JudgeGate::SpokeLast, JudgeGate::Unchanged],
+            gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],
+            min_confidence: Ratio(rules.min_confidence),
+            cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
+            max_share: Ratio(rules.most_share),
+            reactions: rules.reactions.into_iter().map(Reaction).collect(),
+            quiet_hours: None,
             channel_messages_limit: Count(50),
             active_channel_days: Count(7),
             thread_memory_days: Count(7),

@@ -13,6 +13,32 @@ pub enum Languages {
     Ja,
 }
 
+/// How a mode is written.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub enum Modes {
+    /// Takes part as a member.
+    Companion,
+    /// Helps a discussion along.
+    Facilitator,
+    /// Answers when it is mentioned, and only then.
+    MentionOnly,
+    /// Remembers, and says nothing.
+    Observe,
+    /// Does nothing there.
+    Off,
+}
+
+/// How the call that names a state is written.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub enum StateCalls {
+    /// The judge names it in its own call.
+    Fused,
+    /// `agents.state` is asked before the judge.
+    Separate,
+}
+
 /// The schema that an editor completes and checks a config with.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Config).to_value();

@@ -60,6 +60,12 @@ impl Node {
         if rest.is_empty() { Some(entry) } else { entry.node.find(rest) }
     }
 
+    /// Where the value behind a path of keys stands, if there is one.
+    pub fn place_of(&self, path: &[&str]) -> Option<Place> {
+        let is_set = |entry: &&Entry| entry.node.value != Value::Empty;
+        self.find(path).filter(is_set).map(|entry| entry.node.place)
+    }
+
     pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Section(entries) => entries,

@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 
+use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use crate::rules::QuietHours;
 
 /// A number of seconds, from none to a year.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -50,6 +53,24 @@ pub type Port = Count<1, 65_535>;
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1))]
 pub struct Name(pub String);
+
+/// An emoji, as itself or by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 32))]
+pub struct Reaction(pub String);
+
+/// The id of a person.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct PersonId(pub String);
+
+/// From one time of the day to another, or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", inline, extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
+pub struct QuietTimes(pub Option<QuietHours>);
 
 /// A folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -136,12 +157,45 @@ impl TryFrom<String> for Name {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let name = value.trim();
-        let is_fine =
-            !name.is_empty() && name.chars().count() <= 40 && !name.contains(char::is_control);
-        is_fine
-            .then(|| Self(name.to_owned()))
+        is_on_one_line(&value, 40)
+            .then(|| Self(value.trim().to_owned()))
             .ok_or("it must be a name of 1 to 40 characters on one line")
+    }
+}
+
+impl TryFrom<String> for Reaction {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        is_on_one_line(&value, 32)
+            .then(|| Self(value.trim().to_owned()))
+            .ok_or("it must be an emoji, or its name, of 1 to 32 characters on one line")
+    }
+}
+
+impl TryFrom<String> for PersonId {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        is_on_one_line(&value, 128)
+            .then(|| Self(value.trim().to_owned()))
+            .ok_or("it must be the id of a person")
+    }
+}
+
+impl TryFrom<String> for QuietTimes {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        if value.trim() == "none" {
+            return Ok(Self(None));
+        }
+        let hours = value.split_once('-');
+        let hours = hours.and_then(|(from, to)| Some((time(from)?, time(to)?)));
+        let hours = hours.filter(|(from, to)| from != to);
+        let (from, to) =
+            hours.ok_or("it must be two times of the day, like 22:00-07:00, or none")?;
+        Ok(Self(Some(QuietHours { from, to })))
     }
 }
 
@@ -172,6 +226,19 @@ impl TryFrom<String> for SocketUrl {
             .then_some(Self(value))
             .ok_or("it must be an address like wss://example.com/")
     }
+}
+
+/// A text that is there, of so many characters at most.
+fn is_on_one_line(text: &str, most: usize) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.chars().count() <= most && !text.contains(char::is_control)
+}
+
+fn time(text: &str) -> Option<Time> {
+    let (hour, minute) = text.trim().split_once(':')?;
+    let is_fine = hour.len() == 2 && minute.len() == 2;
+    let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
+    is_fine.then(|| Time::new(hour, minute, 0, 0).ok())?
 }
 
 fn has_host(url: &str, schemes: &[&str]) -> bool {

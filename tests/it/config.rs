@@ -4,6 +4,7 @@ mod bad;
 mod example;
 mod minds;
 mod notices;
+mod rules;
 
 use std::path::Path;
 use std::time::Duration;

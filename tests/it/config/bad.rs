@@ -132,11 +132,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "xyzzy: 1\n",
-        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, context, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
     ),
     (
         "xoxb-123-secret: 1\n",
-        "1:1: a key that is unknown stands at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, context, storage, memory, retention, http, health_check, logging, slack, discord, tools and channels",
+        "1:1: a key that is unknown stands at the top level; known keys are persona, language, timezone, prompts_dir, agents, models, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
     ),
     (
         "channels:\n  \"#a\":\n    mod: off\n",
@@ -169,7 +169,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "response:\n  gates: [spoke_last, unchangd]\n",
-        "2:23: response.gates is \"unchangd\", but it must be spoke_last or unchanged",
+        "2:23: response.gates is \"unchangd\", but it must be directed, spoke_last, unchanged, cooldown or share",
     ),
     (
         "response:\n  gates: {a: 1}\n",
@@ -223,6 +223,10 @@ const BAD: &[(&str, &str)] = &[
     (
         "response:\n  channel_messages_limit: 0\n",
         "2:27: response.channel_messages_limit is 0, but it must be a whole number from 1 to 1000",
+    ),
+    (
+        "retention:\n  prompts_days: -1\n",
+        "2:17: retention.prompts_days is -1, but it must not be negative",
     ),
     (
         "http:\n  listen: everywhere\n",
@@ -298,12 +302,133 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  '#a':\n    quiet_hours: at night\n",
-        "3:18: channels.#a.quiet_hours is \"at night\", but it must be two times of the day, like 22:00-07:00",
+        "3:18: channels.#a.quiet_hours is \"at night\", but it must be two times of the day, like 22:00-07:00, or none",
     ),
     (
         "channels:\n  '#a b':\n    mode: off\n",
         "2:3: channels.#a b cannot be used: it must be \"#\" and a channel's name, or its id",
     ),
+    ("slack:\n  budget: 1\n", "2:3: unknown key \"budget\" in slack; it belongs at the top level"),
+    (
+        "response:\n  reaction: []\n",
+        "2:3: unknown key \"reaction\" in response; did you mean \"reactions\"?",
+    ),
+    (
+        "response:\n  rest_seconds: 1\n",
+        "2:3: unknown key \"rest_seconds\" in response; it belongs in facilitator",
+    ),
+    (
+        "facilitator:\n  rest_second: 1\n",
+        "2:3: unknown key \"rest_second\" in facilitator; did you mean \"rest_seconds\"?",
+    ),
+    (
+        "channels:\n  '#a':\n    rest_seconds: 1\n",
+        "3:5: unknown key \"rest_seconds\" in channels.#a; it belongs in channels.NAME.facilitator",
+    ),
+    (
+        "channels:\n  C1:\n    budget: {money_per_moth: 1}\n",
+        "3:14: unknown key \"money_per_moth\" in channels.C1.budget; did you mean \"money_per_month\"?",
+    ),
+    (
+        "channels:\n  C1:\n    budget: {soft_share: 1}\n",
+        "3:14: unknown key \"soft_share\" in channels.C1.budget; it belongs in budget",
+    ),
+    (
+        "channels:\n  C1:\n    budget: much\n",
+        "3:13: channels.C1.budget is \"much\", but it must be an amount of money, or a section with keys of its own: tokens_per_day, money_per_day, money_per_month and posts_per_hour",
+    ),
+    (
+        "channels:\n  C1:\n    budget: [1]\n",
+        "3:13: channels.C1.budget is a list, but it must be an amount of money, or a section with keys of its own: tokens_per_day, money_per_day, money_per_month and posts_per_hour",
+    ),
+    (
+        "channels:\n  C1:\n    budget: .inf\n",
+        "3:13: channels.C1.budget is \".inf\", but it must be an amount of money, or a section with keys of its own: tokens_per_day, money_per_day, money_per_month and posts_per_hour",
+    ),
+    (
+        "channels:\n  C1:\n    budget: -1\n",
+        "3:13: channels.C1.budget is -1, but it must not be negative",
+    ),
+    (
+        "channels:\n  C1:\n    budget:\n      money_per_day: -1\n",
+        "4:22: channels.C1.budget.money_per_day is -1, but it must not be negative",
+    ),
+    (
+        "channels:\n  C1:\n    min_confidence: 50\n",
+        "3:21: channels.C1.min_confidence is 50, but it must be from 0 to 1",
+    ),
+    (
+        "channels:\n  C1:\n    facilitator: {min_messages: none}\n",
+        "3:33: channels.C1.facilitator.min_messages is \"none\", but it must be a whole number",
+    ),
+    (
+        "budget:\n  tokens_per_day: 1.5\n",
+        "2:19: budget.tokens_per_day is 1.5, but it must be a whole number",
+    ),
+    (
+        "budget:\n  posts_per_hour: -1\n",
+        "2:19: budget.posts_per_hour is -1, but it must not be negative",
+    ),
+    (
+        "budget:\n  answers_per_person_per_hour: 2000000000000\n",
+        "2:32: budget.answers_per_person_per_hour is 2000000000000, but it must be a whole number from 0 to 1000000000000",
+    ),
+    ("budget:\n  soft_share: 80\n", "2:15: budget.soft_share is 80, but it must be from 0 to 1"),
+    (
+        "budget: 5\n",
+        "1:9: budget is a text, but it must be a section with keys of its own: tokens_per_day, money_per_day, money_per_month, posts_per_hour, answers_per_person_per_hour and soft_share",
+    ),
+    (
+        "decision:\n  state: both\n",
+        "2:10: decision.state is \"both\", but it must be fused or separate",
+    ),
+    (
+        "response:\n  mode: silent\n",
+        "2:9: response.mode is \"silent\", but it must be companion, facilitator, mention_only, observe or off",
+    ),
+    (
+        "response:\n  quiet_hours: 22:00-22:00\n",
+        "2:16: response.quiet_hours is \"22:00-22:00\", but it must be two times of the day, like 22:00-07:00, or none",
+    ),
+    (
+        "response:\n  reactions: ['👍', '']\n",
+        "2:20: response.reactions is \"\", but it must be an emoji, or its name, of 1 to 32 characters on one line",
+    ),
+    (
+        "response:\n  reactions: [\"a\\nb\"]\n",
+        "2:15: response.reactions is \"a\\nb\", but it must be an emoji, or its name, of 1 to 32 characters on one line",
+    ),
+    ("response:\n  max_share: 2\n", "2:14: response.max_share is 2, but it must be from 0 to 1"),
+    (
+        "response:\n  cooldown_seconds: never\n",
+        "2:21: response.cooldown_seconds is \"never\", but it must be a number",
+    ),
+    (
+        "response:\n  min_wait_seconds: 60\n  max_wait_seconds: 0\n",
+        "3:21: response.max_wait_seconds must be at least response.min_wait_seconds, for how long the talk rests before it is judged",
+    ),
+    (
+        "facilitator:\n  rest_seconds: 10\n  max_rest_seconds: 5\n",
+        "3:21: facilitator.max_rest_seconds must be at least rest_seconds, which is 5 where nothing sets it",
+    ),
+    (
+        "facilitator:\n  rest_seconds: 31\n",
+        "2:17: facilitator.rest_seconds must be at most max_rest_seconds, which is 30 where nothing sets it",
+    ),
+    (
+        "facilitator:\n  max_rest_seconds: 60\nchannels:\n  '#a':\n    facilitator: {rest_seconds: 61}\n",
+        "5:33: channels.#a.facilitator.rest_seconds must be at most max_rest_seconds, which is 30 where nothing sets it",
+    ),
+    (
+        "facilitator:\n  buffer_size: 2\n",
+        "2:16: facilitator.buffer_size must be at least min_messages, which is 3 where nothing sets it",
+    ),
+    (
+        "channels:\n  C1:\n    facilitator: {min_messages: 21}\n",
+        "3:33: channels.C1.facilitator.min_messages must be at most buffer_size, which is 20 where nothing sets it",
+    ),
+    ("opted_out: U1\n", "1:12: opted_out is a text, but it must be a list, like [one, two]"),
+    ("opted_out: ['']\n", "1:13: opted_out is \"\", but it must be the id of a person"),
     (
         "models:\n  currency: dollars\n",
         "2:13: models.currency is \"dollars\", but it must be three capital letters, like USD",

@@ -53,6 +53,8 @@ fn the_schema_describes_the_example() {
     for text in [
         "response: {jitter_ratio: \"${JITTER}\", wait: \"${WAIT:-fixed}\"}",
         "logging: {level: info}",
+        "channels: {C1: {mode: \"${MODE}\", quiet_hours: none, budget: \"${BUDGET}\"}}",
+        "channels: {C1: {budget: {posts_per_hour: 0}, facilitator: {rest_seconds: 2}}}",
         "agents: {response: {model_id: builtin, client_args: {num_retries: 2}}}",
     ] {
         let tree: Value = serde_saphyr::from_str(text).unwrap();
@@ -63,6 +65,9 @@ fn the_schema_describes_the_example() {
         ("response: {jitter_ratio: 2}", "/response/jitter_ratio fits no choice"),
         ("response: {wait: soon}", "/response/wait fits no choice"),
         ("http: 1", "/http is of a wrong type"),
+        ("response: {mode: loud}", "/response/mode fits no choice"),
+        ("channels: {C1: {budget: {soft_share: 1}}}", "/channels/C1/budget fits no choice"),
+        ("channels: {C1: {budget: much}}", "/channels/C1/budget fits no choice"),
     ] {
         let tree: Value = serde_saphyr::from_str(text).unwrap();
         assert_eq!(conforms(&tree, &schema, &schema, ""), Err(expected.to_owned()));

@@ -138,7 +138,6 @@ fn what_has_no_effect_is_told() {
             "2:3: response.wait has no effect in this version yet; fixed is used instead of adaptive",
         ),
         ("discord:\n  token: x\n", "1:1: discord has no effect in this version yet"),
-        ("channels:\n  C1: {mode: off}\n", "1:1: channels has no effect in this version yet"),
         (
             "agents:\n  response:\n    client_args: {api_kye: hunter2}\n",
             "3:19: agents.response.client_args.api_kye has no effect; did you mean \"api_key\"?",

@@ -1,0 +1,245 @@
+//! What holds in a channel, as settings say it.
+
+use aizuchi::agent::StateCall;
+use aizuchi::chat::UserId;
+use aizuchi::config::Config;
+use aizuchi::decision::gate::{Gate, OPTIONAL};
+use aizuchi::hear::Waiting;
+use aizuchi::rules::{Allowance, Facilitation, Mode, QuietHours, Rulebook, Rules};
+use jiff::SignedDuration;
+use jiff::civil::time;
+
+use crate::config::environment;
+
+/// Every rule that can be set, for all channels and for single ones.
+const EVERYTHING: &str = r##"
+response:
+  mode: observe
+  min_confidence: 0.6
+  max_wait_seconds: 900
+  cooldown_seconds: 90
+  max_share: 0.25
+  reactions: ["👍", " :tada: "]
+  quiet_hours: 22:00-07:00
+  gates: [share, cooldown, unchanged, spoke_last, directed]
+decision:
+  state: separate
+facilitator:
+  rest_seconds: 4
+  max_rest_seconds: 40
+  min_messages: 2
+  buffer_size: 30
+  cooldown_minutes: 15
+  compare_window: 6
+budget:
+  tokens_per_day: 1000000
+  money_per_day: 1.25
+  money_per_month: 20
+  posts_per_hour: 12
+  answers_per_person_per_hour: 10
+  soft_share: 0.5
+channels:
+  "#garden":
+    mode: facilitator
+    quiet_hours: none
+    min_confidence: 0.9
+    max_share: 1
+    reactions: []
+    cooldown_seconds: 0.5
+    facilitator:
+      rest_seconds: 8
+      max_rest_seconds: 80
+      min_messages: 4
+      buffer_size: 10
+      cooldown_minutes: 0
+      compare_window: 3
+    budget:
+      tokens_per_day: 1000
+      money_per_day: 0.1
+      money_per_month: 0.3
+      posts_per_hour: 0
+  C1:
+    budget: 5
+    facilitator: {rest_seconds: 6}
+  123456789012345678:
+    budget: ${BUDGET}
+  C2: {}
+opted_out: [U1, 987654321098765432]
+"##;
+
+#[test]
+fn everything_that_is_set_is_in_the_rulebook() {
+    let environment = environment(&[("BUDGET", "2.5")], "");
+    let config = Config::read(EVERYTHING, "config.yaml", &environment).unwrap();
+    assert_eq!(config.warnings, [""; 0]);
+    let facilitation = Facilitation {
+        rest_seconds: 4.0,
+        longest_rest_seconds: 40.0,
+        min_messages: 2,
+        buffer_size: 30,
+        cooldown: SignedDuration::from_mins(15),
+        compare_window: 6,
+    };
+    let usual = Rules {
+        mode: Mode::Observe,
+        quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) }),
+        min_confidence: 0.6,
+        reactions: vec!["👍".to_owned(), ":tada:".to_owned()],
+        facilitation,
+        cooldown: SignedDuration::from_secs(90),
+        most_share: 0.25,
+        allowance: Allowance::default(),
+    };
+    let garden = Rules {
+        mode: Mode::Facilitator,
+        quiet_hours: None,
+        min_confidence: 0.9,
+        reactions: Vec::new(),
+        facilitation: Facilitation {
+            rest_seconds: 8.0,
+            longest_rest_seconds: 80.0,
+            min_messages: 4,
+            buffer_size: 10,
+            cooldown: SignedDuration::ZERO,
+            compare_window: 3,
+        },
+        cooldown: SignedDuration::from_millis(500),
+        most_share: 1.0,
+        allowance: Allowance {
+            tokens_per_day: Some(1000),
+            micros_per_day: Some(100_000),
+            micros_per_month: Some(300_000),
+            posts_per_hour: Some(0),
+        },
+    };
+    let monthly = |micros| Allowance { micros_per_month: Some(micros), ..Allowance::default() };
+    let first = Rules {
+        allowance: monthly(5_000_000),
+        facilitation: Facilitation { rest_seconds: 6.0, ..facilitation },
+        ..usual.clone()
+    };
+    let numbered = Rules { allowance: monthly(2_500_000), ..usual.clone() };
+    let channels = [
+        ("#garden", garden),
+        ("123456789012345678", numbered),
+        ("C1", first),
+        ("C2", usual.clone()),
+    ];
+    let expected = Rulebook {
+        usual,
+        channels: channels.map(|(key, rules)| (key.to_owned(), rules)).into(),
+        workspace: Allowance {
+            tokens_per_day: Some(1_000_000),
+            micros_per_day: Some(1_250_000),
+            micros_per_month: Some(20_000_000),
+            posts_per_hour: Some(12),
+        },
+        answers_per_hour: Some(10),
+        soft_share: 0.5,
+        opted_out: ["U1", "987654321098765432"].map(UserId::new).to_vec(),
+    };
+    assert_eq!(config.config.rulebook(), expected);
+    let settings = config.config.agent();
+    assert_eq!(*settings.rulebook, expected);
+    assert_eq!(settings.state, StateCall::Separate);
+    let backwards: Vec<Gate> = OPTIONAL.into_iter().rev().collect();
+    assert_eq!(settings.gates, backwards);
+    assert_eq!(config.config.waiting().max_wait_seconds, 900.0);
+}
+
+#[test]
+fn nothing_that_is_set_is_the_usual_rulebook() {
+    let config = Config::default();
+    assert_eq!(config.rulebook(), Rulebook::default());
+    let settings = config.agent();
+    assert_eq!((settings.state, settings.gates), (StateCall::Fused, OPTIONAL.to_vec()));
+    assert_eq!(config.waiting(), Waiting::default());
+    // A word for no hours, and a number in quotes.
+    let text = "response: {quiet_hours: none}\nchannels: {C1: {mode: off}, C2: {budget: '3'}}\n";
+    let book = Config::parse(text).unwrap().rulebook();
+    assert_eq!(book.usual, Rules::default());
+    assert_eq!(book.channels["C1"], Rules { mode: Mode::Off, ..Rules::default() });
+    assert_eq!(book.channels["C2"].allowance.micros_per_month, Some(3_000_000));
+}
+
+#[test]
+fn waits_that_are_not_set_give_way() {
+    for (text, waits, in_the_room) in [
+        ("", (300.0, 3600.0), (12.0, 3600.0)),
+        ("min_wait_seconds: 30", (30.0, 3600.0), (30.0, 3600.0)),
+        ("min_wait_seconds: 7200", (7200.0, 7200.0), (7200.0, 7200.0)),
+        ("max_wait_seconds: 60", (60.0, 60.0), (12.0, 60.0)),
+        ("{min_wait_seconds: 60, max_wait_seconds: 60}", (60.0, 60.0), (60.0, 60.0)),
+    ] {
+        let config = Config::parse(&format!("response:\n  {text}\n")).unwrap();
+        let waits_of = |waiting: Waiting| (waiting.min_wait_seconds, waiting.max_wait_seconds);
+        assert_eq!(waits_of(config.waiting()), waits, "{text}");
+        assert_eq!(waits_of(config.room_waiting()), in_the_room, "{text}");
+    }
+}
+
+#[test]
+fn what_makes_a_setting_idle_is_told() {
+    let models = "agents:\n  response: {model_id: ollama/large, fallback: {model_id: ollama/spare}}\n  \
+                  judgment: {model_id: ollama/small}\n  state: {model_id: ollama/tiny}\n";
+    let asked = "config.yaml:4:3: agents.state is asked only with decision.state: separate; now the \
+                 judge names the state in its own call";
+    let uncounted = |place: &str, limit: &str, models: &str| {
+        format!(
+            "config.yaml:{place}: {limit} cannot count what {models} costs: there is no price in \
+             models.prices"
+        )
+    };
+    let three = "ollama/large, ollama/small or ollama/spare";
+    let four = "ollama/large, ollama/small, ollama/spare or ollama/tiny";
+    let prices = |names: &[&str]| {
+        let prices = names.iter().map(|name| format!("ollama/{name}: {{input: 0, output: 0}}"));
+        format!("models: {{prices: {{{}}}}}\n", prices.collect::<Vec<_>>().join(", "))
+    };
+    let separate = "decision: {state: separate}\n";
+    let cases = [
+        (String::new(), vec![asked.to_owned()]),
+        (separate.to_owned(), vec![]),
+        (
+            "budget:\n  money_per_month: 5\n".to_owned(),
+            vec![asked.to_owned(), uncounted("6:3", "budget.money_per_month", three)],
+        ),
+        ("budget: {tokens_per_day: 5, money_per_day: }\n".to_owned(), vec![asked.to_owned()]),
+        (
+            format!("{separate}channels:\n  C1: {{mode: off}}\n  C2: {{budget: 5}}\n"),
+            vec![uncounted("8:8", "channels.C2.budget", four)],
+        ),
+        (
+            format!("{separate}channels:\n  '#a': {{budget: {{money_per_day: 5}}}}\n"),
+            vec![uncounted("7:19", "channels.#a.budget.money_per_day", four)],
+        ),
+        // One sentence is enough.
+        (
+            format!("{separate}channels:\n  C1: {{budget: 1}}\nbudget: {{money_per_day: 1}}\n"),
+            vec![uncounted("7:8", "channels.C1.budget", four)],
+        ),
+        (
+            format!(
+                "{separate}budget: {{money_per_day: 1}}\n{}",
+                prices(&["large", "spare", "tiny"])
+            ),
+            vec![uncounted("6:10", "budget.money_per_day", "ollama/small")],
+        ),
+        (
+            format!(
+                "{separate}budget: {{money_per_day: 1}}\n{}",
+                prices(&["large", "small", "spare", "tiny"])
+            ),
+            vec![],
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("{models}{text}");
+        let warnings = Config::read(&text, "config.yaml", &environment(&[], "")).unwrap().warnings;
+        assert_eq!(warnings, expected, "{text}");
+    }
+    // The built-in mind costs nothing.
+    let builtin = "budget: {money_per_day: 1}\n";
+    let loaded = Config::read(builtin, "config.yaml", &environment(&[], "")).unwrap();
+    assert_eq!(loaded.warnings, [""; 0]);
+}
