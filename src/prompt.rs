@@ -29,6 +29,7 @@ use crate::context::Context;
 use crate::persona::Persona;
 use crate::prompt::budget::Trimmed;
 use crate::prompt::material::Material;
+use crate::prompt::prompts::Judging;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
@@ -66,6 +67,8 @@ pub struct Prompt {
     pub text: String,
     /// Without any lines where it is about `material`.
     pub context: Arc<Context>,
+    /// How a judge is to judge.
+    pub judging: Judging,
     pub material: Option<Arc<Material>>,
     pub persona: Arc<Persona>,
     /// Who is called what in it.
@@ -98,7 +101,7 @@ impl Prompt {
     /// The JSON schema that an answer has to keep, where it is JSON.
     pub fn schema(&self) -> Option<Value> {
         match self.verb {
-            Verb::Judge => Some(schema::judgment()),
+            Verb::Judge => Some(schema::judgment(self)),
             Verb::Remember => Some(schema::memory()),
             Verb::Reply | Verb::State => None,
         }

@@ -118,6 +118,7 @@ impl Prompts {
             verb: Verb::Remember,
             text,
             context: Arc::new(without_talk(material)),
+            judging: Judging::default(),
             material: Some(material.clone()),
             persona: persona.clone(),
             speakers,
@@ -156,6 +157,7 @@ impl Prompts {
             verb,
             text,
             context: context.clone(),
+            judging: scene.judging.clone(),
             material: None,
             persona: persona.clone(),
             speakers,
@@ -193,6 +195,8 @@ impl Prompts {
         let budget = scene.budget.estimated(scene.factor);
         let asked = view.owed.iter().chain(&view.motive).chain(&view.about);
         let asked: u64 = asked.map(|line| estimate(line) + 2).sum();
+        let earlier = view.intervention.iter().flat_map(|earlier| &earlier.messages);
+        let asked = asked + earlier.map(|line| line.tokens).sum::<u64>();
         let persona = estimate(&view.persona.system_prompt);
         let fixed = self.instructions[&verb] + persona + asked + HEADINGS_TOKENS;
         let room = budget.max_tokens.saturating_sub(fixed);

@@ -10,15 +10,17 @@ use crate::chat::{
     WorkspaceId,
 };
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{ChannelMemory, Context, Motive, ThreadMemory};
+use crate::context::state::ConversationState;
+use crate::context::{ChannelMemory, Circumstances, Context, Intervention, Motive, ThreadMemory};
 use crate::memo::Memo;
 use crate::memory::{Entry, MemoryKey, Scope, Term};
 use crate::persona::{Language, Persona};
 use crate::prompt::Verb;
 use crate::prompt::material::{Known, Material, Owner, Source, Talk};
-use crate::prompt::prompts::{Scene, view_of, view_of_material};
+use crate::prompt::prompts::{Judging, Scene, view_of, view_of_material};
 use crate::prompt::view::View;
 use crate::recall::Recalled;
+use crate::rules::Mode;
 
 /// For every verb, each way that a template can go.
 pub fn views(language: Language) -> Vec<(Verb, View)> {
@@ -29,7 +31,15 @@ pub fn views(language: Language) -> Vec<(Verb, View)> {
     for verb in [Verb::Judge, Verb::Reply, Verb::State] {
         for thread in [None, Some(MessageId::new("1"))] {
             let scene = Scene::at(Timestamp::UNIX_EPOCH);
-            views.push((verb, view_of(verb, language, &persona, &full(thread.clone()), &scene)));
+            let judging = Judging {
+                mode: Mode::Facilitator,
+                named: Some(ConversationState::Conflict),
+                reactions: vec!["👍".to_owned()],
+            };
+            let facilitating = Scene { judging, ..scene.clone() };
+            let full = full(thread.clone());
+            views.push((verb, view_of(verb, language, &persona, &full, &facilitating)));
+            views.push((verb, view_of(verb, language, &persona, &full, &scene)));
             views.push((verb, view_of(verb, language, &bare, &empty(thread), &scene)));
         }
     }
@@ -84,7 +94,7 @@ fn full(target: Option<MessageId>) -> Context {
     let motive = Motive {
         reason: "nobody answers".to_owned(),
         about: Some(MessageId::new("1")),
-        conversation_state: None,
+        conversation_state: Some(ConversationState::Misunderstanding),
         considered: 0,
     };
     Context {
@@ -110,6 +120,16 @@ fn full(target: Option<MessageId>) -> Context {
             channel_name: "general".into(),
             score: 1.0,
         }],
+        circumstances: Circumstances {
+            intervention: Some(Intervention {
+                at: Timestamp::UNIX_EPOCH,
+                lines: vec![
+                    line("5", None, AuthorKind::Human),
+                    line("6", None, AuthorKind::Persona),
+                ],
+            }),
+            ..Circumstances::default()
+        },
         ..Context::of(conversation(target), history)
     }
 }

@@ -1,21 +1,43 @@
 //! The JSON that models answer with. Only what every provider's strict mode knows: no ranges, every
 //! field required, `anyOf` for what may be null.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// The fields of [`crate::decision::Judgment`] as a model writes them (seed 002-5).
-pub fn judgment() -> Value {
+use crate::context::state::ConversationState;
+use crate::prompt::Prompt;
+use crate::rules::Mode;
+
+/// The fields of [`crate::decision::Judgment`] as a model writes them (seed 002-5): those that the
+/// prompt asks for.
+pub fn judgment(prompt: &Prompt) -> Value {
     let or_null = |kind: &str| json!({ "anyOf": [{ "type": kind }, { "type": "null" }] });
+    let mut fields = vec![
+        ("should_respond", json!({ "type": "boolean" })),
+        ("reason", json!({ "type": "string" })),
+        ("confidence", json!({ "type": "number" })),
+        ("delay_seconds", or_null("integer")),
+        ("about", or_null("string")),
+    ];
+    if prompt.judging.named.is_none() {
+        let states = ConversationState::ALL.map(ConversationState::name);
+        fields.push(("conversation_state", json!({ "type": "string", "enum": states })));
+    }
+    if !prompt.judging.reactions.is_empty() {
+        let emoji = json!({ "type": "string", "enum": prompt.judging.reactions });
+        fields.push(("reaction", json!({ "anyOf": [emoji, { "type": "null" }] })));
+    }
+    let has_intervened = prompt.context.circumstances.intervention.is_some();
+    if prompt.judging.mode == Mode::Facilitator && has_intervened {
+        fields.push(("same_conversation", json!({ "type": "boolean" })));
+        fields.push(("situation_changed", json!({ "type": "boolean" })));
+    }
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let fields: Map<String, Value> =
+        fields.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
     json!({
         "type": "object",
-        "properties": {
-            "should_respond": { "type": "boolean" },
-            "reason": { "type": "string" },
-            "confidence": { "type": "number" },
-            "delay_seconds": or_null("integer"),
-            "about": or_null("string"),
-        },
-        "required": ["should_respond", "reason", "confidence", "delay_seconds", "about"],
+        "properties": fields,
+        "required": names,
         "additionalProperties": false,
     })
 }

@@ -59,6 +59,26 @@ pub struct TalkView {
     /// Why the judge wanted to join in, and which line it would answer.
     pub motive: Option<String>,
     pub about: Option<String>,
+    /// How it takes part in the channel: a word of the setting `mode`.
+    pub mode: &'static str,
+    /// What another model, or for a reply the judge, has named: a word of
+    /// [`crate::context::state::ConversationState`].
+    pub conversation_state: Option<&'static str>,
+    /// What it may react with.
+    pub reactions: Vec<String>,
+    /// Of a facilitator: the last time that it spoke here unasked.
+    pub intervention: Option<InterventionView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct InterventionView {
+    /// So long ago.
+    pub minutes: i64,
+    /// So often within the last half hour.
+    pub lately: u64,
+    /// What was said before it, and what it said.
+    #[serde(serialize_with = "lines")]
+    pub messages: Vec<Arc<LineView>>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -175,7 +175,14 @@ async fn a_judgment_is_asked_for_by_its_schema() {
             Wire::Gemini => body["generationConfig"]["responseJsonSchema"].clone(),
         };
         let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-        let expected = ["should_respond", "reason", "confidence", "delay_seconds", "about"];
+        let expected = [
+            "should_respond",
+            "reason",
+            "confidence",
+            "delay_seconds",
+            "about",
+            "conversation_state",
+        ];
         assert_eq!(fields, expected, "{provider:?}");
     }
 }

@@ -7,7 +7,8 @@ use aizuchi::clock::Clock;
 use aizuchi::context::Limits;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::local::workspace;
-use aizuchi::prompt::prompts::Scene;
+use aizuchi::prompt::prompts::{Judging, Scene};
+use aizuchi::rules::Rules;
 use aizuchi::store::Store;
 use aizuchi::store::sqlite::onlooker::Onlooker;
 use serde_json::json;
@@ -69,7 +70,9 @@ async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
     };
     let now = Clock::system().now();
     let context = store.context(&conversation, &Limits::default().window(now)).await.unwrap();
-    let (context, scene) = (Arc::new(context), Scene::at(now));
+    let reactions = Rules::default().reactions;
+    let judging = Judging { reactions, ..Judging::default() };
+    let (context, scene) = (Arc::new(context), Scene { judging, ..Scene::at(now) });
     let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: String::new(),

@@ -4,20 +4,21 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use crate::chat::{Message, one_line};
-use crate::context::{ChannelMemory, Context, ThreadMemory};
+use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
 use crate::prompt::fence::{fenced, is_seen};
 use crate::prompt::printed::Printed;
-use crate::prompt::prompts::Scene;
+use crate::prompt::prompts::{Judging, Scene};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::{
-    ChannelView, LineView, MemoView, Passage, PersonaView, RecalledView, TalkView, ThreadView,
-    UserView,
+    ChannelView, InterventionView, LineView, MemoView, Passage, PersonaView, RecalledView,
+    TalkView, ThreadView, UserView,
 };
 use crate::prompt::{Verb, shorten};
 use crate::recall::Recalled;
+use crate::rules::Mode;
 
 /// Of what a prompt may hold, a single line of the target takes at most this part, and of other talk
 /// that one.
@@ -129,11 +130,16 @@ impl TalkView {
             owed: Vec::new(),
             motive: None,
             about: None,
+            mode: scene.judging.mode.name(),
+            conversation_state: None,
+            reactions: Vec::new(),
+            intervention: None,
         };
         match verb {
             // Only the talk itself has a state.
             Verb::State => return view,
-            Verb::Judge | Verb::Remember => {}
+            Verb::Remember => {}
+            Verb::Judge => view.ask_for_a_judgment(context, scene, printer),
             Verb::Reply => view.ask_for_a_reply(context, printer),
         }
         view.add_memories(context);
@@ -152,11 +158,26 @@ impl TalkView {
         view
     }
 
+    fn ask_for_a_judgment(&mut self, context: &Context, scene: &Scene, printer: &mut Printer<'_>) {
+        let Judging { mode, named, reactions } = &scene.judging;
+        self.conversation_state = named.map(|state| state.name());
+        self.reactions.clone_from(reactions);
+        let circumstances = &context.circumstances;
+        let intervention = circumstances.intervention.as_ref();
+        let intervention = intervention.filter(|_| *mode == Mode::Facilitator);
+        self.intervention = intervention.map(|Intervention { at, lines }| InterventionView {
+            minutes: scene.now.duration_since(*at).as_mins().max(0),
+            lately: circumstances.interventions_lately,
+            messages: lines.iter().map(|line| printer.other_line(line)).collect(),
+        });
+    }
+
     fn ask_for_a_reply(&mut self, context: &Context, printer: &Printer<'_>) {
         let stamp = |line: &Arc<Message>| quotable(&printer.speakers.stamp(line));
         let owed = context.owed.iter().filter_map(|id| context.message(id));
         self.owed = owed.map(stamp).collect();
         if let Some(motive) = &context.motive {
+            self.conversation_state = motive.conversation_state.map(|state| state.name());
             // A model wrote it after reading the talk, so it is no more than data either.
             let reason = one_line(&motive.reason);
             self.motive = Some(match reason.char_indices().nth(LONGEST_MOTIVE) {
@@ -253,7 +274,6 @@ pub fn speakers(persona: &Persona, context: &Context, scene: &Scene) -> Speakers
         let names = names.to_mut();
         names.entry(message.author.id.clone()).or_insert_with(|| name.clone());
     }
-    let recalled = recalled.iter().map(|recalled| &recalled.message);
-    let lines = context.conversation_history.each().chain(recalled).map(|line| &**line);
+    let lines = context.lines().map(|line| &**line);
     Speakers::of(persona, lines, &names, &scene.zone)
 }
