@@ -232,7 +232,7 @@ pub fn everywhere(port: &Port) -> SocketAddr {
 }
 
 /// Who thinks, as the settings say.
-fn mind(
+pub fn mind(
     config: &minds::Mind,
     persona: &Arc<Persona>,
     clock: &Clock,

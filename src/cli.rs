@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod eval;
 mod forget;
 mod log;
 mod prompt;
@@ -47,6 +48,8 @@ enum Verb {
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
     Replay(replay::Replay),
+    /// Measure a mind against labelled cases.
+    Eval(eval::Eval),
     /// Show what a model would be asked now.
     Prompt(prompt::PromptOf),
     /// Find old lines by their words.
@@ -77,10 +80,11 @@ impl Cli {
             Verb::Replay(_) | Verb::Search(_) | Verb::Forget(_) | Verb::Config(_)
                 if self.model.is_some() =>
             {
-                anyhow::bail!("--model goes with run, check and prompt only")
+                anyhow::bail!("--model goes with run, check, prompt and eval only")
             }
             Verb::Prompt(prompt) => prompt.obey(self.config.as_deref(), thinkers),
             Verb::Replay(replay) => replay.obey(self.config),
+            Verb::Eval(eval) => eval.obey(self.config.as_deref(), thinkers),
             Verb::Search(search) => search.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),

@@ -36,8 +36,9 @@ pub mod retention;
 // Settings.
 pub mod config;
 
-// The same pipeline on a virtual clock, measured.
+// The same pipeline on a virtual clock, measured; and what its mind says, measured.
 pub mod replay;
+pub mod eval;
 
 // Pages, and the whole put together.
 pub mod web;

@@ -124,7 +124,7 @@ impl History {
 }
 
 /// The year 9000, so that a wait still fits behind it.
-const LATEST: f64 = 221_845_392_000.0;
+pub const LATEST: f64 = 221_845_392_000.0;
 
 fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -136,13 +136,27 @@ where
 
 fn parse(line: &[u8]) -> Result<Recorded, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    // The parser's own words would repeat what was said.
-    let message: Recorded = serde_json::from_str(text).map_err(|error| match error.classify() {
+    let message: Recorded = serde_json::from_str(text).map_err(|error| problem_of(&error))?;
+    if !(0.0..LATEST).contains(&message.ts) {
+        return Err("its ts is not a time in epoch seconds".to_owned());
+    }
+    if message.room.is_empty() || message.id.is_empty() {
+        return Err("its room or its id is empty".to_owned());
+    }
+    Ok(message)
+}
+
+/// Why a line is not what it should be. The parser's own words would repeat what was said.
+pub fn problem_of(error: &serde_json::Error) -> String {
+    match error.classify() {
         serde_json::error::Category::Data => {
             let problem = error.to_string();
-            match problem.split_once("missing field ") {
-                Some((_, field)) => {
+            match problem.strip_prefix("missing field ") {
+                Some(field) => {
                     format!("the field {} is missing", field.split(' ').next().unwrap_or_default())
+                }
+                None if problem.starts_with("unknown field ") => {
+                    format!("a field is not known, at column {}", error.column())
                 }
                 None => format!("a field has the wrong type, at column {}", error.column()),
             }
@@ -152,14 +166,7 @@ fn parse(line: &[u8]) -> Result<Recorded, String> {
         | serde_json::error::Category::Io => {
             format!("it is not a JSON object, at column {}", error.column())
         }
-    })?;
-    if !(0.0..LATEST).contains(&message.ts) {
-        return Err("its ts is not a time in epoch seconds".to_owned());
     }
-    if message.room.is_empty() || message.id.is_empty() {
-        return Err("its room or its id is empty".to_owned());
-    }
-    Ok(message)
 }
 
 #[cfg(test)]
@@ -182,12 +189,14 @@ mod tests {
             r#"{"room":"a","id":"2","ts":9,"author":"u","text":"again"}"#,
             "\n",
             r#"{"room":"b","id":"5","ts":1e300,"author":"u","text":"never"}"#,
+            "\n",
+            r#"{"room":"b","id":"6","ts":"missing field secret","author":"u","text":"never"}"#,
         );
         let history = History::read(text.as_bytes()).unwrap();
         let ids: Vec<&str> = history.rooms[0].messages.iter().map(|message| &*message.id).collect();
         assert_eq!(ids, ["1", "2"]);
         let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
-        assert_eq!(numbers, [3, 5, 6, 7, 8]);
+        assert_eq!(numbers, [3, 5, 6, 7, 8, 9]);
         assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
         assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
         assert_eq!(history.rooms[0].messages[0].at().as_millisecond(), 1250);

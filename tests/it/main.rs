@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod crash;
 mod defects;
+mod eval;
 mod fence;
 mod flow;
 mod memory;

@@ -29,7 +29,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("dotenvy", &["config"]),
     ("flate2", &["replay"]),
     ("indicatif", &["cli"]),
-    ("comfy_table", &["replay"]),
+    ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),
     ("uuid", &["platform", "app"]),
 ];

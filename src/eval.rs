@@ -1,0 +1,38 @@
+//! Labelled cases: how often does a mind name what careful readers have named? So far that is the
+//! state of a conversation (seed 004). Nothing here is stored, and no room hears of it.
+
+pub mod case;
+pub mod answers;
+pub mod question;
+pub mod baseline;
+pub mod score;
+pub mod report;
+pub mod table;
+
+use crate::decision::state::ConversationState;
+
+/// What came of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The answer names this state.
+    State(ConversationState),
+    /// It names none, or several; that counts as active, as it does in a room.
+    NoState,
+    /// There is no answer. The sentence says why, without any chat text.
+    Failed(String),
+}
+
+impl Finding {
+    pub fn of(answer: &str) -> Self {
+        ConversationState::parse(answer).map_or(Self::NoState, Self::State)
+    }
+
+    /// What it counts as; a call that failed says nothing about a conversation.
+    pub fn state(&self) -> Option<ConversationState> {
+        match self {
+            Self::State(state) => Some(*state),
+            Self::NoState => Some(ConversationState::Active),
+            Self::Failed(_) => None,
+        }
+    }
+}

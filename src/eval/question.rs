@@ -1,0 +1,119 @@
+//! The questions: for each case the very prompt that a room's conversation would get, and a mind's
+//! answers to them.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+
+use crate::agent::Mind;
+use crate::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::context::Context;
+use crate::context::channel_messages::ChannelMessages;
+use crate::eval::Finding;
+use crate::eval::case::Case;
+use crate::persona::{Language, Persona};
+use crate::prompt::Prompt;
+use crate::prompt::budget::Budget;
+use crate::prompt::prompts::{Prompts, Scene};
+
+/// So many calls run side by side.
+const AT_ONCE: usize = 4;
+/// A conversation is judged when it has rested for a while.
+const RESTED: SignedDuration = SignedDuration::from_secs(60);
+
+/// What cases are turned into questions with.
+pub struct Questions {
+    persona: Arc<Persona>,
+    en: Prompts,
+    ja: Prompts,
+    /// Of a longer conversation only so many of the newest lines are seen.
+    most_lines: usize,
+    budget: Budget,
+    zone: TimeZone,
+}
+
+impl Questions {
+    /// The prompts of both languages. Templates of the operator's are of the config's language.
+    pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
+        let prompts = |language: Language| {
+            let folder = config.prompts_dir().filter(|_| language == config.language);
+            Prompts::load(language, folder)
+        };
+        Ok(Self {
+            persona: persona.clone(),
+            en: prompts(Language::En)?,
+            ja: prompts(Language::Ja)?,
+            most_lines: config.limits().channel_messages,
+            budget: config.context.budget(),
+            // The same prompts on every machine.
+            zone: config.zone_or(TimeZone::UTC),
+        })
+    }
+
+    pub fn prompt(&self, case: &Case) -> Prompt {
+        let persona = Arc::new(Persona { language: case.language, ..(*self.persona).clone() });
+        let context = Arc::new(self.context(case));
+        let newest = context.target().last().map(|line| line.at).unwrap_or_default();
+        let (budget, zone) = (self.budget, self.zone.clone());
+        let scene = Scene { budget, zone, ..Scene::at(newest + RESTED) };
+        let prompts = match case.language {
+            Language::En => &self.en,
+            Language::Ja => &self.ja,
+        };
+        prompts.state(&persona, &context, &scene)
+    }
+
+    fn context(&self, case: &Case) -> Context {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("eval"),
+            channel: ChannelId::new("general"),
+            thread: None,
+        };
+        let unseen = case.messages.len().saturating_sub(self.most_lines);
+        let lines = case.messages.iter().enumerate().skip(unseen).map(|(number, line)| {
+            let kind = if line.bot { AuthorKind::Bot } else { AuthorKind::Human };
+            Arc::new(Message {
+                conversation: conversation.clone(),
+                // Lines of one moment stay in their order.
+                id: MessageId::new(format!("{number:06}")),
+                at: line.at(),
+                author: Author { id: UserId::new(&*line.user), kind },
+                text: line.text.as_str().into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        });
+        let channel = conversation.channel.clone();
+        let history = ChannelMessages::sort(channel, "general".into(), lines.collect());
+        Context::of(conversation, history)
+    }
+}
+
+/// Asks a mind about each case, a few at a time. `progress` is told of each answer.
+pub async fn ask(
+    mind: &Mind,
+    prompts: &[Prompt],
+    limit: SignedDuration,
+    clock: &Clock,
+    progress: &dyn Fn(),
+) -> Vec<Finding> {
+    let asked = prompts.iter().enumerate().map(|(place, prompt)| async move {
+        let finding = match clock.timeout(limit, mind.llm.ask(prompt)).await {
+            Ok(Ok(answer)) => Finding::of(&answer.text),
+            Ok(Err(error)) => Finding::Failed(error.to_string()),
+            Err(_timed_out) => Finding::Failed(format!("no answer within {limit:#}")),
+        };
+        progress();
+        (place, finding)
+    });
+    let mut findings: Vec<(usize, Finding)> =
+        stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
+    findings.sort_by_key(|(place, _)| *place);
+    findings.into_iter().map(|(_, finding)| finding).collect()
+}

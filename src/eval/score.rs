@@ -1,0 +1,149 @@
+//! What answers are worth, counted over cases. A call that failed is a case that is not right, and
+//! no state.
+
+use std::collections::BTreeMap;
+
+use crate::decision::state::ConversationState;
+use crate::eval::Finding;
+use crate::eval::case::{Case, pairs};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    pub cases: usize,
+    pub right: usize,
+    /// Answers that name no state, or several.
+    pub no_state: usize,
+    pub failed: usize,
+    pub pairs: usize,
+    /// Pairs with both halves right.
+    pub right_pairs: usize,
+    /// How often a label was wanted and a state was named; none where the call failed. Where more
+    /// than one label is right, the one that was named was wanted, else the first.
+    pub confusion: BTreeMap<(ConversationState, Option<ConversationState>), usize>,
+}
+
+impl Score {
+    /// Of those cases that are wanted, with what was found out about each.
+    pub fn of(cases: &[Case], findings: &[Finding], is_wanted: impl Fn(&Case) -> bool) -> Self {
+        let mut score = Self::default();
+        for (case, finding) in cases.iter().zip(findings).filter(|(case, _)| is_wanted(case)) {
+            score.cases += 1;
+            score.right += usize::from(is_right(case, finding));
+            match finding {
+                Finding::State(_) => {}
+                Finding::NoState => score.no_state += 1,
+                Finding::Failed(_) => score.failed += 1,
+            }
+            *score.confusion.entry((wanted(case, finding), finding.state())).or_default() += 1;
+        }
+        for halves in pairs(cases).into_values() {
+            if halves.iter().all(|half| is_wanted(&cases[*half])) {
+                score.pairs += 1;
+                let is_right = |half: &usize| is_right(&cases[*half], &findings[*half]);
+                score.right_pairs += usize::from(halves.iter().all(is_right));
+            }
+        }
+        score
+    }
+
+    pub fn share_right(&self) -> f64 {
+        if self.cases == 0 { 0.0 } else { self.right as f64 / self.cases as f64 }
+    }
+
+    /// The harmonic mean of how many of a label's cases were found, and how many of those found were
+    /// its own. `None` if it was neither wanted nor named.
+    pub fn f1(&self, label: ConversationState) -> Option<f64> {
+        let sum = |is_meant: &dyn Fn(ConversationState, Option<ConversationState>) -> bool| {
+            let meant =
+                self.confusion.iter().filter(|((wanted, named), _)| is_meant(*wanted, *named));
+            meant.map(|(_, count)| count).sum::<usize>()
+        };
+        let both = sum(&|wanted, named| wanted == label && named == Some(label));
+        let each = sum(&|wanted, _| wanted == label) + sum(&|_, named| named == Some(label));
+        (each > 0).then(|| 2.0 * both as f64 / each as f64)
+    }
+
+    /// The mean of the labels' F1, each with the same weight.
+    pub fn macro_f1(&self) -> f64 {
+        let f1s: Vec<f64> =
+            ConversationState::ALL.into_iter().filter_map(|label| self.f1(label)).collect();
+        if f1s.is_empty() { 0.0 } else { f1s.iter().sum::<f64>() / f1s.len() as f64 }
+    }
+}
+
+pub fn is_right(case: &Case, finding: &Finding) -> bool {
+    finding.state().is_some_and(|state| case.labels.contains(&state))
+}
+
+fn wanted(case: &Case, finding: &Finding) -> ConversationState {
+    let named = finding.state().filter(|state| case.labels.contains(state));
+    named.or_else(|| case.labels.first().copied()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::case::Line;
+    use crate::persona::Language;
+    use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+
+    fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
+        let line = Line { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };
+        Case {
+            id: id.to_owned(),
+            language: Language::En,
+            pair: pair.map(str::to_owned),
+            about: "S01".to_owned(),
+            labels: labels.to_vec(),
+            messages: vec![line],
+        }
+    }
+
+    #[test]
+    fn each_answer_counts_once_and_a_pair_only_as_a_whole() {
+        let cases = [
+            case("1", Some("p"), &[Ending]),
+            case("2", Some("p"), &[Active]),
+            case("3", Some("q"), &[Misunderstanding, Conflict]),
+            case("4", Some("q"), &[Active]),
+            case("5", None, &[Conflict, Misunderstanding]),
+            case("6", None, &[Active]),
+            case("7", None, &[Active]),
+        ];
+        let findings = [
+            Finding::State(Ending),
+            Finding::State(Active),
+            Finding::State(Conflict),
+            Finding::State(Conflict),
+            Finding::State(Ending),
+            Finding::NoState,
+            Finding::Failed("nobody is there".to_owned()),
+        ];
+        let score = Score::of(&cases, &findings, |_| true);
+        let confusion = [
+            ((Ending, Some(Ending)), 1),
+            ((Conflict, Some(Ending)), 1),
+            ((Conflict, Some(Conflict)), 1),
+            ((Active, None), 1),
+            ((Active, Some(Conflict)), 1),
+            ((Active, Some(Active)), 2),
+        ];
+        let expected = Score {
+            cases: 7,
+            right: 4,
+            no_state: 1,
+            failed: 1,
+            pairs: 2,
+            right_pairs: 1,
+            confusion: confusion.into(),
+        };
+        assert_eq!(score, expected);
+        let f1s = ConversationState::ALL.map(|label| score.f1(label));
+        assert_eq!(f1s, [Some(2.0 / 3.0), None, Some(0.5), Some(2.0 / 3.0)]);
+        assert!((score.macro_f1() - 11.0 / 18.0).abs() < 1e-9);
+        assert!((score.share_right() - 4.0 / 7.0).abs() < 1e-9);
+        let half = Score::of(&cases, &findings, |case| case.id == "1");
+        assert_eq!((half.cases, half.pairs), (1, 0));
+        assert_eq!(Score::of(&cases, &findings, |_| false).macro_f1(), 0.0);
+    }
+}

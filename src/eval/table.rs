@@ -1,0 +1,143 @@
+//! Reports as tables, for people: one column for each way of answering, then what the first of them
+//! took for what.
+
+use comfy_table::presets::ASCII_MARKDOWN;
+use comfy_table::{CellAlignment, Table};
+
+use crate::decision::state::ConversationState;
+use crate::eval::Finding;
+use crate::eval::report::{Miss, Report};
+use crate::eval::score::Score;
+
+/// How many misses are told.
+const TOLD: usize = 20;
+
+pub fn tables(report: &Report, baselines: &[Report]) -> String {
+    let reports: Vec<&Report> = std::iter::once(report).chain(baselines).collect();
+    let mut parts = vec![scores(&reports), confusion(report)];
+    if !report.misses.is_empty() {
+        parts.push(misses(&report.misses));
+    }
+    parts.join("\n\n")
+}
+
+fn scores(reports: &[&Report]) -> String {
+    let names = reports.iter().map(|report| report.name.clone());
+    let mut table = empty(std::iter::once(String::new()).chain(names));
+    let mut row = |name: &str, value: &dyn Fn(&Report) -> String| {
+        let values = reports.iter().map(|report| value(report));
+        table.add_row(std::iter::once(name.to_owned()).chain(values));
+    };
+    row("cases", &|report| report.all.cases.to_string());
+    row("right", &|report| share(report.all.right, report.all.cases));
+    row("macro-F1", &|report| format!("{:.3}", report.all.macro_f1()));
+    for label in ConversationState::ALL {
+        row(&format!("… {}", label.label()), &|report| {
+            report.all.f1(label).map_or("–".to_owned(), |f1| format!("{f1:.3}"))
+        });
+    }
+    row("pairs with both halves right", &|report| pairs(&report.all));
+    row("answers that name no state", &|report| report.all.no_state.to_string());
+    row("calls that failed", &|report| report.all.failed.to_string());
+    for (place, (tag, _)) in reports[0].languages.iter().enumerate() {
+        row(tag, &|report| group(&report.languages[place].1));
+    }
+    for (place, (about, _)) in reports[0].abouts.iter().enumerate() {
+        row(about, &|report| group(&report.abouts[place].1));
+    }
+    right_aligned(table)
+}
+
+fn group(score: &Score) -> String {
+    let right = share(score.right, score.cases);
+    let pairs = if score.pairs == 0 {
+        String::new()
+    } else {
+        format!(", pairs {} of {}", score.right_pairs, score.pairs)
+    };
+    format!("{right}, F1 {:.3}{pairs}", score.macro_f1())
+}
+
+fn pairs(score: &Score) -> String {
+    if score.pairs == 0 { "–".to_owned() } else { share(score.right_pairs, score.pairs) }
+}
+
+fn share(part: usize, whole: usize) -> String {
+    format!("{:.3} ({part} of {whole})", part as f64 / whole.max(1) as f64)
+}
+
+/// What was wanted in rows, what was named in columns.
+fn confusion(report: &Report) -> String {
+    let labels = ConversationState::ALL.map(|label| label.label().to_owned());
+    let head = std::iter::once("wanted, and named".to_owned());
+    let mut table = empty(head.chain(labels).chain(["failed".to_owned()]));
+    for wanted in ConversationState::ALL {
+        let named = ConversationState::ALL.into_iter().map(Some).chain([None]);
+        let counts = named.map(|named| report.all.confusion.get(&(wanted, named)));
+        let counts = counts.map(|count| count.copied().unwrap_or_default().to_string());
+        table.add_row(std::iter::once(wanted.label().to_owned()).chain(counts));
+    }
+    let table = right_aligned(table);
+    match report.all.no_state {
+        0 => table,
+        count => format!("{table}\n{count} under ACTIVE named no state."),
+    }
+}
+
+fn misses(misses: &[Miss]) -> String {
+    let told = misses.iter().take(TOLD).map(|miss| {
+        let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
+        let (id, labels) = (&miss.id, labels.join(" or "));
+        match &miss.finding {
+            Finding::State(state) => format!("{id}: {}, not {labels}", state.label()),
+            Finding::NoState => format!("{id}: no state, not {labels}"),
+            Finding::Failed(why) => format!("{id}: the call failed: {why}"),
+        }
+    });
+    let mut told: Vec<String> = told.collect();
+    if misses.len() > TOLD {
+        told.push(format!("… and {} more; --json tells all", misses.len() - TOLD));
+    }
+    told.join("\n")
+}
+
+fn empty(header: impl Iterator<Item = String>) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN);
+    table.set_header(header);
+    table
+}
+
+fn right_aligned(mut table: Table) -> String {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_misses_are_told_each_in_its_way() {
+        use ConversationState::{Active, Conflict, Ending};
+        let miss = |labels: &[ConversationState], finding| Miss {
+            id: "x".to_owned(),
+            labels: labels.to_vec(),
+            finding,
+        };
+        let mut all = vec![
+            miss(&[Ending, Conflict], Finding::State(Active)),
+            miss(&[Ending], Finding::NoState),
+            miss(&[Ending], Finding::Failed("nobody is there".to_owned())),
+        ];
+        let told = "x: ACTIVE, not ENDING or CONFLICT\nx: no state, not ENDING\n\
+                    x: the call failed: nobody is there";
+        assert_eq!(misses(&all), told);
+        all.resize(22, all[0].clone());
+        let told = misses(&all);
+        assert_eq!(told.lines().count(), 21);
+        assert!(told.ends_with("\n… and 2 more; --json tells all"), "{told}");
+    }
+}
