@@ -9,7 +9,7 @@ pub mod score;
 pub mod report;
 pub mod table;
 
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! which is what seed 004 did away with. The list is here to show what it is worth; nothing decides
 //! by it.
 
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::Case;
 

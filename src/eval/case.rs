@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::chat::one_line;
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 use crate::persona::Language;
 use crate::replay::history::{LATEST, problem_of};
 

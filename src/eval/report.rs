@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::Case;
 use crate::eval::score::{Score, is_right};

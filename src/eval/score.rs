@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::{Case, pairs};
 

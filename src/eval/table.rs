@@ -4,7 +4,7 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::decision::state::ConversationState;
+use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::report::{Miss, Report};
 use crate::eval::score::Score;
