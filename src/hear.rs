@@ -82,7 +82,9 @@ impl Ears {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
                 Follows::Judge { due: now + wait(&self.waiting, draw) }
             }
-            Heard::Channel(_) | Heard::User(_) => Follows::Nothing(Gate::CaughtUp),
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
+                Follows::Nothing(Gate::CaughtUp)
+            }
         }
     }
 }
@@ -120,7 +122,11 @@ pub fn wait(waiting: &Waiting, draw: f64) -> SignedDuration {
 fn line(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
     match heard {
         Heard::Message(message, arrival) => Some((message.author.kind, *arrival)),
-        Heard::Edit(_) | Heard::Deletion(_) | Heard::Channel(_) | Heard::User(_) => None,
+        Heard::Edit(_)
+        | Heard::Deletion(_)
+        | Heard::Channel(_)
+        | Heard::User(_)
+        | Heard::Reaction(_) => None,
     }
 }
 
@@ -129,7 +135,7 @@ fn conversation(heard: &Heard) -> Option<&ConversationId> {
         Heard::Message(message, _) => Some(&message.conversation),
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
-        Heard::Channel(_) | Heard::User(_) => None,
+        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
     }
 }
 
