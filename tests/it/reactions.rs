@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use aizuchi::chat::{AuthorKind, Heard, MessageId, Reaction, ReactionChange, User, UserId};
+use aizuchi::chat::{
+    AuthorKind, ChannelId, ConversationId, Heard, MessageId, Reaction, ReactionChange, User, UserId,
+};
 use aizuchi::decision::Gate;
 use aizuchi::event::Follows;
 use aizuchi::memory::{LineId, Lineage};
+use aizuchi::platform::local::{self, LocalRoom, Saying};
 use aizuchi::prompt::Verb;
 use aizuchi::store::{Hearing, Receipt};
 
@@ -145,6 +148,39 @@ async fn whatever_is_under_way_goes_on_while_people_react() {
 }
 
 #[tokio::test]
+async fn the_persona_reacts_in_the_room_and_takes_it_back() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = World::new(kept.clone()).await;
+        let (ears, clock) = (world.ears.clone(), world.clock.clone());
+        let room = LocalRoom::new(ears, kept.archive.clone(), clock, "Aizuchi".to_owned());
+        room.open().await.unwrap();
+        let channel = ChannelId::new("general");
+        let saying = Saying {
+            id: None,
+            channel: channel.clone(),
+            thread: None,
+            user: "alice".to_owned(),
+            text: "the roses bloom".to_owned(),
+        };
+        let (line, _) = room.say(saying).await.unwrap();
+        let here = ConversationId { workspace: local::workspace(), channel, thread: None };
+        let shown = async || kept.reactions_in(&here, &line).await;
+        for _ in 0..2 {
+            room.react(&here, &line, "👀").await.unwrap();
+            assert_eq!(shown().await, "👀 Aizuchi*");
+        }
+        room.react(&here, &MessageId::new("nothing"), "👀").await.unwrap();
+        for _ in 0..2 {
+            room.take_reaction_back(&here, &line, "👀").await.unwrap();
+            assert_eq!(shown().await, "");
+        }
+        // The clock stands still, and it may change its mind.
+        room.react(&here, &line, "👀").await.unwrap();
+        assert_eq!(shown().await, "👀 Aizuchi*");
+    }
+}
+
+#[tokio::test]
 async fn who_is_forgotten_has_not_reacted() {
     let kept = Kept::sqlite().await;
     let world = World::new(kept.clone()).await;
@@ -207,7 +243,11 @@ impl Kept {
 
     /// What stands below a line, with a star at the persona.
     async fn reactions(&self, message: &MessageId) -> String {
-        let line = self.archive.line(&workspace(), &top("garden").channel, message).await;
+        self.reactions_in(&top("garden"), message).await
+    }
+
+    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
+        let line = self.archive.line(&place.workspace, &place.channel, message).await;
         let mut text = String::new();
         for reacted in line.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
