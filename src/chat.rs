@@ -165,6 +165,7 @@ pub enum Heard {
     Deletion(Deletion),
     Channel(Channel),
     User(User),
+    Reaction(Reaction),
 }
 
 /// A line's text was replaced by its author.
@@ -183,6 +184,27 @@ pub struct Deletion {
     pub conversation: ConversationId,
     pub message: MessageId,
     pub at: Timestamp,
+}
+
+/// Somebody reacted to a line with an emoji, or took that back. Platforms name the line without its
+/// thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reaction {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub message: MessageId,
+    pub user: UserId,
+    pub kind: AuthorKind,
+    /// As the platform writes it: the character, or a name.
+    pub emoji: Arc<str>,
+    pub at: Timestamp,
+    pub change: ReactionChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReactionChange {
+    Added,
+    Removed,
 }
 
 /// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves

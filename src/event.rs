@@ -11,7 +11,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId};
+use crate::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
+    UserId,
+};
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, Ended, Judgment, Weighed};
@@ -91,6 +94,20 @@ impl Piece {
     /// People may have seen it, or a piece before it.
     pub fn is_out(&self) -> bool {
         self.is_sending() || self.id != self.first
+    }
+
+    /// The reaction that this became, if it is one.
+    pub fn reaction(&self, posted: &Posted) -> Option<Reaction> {
+        Some(Reaction {
+            workspace: self.conversation.workspace.clone(),
+            channel: self.conversation.channel.clone(),
+            message: self.on.clone()?,
+            user: posted.author.clone(),
+            kind: AuthorKind::Persona,
+            emoji: self.text.clone(),
+            at: posted.at,
+            change: ReactionChange::Added,
+        })
     }
 
     /// The persona's own line that this became, if it is not a reaction.

@@ -125,6 +125,7 @@ impl Ears {
             }
             heard @ (Heard::Message(..)
             | Heard::Deletion(_)
+            | Heard::Reaction(_)
             | Heard::Channel(_)
             | Heard::User(_)) => heard,
         }
@@ -170,7 +171,9 @@ impl Ears {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
                 self.rest_at(&deletion.conversation, now, draw)
             }
-            Heard::Channel(_) | Heard::User(_) => Follows::Nothing(Gate::CaughtUp),
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
+                Follows::Nothing(Gate::CaughtUp)
+            }
         }
     }
 
@@ -236,7 +239,11 @@ pub fn wait(waiting: &Waiting, draw: f64) -> SignedDuration {
 fn line(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
     match heard {
         Heard::Message(message, arrival) => Some((message.author.kind, *arrival)),
-        Heard::Edit(_) | Heard::Deletion(_) | Heard::Channel(_) | Heard::User(_) => None,
+        Heard::Edit(_)
+        | Heard::Deletion(_)
+        | Heard::Channel(_)
+        | Heard::User(_)
+        | Heard::Reaction(_) => None,
     }
 }
 
@@ -245,7 +252,7 @@ fn conversation(heard: &Heard) -> Option<&ConversationId> {
         Heard::Message(message, _) => Some(&message.conversation),
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
-        Heard::Channel(_) | Heard::User(_) => None,
+        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
     }
 }
 

@@ -14,7 +14,8 @@ use crate::event::{Piece, Posted};
 
 #[async_trait]
 pub trait Platform: Send + Sync {
-    /// Says a piece where its conversation is. The piece's key travels with it.
+    /// Says a piece where its conversation is, or puts its emoji on a line. The piece's key travels with
+    /// what is said; reacting twice is reacting once.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError>;
 
     /// Looks for a dispatched piece by its key in the conversation's history.

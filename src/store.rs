@@ -311,7 +311,31 @@ pub struct Line {
     pub is_deleted: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
+    /// In the order that they began.
+    pub reactions: Vec<Reacted>,
+    /// The revision that it, or a reaction to it, came or changed with.
     pub revision: u64,
+}
+
+/// Everyone who reacted to a line with one emoji, in the order that they did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reacted {
+    pub emoji: Arc<str>,
+    pub users: Vec<User>,
+}
+
+impl Reacted {
+    /// Gathers reactions, oldest first, by their emoji.
+    pub fn gather(reactions: impl IntoIterator<Item = (Arc<str>, User)>) -> Vec<Self> {
+        let mut gathered: Vec<Self> = Vec::new();
+        for (emoji, user) in reactions {
+            match gathered.iter_mut().find(|reacted| reacted.emoji == emoji) {
+                Some(reacted) => reacted.users.push(user),
+                None => gathered.push(Self { emoji, users: vec![user] }),
+            }
+        }
+        gathered
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch};
+use axum::routing::{get, patch, post};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -108,6 +108,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/people", get(api::people).post(api::add_person))
         .route("/api/messages", get(api::messages).post(api::say))
         .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
+        .route("/api/reactions", post(api::react))
         .route("/api/decisions", get(api::decisions))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))

@@ -2,6 +2,7 @@
 //! the store's rows, so what was not committed was not said, and nothing is ever in doubt.
 
 pub mod mention;
+pub mod reaction;
 pub mod refusal;
 
 use std::collections::BTreeSet;
@@ -272,10 +273,14 @@ impl LocalRoom {
 
 #[async_trait]
 impl Platform for LocalRoom {
-    /// Mints the line; it appears in the room when the store has committed it.
-    async fn post(&self, _piece: &Piece) -> Result<Posted, PlatformError> {
+    /// Mints the line; it appears in the room when the store has committed it, as does a reaction.
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        let author = UserId::new(PERSONA);
+        if let Some(on) = &piece.on {
+            return Ok(Posted { id: on.clone(), at: self.clock.now(), author });
+        }
         self.clock.sleep_until(self.clock.now() + TYPING).await;
-        Ok(Posted { id: mint(), at: self.clock.now(), author: UserId::new(PERSONA) })
+        Ok(Posted { id: mint(), at: self.clock.now(), author })
     }
 
     /// A piece that the room had taken would be committed as said, and nobody would ask for it.

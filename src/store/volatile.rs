@@ -18,8 +18,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
-    WorkspaceId,
+    AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::context::{Context, StateHash, Window};
 use crate::decision::gate::Gate;
@@ -84,6 +84,7 @@ impl Store for VolatileStore {
             Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
             Heard::Channel(channel) => state.hear_channel(channel, now),
             Heard::User(user) => state.hear_user(user),
+            Heard::Reaction(reaction) => state.hear_reaction(&reaction),
         }))
     }
 
@@ -291,6 +292,18 @@ struct StoredLine {
     /// The revision that it came or changed with.
     revision: u64,
     edited: Option<Timestamp>,
+    reactions: Vec<KeptReaction>,
+    /// The revision at which its reactions changed last.
+    reacted: u64,
+}
+
+/// One that was taken away stays, so that an older report of it does not bring it back.
+struct KeptReaction {
+    emoji: Arc<str>,
+    user: UserId,
+    kind: AuthorKind,
+    at: Timestamp,
+    removed: Option<Timestamp>,
 }
 
 impl StoredLine {
@@ -395,6 +408,8 @@ impl State {
             heard: self.revision,
             revision: self.revision,
             edited: None,
+            reactions: Vec::new(),
+            reacted: 0,
             message: Arc::new(message),
         };
         let lines = &mut self.talks.entry(line.message.conversation.clone()).or_default().lines;

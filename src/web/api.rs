@@ -9,7 +9,8 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, MessageId};
+use crate::chat::{ChannelId, MessageId, ReactionChange};
+use crate::platform::local::reaction::Reacting;
 use crate::platform::local::refusal::SayError;
 use crate::platform::local::{OwnLine, Saying, workspace};
 use crate::store::{DecisionQuery, LineQuery, Span};
@@ -22,6 +23,7 @@ const PAGE: usize = 200;
 const SAY_SHAPE: &str =
     r#"{"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#;
 const EDIT_SHAPE: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
+const REACT_SHAPE: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
 const NAME_SHAPE: &str = r#"{"name": "…"}"#;
 
 type Answer = Result<Json<Value>, Problem>;
@@ -171,6 +173,32 @@ pub async fn delete(
 }
 
 #[derive(Deserialize)]
+pub struct ReactBody {
+    channel: String,
+    message: String,
+    user: String,
+    emoji: String,
+    #[serde(default)]
+    remove: bool,
+}
+
+pub async fn react(
+    State(web): State<Arc<Web>>,
+    body: Result<Json<ReactBody>, JsonRejection>,
+) -> Result<StatusCode, Problem> {
+    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, REACT_SHAPE))?;
+    let reacting = Reacting {
+        channel: ChannelId::new(body.channel),
+        message: MessageId::new(body.message),
+        user: body.user,
+        emoji: body.emoji,
+        change: if body.remove { ReactionChange::Removed } else { ReactionChange::Added },
+    };
+    web.room.take_reaction(reacting).await.map_err(|error| refused(&web, &error))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
 pub struct DecisionsQuery {
     channel: Option<String>,
     message: Option<String>,
@@ -247,9 +275,11 @@ fn refused(web: &Web, error: &SayError) -> Problem {
             StatusCode::NOT_FOUND
         }
         SayError::NotOwn => StatusCode::FORBIDDEN,
-        SayError::BadName | SayError::BadChannelName | SayError::BadId | SayError::Empty => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
+        SayError::BadName
+        | SayError::BadChannelName
+        | SayError::BadId
+        | SayError::BadEmoji
+        | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
         SayError::NameTaken(_) | SayError::ChannelTaken(_) | SayError::IdTaken => {
             StatusCode::CONFLICT
         }

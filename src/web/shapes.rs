@@ -9,7 +9,7 @@ use crate::chat::{AuthorKind, Channel};
 use crate::decision::{Attempt, Decision};
 use crate::event::step::Step;
 use crate::event::{DeadLetter, Event};
-use crate::store::Line;
+use crate::store::{Line, Reacted};
 use crate::web::markdown;
 
 pub fn seconds(at: Timestamp) -> f64 {
@@ -45,8 +45,15 @@ pub fn message(line: &Line) -> Value {
         "edited": message.edits > 0,
         "deleted": line.is_deleted,
         "gate": line.gate,
+        "reactions": line.reactions.iter().map(reacted).collect::<Vec<_>>(),
         "revision": line.revision,
     })
+}
+
+fn reacted(reacted: &Reacted) -> Value {
+    let users: Vec<&str> = reacted.users.iter().map(|user| &*user.name).collect();
+    let is_own = reacted.users.iter().any(|user| user.kind == AuthorKind::Persona);
+    json!({ "emoji": reacted.emoji, "users": users, "own": is_own })
 }
 
 pub fn decision(decision: &Decision) -> Value {

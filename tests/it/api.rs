@@ -141,6 +141,75 @@ async fn own_lines_can_be_edited_and_taken_back() {
 }
 
 #[tokio::test]
+async fn people_react_to_lines() {
+    let home = Home::new(1000.0);
+    let room = home.start();
+    let id = room.says("alice", "the roses bloom").await;
+    let before = room.get("/api/channels").await["revision"].as_u64().unwrap();
+    assert_eq!(room.messages().await[0]["reactions"], json!([]));
+    let body = |user: &str, emoji: &str, remove: Value| json!({ "channel": "general", "message": id, "user": user, "emoji": emoji, "remove": remove });
+    let react = async |user: &str, emoji: &str, remove: bool| {
+        let body = body(user, emoji, json!(remove));
+        let (status, answer) = room.send("POST", "/api/reactions", Some(&body)).await;
+        assert_eq!((status, answer), (204, Value::Null), "{body}");
+    };
+    react("bob", "🎉", false).await;
+    react("bob", "🎉", false).await;
+    react("carol", " 🎉 ", false).await;
+    react("bob", "👍", false).await;
+    let thumb = json!({ "emoji": "👍", "users": ["bob"], "own": false });
+    let party = json!({ "emoji": "🎉", "users": ["bob", "carol"], "own": false });
+    // A page that is open hears of it, with a revision that it has not seen.
+    let reacted = |reactions: Value| {
+        move |kind: &str, data: &Value| kind == "message" && data["reactions"] == reactions
+    };
+    let line = room.wait_for(before, reacted(json!([party, thumb]))).await;
+    assert!(line["revision"].as_u64().unwrap() > before);
+    assert_eq!((&line["text"], &line["edited"]), (&json!("the roses bloom"), &json!(false)));
+    // Whoever reacts is known here.
+    let people = room.get("/api/people").await;
+    assert_eq!(people["people"].as_array().unwrap().len(), 3, "{people}");
+    react("bob", "🎉", true).await;
+    react("bob", "🎉", true).await;
+    react("dave", "🎉", true).await;
+    let party = json!({ "emoji": "🎉", "users": ["carol"], "own": false });
+    assert_eq!(room.messages().await[0]["reactions"], json!([party, thumb]));
+    assert_eq!(room.get("/api/people").await, people);
+
+    let shape = r#"send {"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
+    let emoji = "an emoji is needed, of at most 32 characters on one line";
+    let with = |key: &str, value: &str| {
+        let mut body = body("bob", "🎉", json!(false));
+        body[key] = json!(value);
+        body
+    };
+    for (body, status, sentence) in [
+        (with("emoji", ""), 422, emoji),
+        (with("emoji", &"x".repeat(33)), 422, emoji),
+        (with("emoji", "a\nb"), 422, emoji),
+        (with("user", ""), 422, "a name is needed, of at most 40 characters on one line"),
+        (
+            with("user", "aizuchi"),
+            409,
+            "the name \"aizuchi\" belongs to the companion; please choose another",
+        ),
+        (with("channel", "nowhere"), 404, "there is no channel \"nowhere\" here"),
+        (with("message", "x"), 404, "there is no message \"x\" in this channel"),
+        (with("channel", "random"), 404, &format!("there is no message {id:?} in this channel")),
+        (json!({ "channel": "general" }), 422, shape),
+        (body("bob", "🎉", json!("yes")), 422, shape),
+    ] {
+        let (found, answer) = room.send("POST", "/api/reactions", Some(&body)).await;
+        assert_eq!((found, answer["error"].as_str()), (status, Some(sentence)), "{body}");
+    }
+    let path = format!("/api/messages/{id}?channel=general&user=alice");
+    assert_eq!(room.send("DELETE", &path, None).await.0, 200);
+    assert_eq!(room.messages().await[0]["reactions"], json!([]));
+    let (status, _) = room.send("POST", "/api/reactions", Some(&with("emoji", "👍"))).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
 async fn a_decision_can_be_opened_and_read() {
     let home = Home::new(0.2);
     let room = home.start();

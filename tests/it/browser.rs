@@ -6,6 +6,7 @@ mod keyboard;
 mod languages;
 mod lines;
 mod narrow;
+mod reactions;
 mod tab;
 mod talk;
 mod threads;

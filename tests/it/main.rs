@@ -21,6 +21,7 @@ mod promises;
 mod prompt_command;
 mod prompts;
 mod providers;
+mod reactions;
 mod recall;
 mod replay;
 mod search;

@@ -114,7 +114,10 @@ impl Program {
         let request = self.http.request(method, format!("{}{path}", self.address));
         let request = if let Some(body) = body { request.json(body) } else { request };
         let answer = request.send().await.unwrap();
-        (answer.status().as_u16(), answer.json().await.unwrap())
+        let status = answer.status().as_u16();
+        // Nothing is null, too.
+        let body = if status == 204 { Value::Null } else { answer.json().await.unwrap() };
+        (status, body)
     }
 
     pub async fn says(&self, user: &str, text: &str) -> String {

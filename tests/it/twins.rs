@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, UserId};
+use aizuchi::chat::{
+    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange,
+    UserId,
+};
 use aizuchi::context::StateHash;
 use aizuchi::decision::gate::Gate;
 use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, Price, Usage};
@@ -37,6 +40,14 @@ enum Act {
     Delete {
         id: u8,
     },
+    React {
+        id: u8,
+        who: u8,
+        emoji: u8,
+        removes: bool,
+        /// How late it is heard, in seconds.
+        late: u8,
+    },
     Wait {
         seconds: u8,
     },
@@ -56,6 +67,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..40_u8, 2..9_u8).prop_map(|(first, count)| Act::SayMany { first, count }),
         1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Act::Edit { id, mention }),
         1 => (0..40_u8).prop_map(|id| Act::Delete { id }),
+        3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
+            .prop_map(|(id, who, emoji, removes, late)| Act::React { id, who, emoji, removes, late }),
         2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
         4 => Just(Act::Claim),
         5 => (0..8_u8).prop_map(|kind| Act::Complete { kind }),
@@ -116,7 +129,7 @@ async fn live(acts: &[Act]) {
                 let heard: Vec<_> = heard.into_iter().map(Result::unwrap).collect();
                 assert_eq!(heard, expected, "{act:?}");
             }
-            Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } => {
+            Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } | Act::React { .. } => {
                 let hearing = hearing(act, second);
                 let receipt = one.store.hear(hearing.clone()).await.unwrap();
                 assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{act:?}");
@@ -199,6 +212,19 @@ fn hearing(act: &Act, second: i64) -> Hearing {
             let message = MessageId::new(format!("m{id:02}"));
             let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
             Hearing::of(Heard::Deletion(deletion), Follows::Judge(Rest::until(due)), at(0))
+        }
+        Act::React { id, who, emoji, removes, late } => {
+            let reaction = Reaction {
+                workspace: workspace(),
+                channel: top("garden").channel,
+                message: MessageId::new(format!("m{id:02}")),
+                user: UserId::new(["u-alice", "u-bob", "u-persona"][usize::from(*who)]),
+                kind: if *who == 2 { AuthorKind::Persona } else { AuthorKind::Human },
+                emoji: ["👍", "👀"][usize::from(*emoji)].into(),
+                at: at(second - i64::from(*late)),
+                change: if *removes { ReactionChange::Removed } else { ReactionChange::Added },
+            };
+            Hearing::of(Heard::Reaction(reaction), Follows::Nothing(Gate::CaughtUp), at(0))
         }
         Act::SayMany { .. }
         | Act::Wait { .. }

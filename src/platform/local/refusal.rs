@@ -1,6 +1,7 @@
 //! Why the room does not take something, in words for the person who wanted it.
 
 use crate::persona::Language;
+use crate::platform::local::reaction::LONGEST_EMOJI;
 use crate::platform::local::{LONGEST_LINE, LONGEST_NAME};
 use crate::store::StoreError;
 
@@ -20,6 +21,7 @@ pub enum SayError {
     BadId,
     /// Another line has this id.
     IdTaken,
+    BadEmoji,
     Empty,
     /// So many characters.
     TooLong(usize),
@@ -84,6 +86,12 @@ impl SayError {
             (Self::BadId, Language::Ja) => "id は英数字とハイフンで 8〜64 文字です".to_owned(),
             (Self::IdTaken, Language::En) => "another line has this id already".to_owned(),
             (Self::IdTaken, Language::Ja) => "この id は別の発言で使われています".to_owned(),
+            (Self::BadEmoji, Language::En) => {
+                format!("an emoji is needed, of at most {LONGEST_EMOJI} characters on one line")
+            }
+            (Self::BadEmoji, Language::Ja) => {
+                format!("絵文字は一行、{LONGEST_EMOJI} 文字以内で指定してください")
+            }
             (Self::Empty, Language::En) => "the text is empty".to_owned(),
             (Self::Empty, Language::Ja) => "文章が空です".to_owned(),
             (Self::TooLong(length), Language::En) => {

@@ -13,7 +13,7 @@ use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
 use crate::memory::{Lineage, MemoryKey};
-use crate::store::sqlite::hear::put_own_line;
+use crate::store::sqlite::hear::{hear_reaction, put_own_line};
 use crate::store::sqlite::sql::memory as memory_sql;
 use crate::store::sqlite::standings::Standings;
 use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
@@ -205,8 +205,11 @@ async fn say(
 ) -> Result<(), StoreError> {
     let say = query(sql::SAY_PIECE).bind(piece.id.0).bind(posted.id.as_str());
     let said = say.execute(&mut *connection).await.map_err(stored)?;
-    if said.rows_affected() == 0 || piece.on.is_some() {
+    if said.rows_affected() == 0 {
         return Ok(());
+    }
+    if let Some(reaction) = piece.reaction(posted) {
+        return hear_reaction(connection, counters, &reaction).await.map(|_| ());
     }
     put_own_line(connection, counters, &piece.said(posted)).await
 }

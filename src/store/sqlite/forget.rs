@@ -285,6 +285,10 @@ async fn blank_person(
     let mentions = query(sql::BLANK_MENTIONS).bind(workspace).bind(mention(id));
     let mentions = mentions.bind(mention(NOBODY));
     mentions.execute(&mut *connection).await.map_err(stored)?;
+    let reacted = query(sql::MARK_REACTED_BY).bind(workspace).bind(id);
+    reacted.bind(counters.revision as i64).execute(&mut *connection).await.map_err(stored)?;
+    let reactions = query(sql::DROP_REACTIONS_OF).bind(workspace).bind(id);
+    reactions.execute(&mut *connection).await.map_err(stored)?;
     let person = query(sql::DROP_PERSON).bind(workspace).bind(id);
     person.execute(connection).await.map_err(stored)?;
     Ok(())

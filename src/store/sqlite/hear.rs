@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, Visibility};
+use crate::chat::{
+    Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction, ReactionChange, User,
+    Visibility,
+};
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
 use crate::event::Follows;
@@ -302,6 +305,39 @@ pub async fn hear_user(
         .bind(rows::kind_name(user.kind));
     let put = put.execute(&mut *connection).await.map_err(stored)?;
     Ok(counters.changed(put.rows_affected() > 0))
+}
+
+/// Nothing follows from a reaction: it is no edit, and no word.
+pub async fn hear_reaction(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    reaction: &Reaction,
+) -> Result<Receipt, StoreError> {
+    let workspace = reaction.workspace.as_str();
+    let (channel, message) = (reaction.channel.as_str(), reaction.message.as_str());
+    let change = query(match reaction.change {
+        ReactionChange::Added => sql::ADD_REACTION,
+        ReactionChange::Removed => sql::REMOVE_REACTION,
+    });
+    let change = change
+        .bind(workspace)
+        .bind(channel)
+        .bind(message)
+        .bind(&*reaction.emoji)
+        .bind(reaction.user.as_str())
+        .bind(reaction.at.as_millisecond());
+    let change = match reaction.change {
+        ReactionChange::Added => change.bind(rows::kind_name(reaction.kind)),
+        ReactionChange::Removed => change,
+    };
+    let changed = change.execute(&mut *connection).await.map_err(stored)?;
+    let receipt = counters.changed(changed.rows_affected() > 0);
+    if receipt.is_new {
+        let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+        let mark = mark.bind(receipt.revision as i64);
+        mark.execute(connection).await.map_err(stored)?;
+    }
+    Ok(receipt)
 }
 
 /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.

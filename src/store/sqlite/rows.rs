@@ -22,7 +22,7 @@ use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
 use crate::memory::Lineage;
 use crate::recall::Recalled;
-use crate::store::{Line, StoreError};
+use crate::store::{Line, Reacted, StoreError};
 
 type Read<T> = Result<T, StoreError>;
 
@@ -70,8 +70,19 @@ pub fn line(row: &SqliteRow) -> Read<Line> {
         message: Arc::new(message),
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
         gate: optional_name(column(row, "gate")?)?,
+        reactions: reactions(row)?,
         revision: unsigned(column(row, "revision")?)?,
     })
+}
+
+fn reactions(row: &SqliteRow) -> Read<Vec<Reacted>> {
+    type ReactionRow = (Arc<str>, UserId, AuthorKind, Option<Arc<str>>);
+    let rows: Vec<ReactionRow> = parsed(&column::<String>(row, "reactions")?)?;
+    let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
+    Ok(Reacted::gather(rows.into_iter().map(|(emoji, id, kind, name)| {
+        let name = name.unwrap_or_else(|| id.0.clone());
+        (emoji, User { workspace: workspace.clone(), id, name, kind })
+    })))
 }
 
 /// A list of lines as [`super::recall::sql::RECALLED_BY_NUMBER`] gives it.
@@ -169,7 +180,7 @@ pub fn decision(row: &SqliteRow) -> Read<Decision> {
         why: column(row, "why")?,
         said: parsed(&column::<String>(row, "said")?)?,
         reacted: optional(row, "reacted")?,
-        next: Next { answered: answered(row)?, reactions: 0 },
+        next: Next { answered: answered(row)?, reactions: unsigned(column(row, "reactions")?)? },
         attempts: attempts.into_iter().map(AttemptRow::read).collect::<Read<_>>()?,
         revision: unsigned(column(row, "revision")?)?,
     })

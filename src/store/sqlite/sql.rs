@@ -21,7 +21,15 @@ macro_rules! lines {
     ($which:expr) => {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-                m.mentions, m.edits, m.deleted_ms, m.gate, m.revision, u.name
+                m.mentions, m.edits, m.deleted_ms, m.gate,
+                max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
+                CASE WHEN m.reacted IS NULL THEN '[]' ELSE
+                    (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
+                        (SELECT r.emoji, r.user_id, r.kind, w.name FROM reactions AS r
+                         LEFT JOIN users AS w ON w.workspace = r.workspace AND w.id = r.user_id
+                         WHERE r.workspace = m.workspace AND r.message = m.id AND r.channel = m.channel
+                            AND r.removed_ms IS NULL
+                         ORDER BY r.at_ms, r.emoji, r.user_id)) END AS reactions
             FROM messages AS m
             LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author ",
             $which
@@ -63,6 +71,11 @@ macro_rules! decisions {
                  WHERE m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
                     AND m.decision IS NOT d.id
                  ORDER BY m.at_ms, m.id LIMIT 1) AS answered,
+                (SELECT count(*) FROM outbox AS o
+                 CROSS JOIN reactions AS r ON r.workspace = o.workspace AND r.message = o.message
+                    AND r.channel = o.channel
+                 WHERE o.decision = d.id AND o.state = 'said' AND o.reaction_on IS NULL
+                    AND r.kind = 'human' AND r.removed_ms IS NULL) AS reactions,
                 (SELECT json_group_array(json_object(
                     'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
@@ -151,6 +164,20 @@ statements! {
         INSERT INTO users (workspace, id, name, kind) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind
         WHERE name <> excluded.name OR kind <> excluded.kind";
+    // Of a line that is there, and not older than what is known. ?5 is whose, ?6 is when.
+
+    ADD_REACTION = "
+        INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+        WHERE EXISTS (SELECT 1 FROM messages
+            WHERE workspace = ?1 AND id = ?3 AND channel = ?2 AND deleted_ms IS NULL)
+        ON CONFLICT DO UPDATE SET at_ms = excluded.at_ms, kind = excluded.kind, removed_ms = NULL
+        WHERE removed_ms <= excluded.at_ms";
+    REMOVE_REACTION = "
+        UPDATE reactions SET removed_ms = ?6
+        WHERE workspace = ?1 AND message = ?3 AND channel = ?2 AND emoji = ?4 AND user_id = ?5
+            AND removed_ms IS NULL AND at_ms <= ?6";
+    MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
 
     // What people order.
 
@@ -380,7 +407,21 @@ statements! {
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
         LIMIT +?5");
-    LINES_SINCE = lines!("WHERE m.workspace = ?1 AND m.revision > ?2 ORDER BY m.revision LIMIT +?3");
+    /// Each line once, where it changed last: lines whose own change that was, and lines whose reactions
+    /// changed since.
+    LINES_SINCE = concat!(
+        "SELECT * FROM (",
+        lines!("
+            WHERE m.workspace = ?1 AND m.revision > ?2 AND m.revision > coalesce(m.reacted, 0)
+            ORDER BY m.revision
+            LIMIT +?3"),
+        ") UNION ALL SELECT * FROM (",
+        lines!("
+            WHERE m.workspace = ?1 AND m.reacted > ?2 AND m.reacted >= m.revision
+            ORDER BY m.reacted
+            LIMIT +?3"),
+        ") ORDER BY revision LIMIT +?3"
+    );
     ONE_LINE = lines!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
     DECISIONS_OF_CHANNEL = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2

@@ -294,6 +294,9 @@ async fn apply_one(
                     hear::hear_channel(connection, counters, channel, hearing.now).await?
                 }
                 Heard::User(user) => hear::hear_user(connection, counters, user).await?,
+                Heard::Reaction(reaction) => {
+                    hear::hear_reaction(connection, counters, reaction).await?
+                }
             };
             Ok(Written::Heard(receipt))
         }
@@ -351,7 +354,7 @@ fn may_change_lines(change: &Change) -> bool {
     match change {
         Change::Hear(hearing) => match hearing.heard {
             Heard::Edit(_) | Heard::Deletion(_) => true,
-            Heard::Message(..) | Heard::Channel(_) | Heard::User(_) => false,
+            Heard::Message(..) | Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => false,
         },
         Change::Claim { .. }
         | Change::Complete { .. }

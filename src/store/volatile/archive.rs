@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, WorkspaceId};
+use crate::chat::{
+    AuthorKind, Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId,
+};
 use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
-use crate::store::volatile::{KeptExchange, State, StoredLine, VolatileStore};
-use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, StoreError};
+use crate::store::volatile::{KeptExchange, KeptReaction, State, StoredLine, VolatileStore};
+use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Reacted, Span, StoreError};
 
 #[async_trait]
 impl Archive for VolatileStore {
@@ -51,8 +53,9 @@ impl Archive for VolatileStore {
         let talks =
             state.talks.iter().filter(|(conversation, _)| conversation.workspace == *workspace);
         let lines = talks.flat_map(|(_, talk)| &talk.lines);
-        let mut lines: Vec<&StoredLine> = lines.filter(|line| line.revision > revision).collect();
-        lines.sort_by_key(|line| line.revision);
+        let mut lines: Vec<&StoredLine> =
+            lines.filter(|line| line.shown_revision() > revision).collect();
+        lines.sort_by_key(|line| line.shown_revision());
         Ok(lines.into_iter().take(limit).map(|line| state.read_line(line)).collect())
     }
 
@@ -185,14 +188,22 @@ impl State {
     }
 
     fn read_line(&self, line: &StoredLine) -> Line {
-        let author = &line.message.author.id;
-        let key = (line.message.conversation.workspace.clone(), author.clone());
+        let workspace = &line.message.conversation.workspace;
+        let mut standing: Vec<&KeptReaction> =
+            line.reactions.iter().filter(|kept| kept.removed.is_none()).collect();
+        standing.sort_by_key(|kept| (kept.at, &kept.emoji, &kept.user));
+        let reactions = standing.into_iter().map(|kept| {
+            let (id, name) = (kept.user.clone(), self.name_of(workspace, &kept.user));
+            let user = User { workspace: workspace.clone(), id, name, kind: kept.kind };
+            (kept.emoji.clone(), user)
+        });
         Line {
             message: line.message.clone(),
-            name: self.users.get(&key).map_or(author.0.clone(), |user| user.name.clone()),
+            name: self.name_of(workspace, &line.message.author.id),
             is_deleted: line.is_deleted,
             gate: line.gate,
-            revision: line.revision,
+            reactions: Reacted::gather(reactions),
+            revision: line.shown_revision(),
         }
     }
 
@@ -217,7 +228,23 @@ impl State {
             let after = first.message.at.duration_since(newest.at);
             Some(Answered { message: first.message.id.clone(), after })
         };
-        Next { answered: answered(), reactions: 0 }
+        let said = self.talks.values().flat_map(|talk| &talk.lines).filter(|line| {
+            let place = &line.message.conversation;
+            row.said.contains(&line.message.id)
+                && place.workspace == row.conversation.workspace
+                && place.channel == row.conversation.channel
+        });
+        let reactions = said.flat_map(|line| &line.reactions);
+        let reactions = reactions
+            .filter(|kept| kept.removed.is_none() && kept.kind == AuthorKind::Human)
+            .count();
+        Next { answered: answered(), reactions: reactions as u64 }
+    }
+
+    /// The name of a user, or the id where none is known.
+    fn name_of(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
+        let known = self.users.get(&(workspace.clone(), user.clone()));
+        known.map_or(user.0.clone(), |user| user.name.clone())
     }
 
     fn ledger(&self) -> Vec<Decision> {
@@ -233,5 +260,12 @@ impl State {
             Decision { messages, next, ..row }
         });
         rows.collect()
+    }
+}
+
+impl StoredLine {
+    /// The revision at which what is seen of it changed last.
+    fn shown_revision(&self) -> u64 {
+        self.revision.max(self.reacted)
     }
 }

@@ -116,7 +116,8 @@ impl State {
                 Some(on) => decision.reacted = Some((on.clone(), piece.text.clone())),
             }
         }
-        if piece.on.is_some() {
+        if let Some(reaction) = piece.reaction(posted) {
+            self.hear_reaction(&reaction);
             return;
         }
         // The platform may have delivered it as our own line before.

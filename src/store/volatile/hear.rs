@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{Channel, ConversationId, Deletion, Edit, Message, MessageId, User, Visibility};
+use crate::chat::{
+    Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction, ReactionChange, User,
+    Visibility,
+};
 use crate::decision::DecisionId;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
 use crate::memory::LineId;
 use crate::store::Receipt;
-use crate::store::volatile::{State, supersede};
+use crate::store::volatile::{KeptReaction, State, StoredLine, supersede};
 
 impl State {
     pub(super) fn hear_message(
@@ -97,6 +100,7 @@ impl State {
             return self.receipt(None);
         };
         line.is_deleted = true;
+        line.reactions.clear();
         line.revision = revision;
         let before = line.message.clone();
         let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
@@ -140,6 +144,19 @@ impl State {
             self.revision += 1;
             self.users.insert(key, user);
         }
+        Receipt { is_new, has_overtaken: false, revision: self.revision }
+    }
+
+    pub(super) fn hear_reaction(&mut self, reaction: &Reaction) -> Receipt {
+        let (workspace, channel) = (reaction.workspace.clone(), reaction.channel.clone());
+        let place = (workspace, channel, reaction.message.clone());
+        let conversation = self.heard.get(&place).cloned();
+        let revision = self.revision + 1;
+        let line = conversation.and_then(|conversation| {
+            self.line(&conversation, &reaction.message).filter(|line| !line.is_deleted)
+        });
+        let is_new = line.is_some_and(|line| line.react(reaction, revision));
+        self.revision += u64::from(is_new);
         Receipt { is_new, has_overtaken: false, revision: self.revision }
     }
 
@@ -199,5 +216,38 @@ impl State {
         let after = line.message.clone();
         (self.revision, self.changed) = (revision, revision);
         Some((before, after))
+    }
+}
+
+impl StoredLine {
+    /// Whether the reaction changes anything.
+    fn react(&mut self, reaction: &Reaction, revision: u64) -> bool {
+        let at = reaction.at;
+        let is_it =
+            |kept: &&mut KeptReaction| kept.emoji == reaction.emoji && kept.user == reaction.user;
+        match (self.reactions.iter_mut().find(is_it), reaction.change) {
+            (None, ReactionChange::Removed) => return false,
+            (None, ReactionChange::Added) => self.reactions.push(KeptReaction {
+                emoji: reaction.emoji.clone(),
+                user: reaction.user.clone(),
+                kind: reaction.kind,
+                at,
+                removed: None,
+            }),
+            (Some(kept), ReactionChange::Added) => {
+                if kept.removed.is_none_or(|removed| removed > at) {
+                    return false;
+                }
+                (kept.at, kept.kind, kept.removed) = (at, reaction.kind, None);
+            }
+            (Some(kept), ReactionChange::Removed) => {
+                if kept.removed.is_some() || kept.at > at {
+                    return false;
+                }
+                kept.removed = Some(at);
+            }
+        }
+        self.reacted = revision;
+        true
     }
 }

@@ -71,6 +71,11 @@ export function deleteMessage(id, whose) {
   return ask(`/api/messages/${encodeURIComponent(id)}?${new URLSearchParams(whose)}`, { method: "DELETE" });
 }
 
+/** @param {{channel: string, message: string, user: string, emoji: string, remove: boolean}} reaction */
+export function postReaction(reaction) {
+  return send("POST", "/api/reactions", reaction);
+}
+
 /**
  * @param {string} name
  * @returns {Promise<{id: string, name: string}>}
@@ -103,6 +108,7 @@ async function ask(address, options = {}) {
     // Nothing of this page goes on meanwhile.
     return new Promise(() => {});
   }
+  if (response.status === 204) return null;
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;
   throw new Refusal(body?.error ?? say("refused", { status: response.status }), response.status);

@@ -1,6 +1,6 @@
 /** A pane that shows one conversation: the channel's top level, or a thread beside it. */
 
-import { deleteMessage, editMessage } from "./api.js";
+import { Refusal, deleteMessage, editMessage, postReaction } from "./api.js";
 import { announce } from "./announcer.js";
 import { Composer } from "./composer.js";
 import { askDelete } from "./dialogs.js";
@@ -10,6 +10,7 @@ import { drawMessages, drawNotes } from "./messages.js";
 import { EMPTY, decisionNote, pendingNote } from "./note.js";
 import { Older } from "./older.js";
 import { presence } from "./presence.js";
+import { hasReacted, toggled } from "./reactions.js";
 import { Roving } from "./roving.js";
 
 const NEAR_END_PIXELS = 60;
@@ -31,6 +32,10 @@ export class Conversation {
   #lastId = null;
   /** @type {Map<string, import("./line.js").Edit>} what is being edited, by line and person */
   #edits = new Map();
+  /** The line that emojis are offered for. */
+  #picking = null;
+  /** Where a reaction could not be placed, and why. */
+  #refused = { id: null, sentence: "" };
   /** @type {Composer} */
   composer;
 
@@ -56,7 +61,10 @@ export class Conversation {
       saveEdit: (edit) => this.#saveEdit(edit),
       cancelEdit: (edit) => this.#endEdit(edit),
       delete: (id) => this.#delete(id),
+      pick: (id) => this.#pick(id),
+      react: (id, emoji) => this.#react(id, emoji),
     };
+    this.#list.addEventListener("focusout", () => setTimeout(() => this.#closeLeftPalette(), 0));
     this.#roving = new Roving(this.#list, (id, key) => this.#onKey(id, key));
     this.#older = new Older(pane.querySelector(".older"), history, (isLeft) => {
       this.#drawEarlier();
@@ -95,6 +103,7 @@ export class Conversation {
     if (!isSame) {
       this.#isAtEnd = true;
       this.#lastId = null;
+      this.#picking = null;
       this.#leaveUnchanged();
       this.composer.show(channel, thread);
       this.#older.show(channel, thread);
@@ -175,6 +184,8 @@ export class Conversation {
       hasNewReplies: isNew(message.id),
       isOwn: isHuman(message) && message.user === me,
       edit: edit(message),
+      isPicking: message.id === this.#picking,
+      problem: message.id === this.#refused.id ? this.#refused.sentence : "",
       isOlderThread: false,
     }));
     if (thread !== null) return lines;
@@ -207,6 +218,7 @@ export class Conversation {
       this.#doings.openThread(message === undefined ? id.replace("thread ", "") : id);
     } else if (isOwn && (key === "e" || key === "E")) this.#edit(id, false);
     else if (isOwn && (key === "Delete" || key === "Backspace")) this.#delete(id);
+    else if (message !== undefined && !message.deleted && (key === "r" || key === "R")) this.#pick(id);
     else if (key === "Escape" && this.#where.thread === null) this.composer.focus();
     else return false;
     return true;
@@ -265,6 +277,46 @@ export class Conversation {
     }
     this.draw();
     if (!this.focusLine(id) && !this.#roving.focus(place)) this.composer.focus();
+  }
+
+  /** Offers emojis for a line, or no longer. */
+  #pick(id) {
+    const isOpen = this.#picking === id;
+    this.#picking = isOpen ? null : id;
+    this.draw();
+    this.#roving.openActions(id);
+    this.#roving.focusLine(id, isOpen ? "[data-testid=message-react]" : ".palette button");
+    if (!isOpen) document.activeElement.scrollIntoView({ block: "nearest" });
+  }
+
+  /** The focus has gone to another line, or anywhere. */
+  #closeLeftPalette() {
+    const item = document.activeElement.closest("li");
+    const isThere = item !== null && this.#list.contains(item) && item.dataset.id === this.#picking;
+    if (this.#picking === null || isThere) return;
+    this.#picking = null;
+    this.draw();
+  }
+
+  /** Reacts, or takes that back. */
+  async #react(id, emoji) {
+    const { me: user } = this.#doings.cast();
+    const before = this.#state.message(id);
+    const remove = hasReacted(before.reactions, emoji, user);
+    this.#refused = { id: null, sentence: "" };
+    if (this.#picking === id) {
+      this.#picking = null;
+      this.draw();
+      this.#roving.leaveActions(id);
+    }
+    try {
+      await postReaction({ channel: before.channel, message: id, user, emoji, remove });
+      this.#state.patchMessage(before, { reactions: toggled(before.reactions, emoji, user) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#refused = { id, sentence: error.message };
+    }
+    this.draw();
   }
 
   #goToEnd() {

@@ -33,6 +33,7 @@ const GROUPS = [
       [["Enter"], "help_thread"],
       [["E"], "help_edit"],
       [["Delete"], "help_delete"],
+      [["R"], "help_react"],
       [["Esc"], "help_to_composer"],
     ],
   ],

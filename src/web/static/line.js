@@ -4,6 +4,7 @@ import { editForm } from "./editing.js";
 import { build, buildButton, icon, initial } from "./elements.js";
 import { say } from "./i18n.js";
 import { buildNote } from "./note.js";
+import { palette, reactionChips, reactionsLabel } from "./reactions.js";
 import { plainText, showText } from "./text.js";
 import { clock, isoMoment, moment } from "./time.js";
 
@@ -17,6 +18,8 @@ let count = 0;
  * @property {boolean} hasNewReplies
  * @property {boolean} isOwn
  * @property {?Edit} edit under way
+ * @property {boolean} isPicking whether emojis are offered to react with
+ * @property {string} problem why a reaction could not be placed
  * @property {boolean} isOlderThread it only points at a thread whose parent does not stand here
  */
 
@@ -37,6 +40,8 @@ let count = 0;
  * @property {(edit: Edit) => Promise<void>} saveEdit
  * @property {(edit: Edit) => void} cancelEdit
  * @property {(id: string) => void} delete
+ * @property {(id: string) => void} pick opens or closes the row of emojis
+ * @property {(id: string, emoji: string) => void} react or take it back
  * @property {() => {persona: string, people: string[], me: string}} cast
  */
 
@@ -59,7 +64,9 @@ export function messageItem(line, continues, doings) {
   item.setAttribute("aria-describedby", note.id);
 
   const body = line.edit !== null ? editForm(line.edit, message, doings) : text(message, doings);
-  item.append(avatar(message), head(message), body, note);
+  item.append(avatar(message), head(message), body);
+  if (line.edit === null && !message.deleted) addReactions(item, line, doings);
+  item.append(note);
   if (line.replies > 0 && doings.openThread !== null) item.append(repliesButton(line, doings));
   const actions = actionButtons(line, doings);
   if (actions.length > 0 && line.edit === null) addActions(item, actions, message);
@@ -92,7 +99,9 @@ function label(message) {
   const user = isBot(message) ? say("user_bot", { user: message.user }) : message.user;
   const words = message.deleted ? say("deleted") : plainText(message);
   const text = isEdited(message) ? `${words} ${say("edited_mark")}` : words;
-  return say("line", { user, time: clock(message.ts), text });
+  const line = say("line", { user, time: clock(message.ts), text });
+  if (message.deleted || message.reactions.length === 0) return line;
+  return say("line_reacted", { line, reactions: reactionsLabel(message) });
 }
 
 function isBot(message) {
@@ -141,14 +150,29 @@ function repliesButton({ message, replies, hasNewReplies }, doings) {
   return button;
 }
 
-function actionButtons({ message, replies, isOwn }, doings) {
+function addReactions(item, { message, problem }, doings) {
+  if (message.reactions.length > 0) item.append(reactionChips(message, doings));
+  if (problem === "") return;
+  const error = build("p", "error", problem);
+  error.setAttribute("role", "alert");
+  error.dataset.testid = "reaction-error";
+  item.append(error);
+}
+
+function actionButtons({ message, replies, isOwn, isPicking }, doings) {
   const buttons = [];
   const add = (testid, label, drawing, act) => {
     const button = buildButton("action", testid, label, drawing);
     button.title = label;
     button.addEventListener("click", act);
     buttons.push(button);
+    return button;
   };
+  if (!message.deleted) {
+    if (isPicking) buttons.push(palette(message, doings));
+    const react = add("message-react", say("react"), "react", () => doings.pick(message.id));
+    react.setAttribute("aria-expanded", String(isPicking));
+  }
   if (doings.openThread !== null && replies === 0) {
     add("thread-open", say("reply"), "thread", () => doings.openThread(message.id));
   }

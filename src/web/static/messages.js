@@ -41,12 +41,17 @@ export function drawNotes(list, lines) {
 }
 
 function spoken(line, continues, cast, doings) {
-  const { message, replies, hasNewReplies, isOwn, edit } = line;
+  const { message, replies, hasNewReplies, isOwn, edit, isPicking, problem } = line;
   // What is being written must stay, whatever happens to the line meanwhile.
   const print = edit !== null
     ? `editing ${message.deleted}`
-    : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, /[@＠]/.test(message.text) ? cast : ""]);
+    : JSON.stringify([message, continues, replies, hasNewReplies, isOwn, isPicking, problem, usesCast(line) ? cast : ""]);
   return { key: message.id, print, build: () => messageItem(line, continues, doings) };
+}
+
+/** Whether it is shown differently to who may be named in it, or reacts to it. */
+function usesCast({ message, isPicking }) {
+  return isPicking || message.reactions.length > 0 || /[@＠]/.test(message.text);
 }
 
 function olderThread(line, doings) {

@@ -180,7 +180,7 @@ async function meetNewChannels() {
 
 /** One's own line is shown at once; revision 0 lets the server's version of it win whenever it comes. */
 function showOwn(message) {
-  state.applyMessage({ ...message, bot: false, persona: false, edited: false, deleted: false, html: null, revision: 0 });
+  state.applyMessage({ ...message, bot: false, persona: false, edited: false, deleted: false, html: null, reactions: [], revision: 0 });
   draw();
 }
 

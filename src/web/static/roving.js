@@ -70,6 +70,24 @@ export class Roving {
     return true;
   }
 
+  /**
+   * Where a button brings up what can be done with a line, as if it had been pressed.
+   * @param {string} id
+   */
+  openActions(id) {
+    const more = this.#items().find((item) => item.dataset.id === id)?.querySelector(".more");
+    if (more?.checkVisibility()) more.setAttribute("aria-expanded", "true");
+  }
+
+  /**
+   * Closes what was opened of a line, and goes back to where it was opened.
+   * @param {string} id
+   */
+  leaveActions(id) {
+    const item = this.#items().find((other) => other.dataset.id === id);
+    if (item !== undefined) closeActions(item);
+  }
+
   #walk(item, { key, target }) {
     const items = this.#items();
     const place = items.indexOf(item);

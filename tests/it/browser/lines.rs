@@ -30,11 +30,12 @@ async fn own_lines_are_changed_and_taken_back_with_the_mouse() {
     alice.clicks("edit-cancel").await;
     alice.sees(&["the shop opens at nine thirty (edited)"]).await;
 
-    // A stranger may reply, and no more.
+    // A stranger may react and reply, and no more.
     let actions = "return [...document.querySelectorAll('[data-testid=messages] .action')]
         .map((button) => button.dataset.testid)";
-    bob.reads(actions, json!(["thread-open"])).await;
-    alice.reads(actions, json!(["thread-open", "message-edit", "message-delete"])).await;
+    bob.reads(actions, json!(["message-react", "thread-open"])).await;
+    let own = json!(["message-react", "thread-open", "message-edit", "message-delete"]);
+    alice.reads(actions, own).await;
 
     // It is asked for before it is gone, and the harmless answer is nearer.
     alice.clicks_on_line("the shop", "message-delete").await;

@@ -34,6 +34,14 @@ async fn a_phone_shows_one_panel_at_a_time() {
     // Nothing hovers over a phone: a button brings up what can be done.
     alice.clicks_on_line("the ferry", "message-more").await;
     fits(&alice).await;
+    alice.clicks_on_line("the ferry", "message-react").await;
+    alice.focus_is("offered-👍").await;
+    fits(&alice).await;
+    alice.clicks("offered-🙏").await;
+    alice.focus_is("message-more").await;
+    alice.find("reaction-🙏").await;
+    fits(&alice).await;
+    alice.clicks_on_line("the ferry", "message-more").await;
     alice.clicks_on_line("the ferry", "thread-open").await;
     shows(&alice, "thread-pane").await;
     alice.writes_in("thread-composer", "and full").await;

@@ -55,7 +55,9 @@ impl Tab {
     /// Opens the room and gives it a name.
     pub async fn enters(&self, room: &Program, name: &str) {
         self.opens(&room.address).await;
-        self.writes_in("name-input", name).await;
+        // The name of another tab stands there, and is replaced by what one types.
+        self.focus_is("name-input").await;
+        self.types(name).await;
         self.clicks("name-save").await;
         self.connection("live").await;
         self.focus_is("composer").await;

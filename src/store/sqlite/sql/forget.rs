@@ -6,7 +6,10 @@ statements! {
         SELECT workspace, id, name, kind FROM users WHERE id = ?1 OR lower(name) = lower(?1)
         UNION
         SELECT DISTINCT workspace, author, author, author_kind FROM messages WHERE author = ?1
-            AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = messages.workspace AND id = ?1)";
+            AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = messages.workspace AND id = ?1)
+        UNION
+        SELECT DISTINCT workspace, user_id, user_id, kind FROM reactions WHERE user_id = ?1
+            AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
     LINES_OF_PERSON = "
         SELECT channel, id, text FROM messages WHERE workspace = ?1 AND author = ?2 ORDER BY at_ms, id";
     OWN_LINES = "
@@ -25,6 +28,13 @@ statements! {
         WHERE workspace = ?1 AND instr(mentions, ?2) > 0";
     CLOSE_OWED_TO = "
         UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
+    /// Pages are to learn of it, too.
+    MARK_REACTED_BY = "
+        UPDATE messages SET reacted = ?3
+        FROM (SELECT DISTINCT channel, message FROM reactions
+            WHERE workspace = ?1 AND user_id = ?2 AND removed_ms IS NULL) AS r
+        WHERE messages.workspace = ?1 AND messages.id = r.message AND messages.channel = r.channel";
+    DROP_REACTIONS_OF = "DELETE FROM reactions WHERE workspace = ?1 AND user_id = ?2";
     DROP_PERSON = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
 
     ALL_MEMORIES = "

@@ -1,0 +1,236 @@
+//! Reactions to lines, on every store: each is kept once, in its order, and disturbs nothing.
+
+use std::fmt::Write as _;
+
+use aizuchi::chat::{
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, User, UserId,
+};
+use aizuchi::decision::gate::Gate;
+use aizuchi::event::Follows;
+use aizuchi::memory::{LineId, Lineage};
+use aizuchi::prompt::Verb;
+use aizuchi::store::{Hearing, Receipt};
+
+use crate::world::{JOIN, Kept, World, at, top, workspace};
+
+use ReactionChange::{Added, Removed};
+
+#[tokio::test]
+async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        kept.names("u-bob", "Bob", AuthorKind::Human).await;
+        kept.names("persona", "Aizuchi", AuthorKind::Persona).await;
+        let world = World::new(kept.clone()).await;
+        let line = world.says("alice", "the roses bloom").await;
+        // What was heard, whether it changed anything, and what stands there then.
+        for (second, who, emoji, change, is_new, shown) in [
+            (5, "u-bob", "🎉", Removed, false, ""),
+            (5, "u-bob", "🎉", Added, true, "🎉 Bob"),
+            (5, "u-bob", "🎉", Added, false, "🎉 Bob"),
+            (9, "persona", "👀", Added, true, "🎉 Bob; 👀 Aizuchi*"),
+            // Nobody knows a name for her.
+            (7, "u-carol", "👀", Added, true, "🎉 Bob; 👀 u-carol, Aizuchi*"),
+            (8, "u-carol", "🎉", Added, true, "🎉 Bob, u-carol; 👀 u-carol, Aizuchi*"),
+            // An older report.
+            (4, "u-bob", "🎉", Removed, false, "🎉 Bob, u-carol; 👀 u-carol, Aizuchi*"),
+            (10, "u-bob", "🎉", Removed, true, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
+            (11, "u-bob", "🎉", Removed, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
+            (5, "u-bob", "🎉", Added, false, "👀 u-carol, Aizuchi*; 🎉 u-carol"),
+            (10, "u-bob", "🎉", Added, true, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob"),
+        ] {
+            let reaction = reaction(&line, second, who, emoji, change);
+            let before = *kept.store.revisions().borrow();
+            let receipt = kept.reacts(reaction.clone()).await;
+            assert_eq!(receipt.is_new, is_new, "{reaction:?}");
+            assert_eq!(receipt.revision, before + u64::from(is_new), "{reaction:?}");
+            assert_eq!(kept.reactions(&line).await, shown, "{reaction:?}");
+        }
+        let kept = kept.restart().await;
+        assert_eq!(kept.reactions(&line).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
+    }
+}
+
+#[tokio::test]
+async fn a_reaction_goes_with_its_line_and_needs_one() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = World::new(kept.clone()).await;
+        let line = world.says("alice", "the roses bloom").await;
+        let react = async |message: &MessageId| {
+            kept.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
+        };
+        assert!(!react(&MessageId::new("nothing")).await);
+        assert!(react(&line).await);
+        world.deletes(&line).await;
+        assert_eq!(kept.reactions(&line).await, "");
+        assert!(!react(&line).await);
+        assert_eq!(kept.reactions(&line).await, "");
+        let Some(database) = &kept.database else { continue };
+        assert_eq!(database.count("SELECT count(*) FROM reactions").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = World::new(kept.clone()).await;
+        let (first, second, third) = (
+            world.says("alice", "one").await,
+            world.says("alice", "two").await,
+            world.says("alice", "three").await,
+        );
+        let since = async |revision: u64, limit: usize| {
+            let lines = kept.archive.lines_since(&workspace(), revision, limit).await.unwrap();
+            let ids = lines.iter().map(|line| line.message.id.clone());
+            let ids: Vec<MessageId> = ids.collect();
+            (ids, lines.iter().map(|line| line.revision).collect::<Vec<_>>())
+        };
+        let before = *kept.store.revisions().borrow();
+        let due = kept.store.next_ready().await.unwrap();
+        let receipt = kept.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
+        assert!(!receipt.has_overtaken);
+        assert_eq!(since(before, 9).await, (vec![first.clone()], vec![before + 1]));
+        // Each line once, where it changed last, however short a page is.
+        let all = since(0, 9).await;
+        assert_eq!(all.0, [second.clone(), third.clone(), first.clone()]);
+        assert_eq!(since(0, 2).await.0, all.0[..2]);
+        assert_eq!(since(all.1[1], 2).await.0, all.0[2..]);
+
+        let made_from = Lineage {
+            lines: vec![LineId(top("garden").channel, first.clone())],
+            memories: Vec::new(),
+        };
+        let has_changed =
+            async || kept.store.has_changed_since(&workspace(), before, &made_from).await.unwrap();
+        assert!(!has_changed().await);
+        assert_eq!(world.lines("garden").await[0].message.edits, 0);
+        // It neither began a wait again nor is to be remembered.
+        assert_eq!(kept.store.next_ready().await.unwrap(), due);
+        assert_eq!(kept.store.next_chore().await.unwrap(), None);
+        // An edit still counts, and comes last then.
+        world.edits(&first, "one more").await;
+        assert!(has_changed().await);
+        assert_eq!(since(before + 1, 9).await, (vec![first.clone()], vec![before + 2]));
+        assert_eq!(kept.reactions(&first).await, "👍 u-bob");
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_under_way_goes_on_while_people_react() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let mut transcripts = Vec::new();
+        for people_react in [false, true] {
+            let kept =
+                if kept.database.is_some() { Kept::sqlite().await } else { Kept::volatile() };
+            let world = World::new(kept).await;
+            world.mind.script.always(Verb::Judge, JOIN);
+            let line = world.says("alice", "when do I cut the roses?").await;
+            if people_react {
+                for (verb, emoji) in [(Verb::Judge, "🎉"), (Verb::Reply, "👀")] {
+                    let (there, line) = (world.clone(), line.clone());
+                    world.mind.meanwhile(verb, move || async move {
+                        there.reacts(&line, "bob", emoji).await;
+                    });
+                }
+                let (there, line) = (world.clone(), line.clone());
+                world.room.meanwhile(move || async move {
+                    there.reacts(&line, "carol", "👍").await;
+                });
+            }
+            world.pass(1000).await;
+            let expected = if people_react { "🎉 u-bob; 👀 u-bob; 👍 u-carol" } else { "" };
+            assert_eq!(world.kept.reactions(&line).await, expected);
+            transcripts.push(world.transcript().await);
+        }
+        assert!(transcripts[0].contains("(persona): Here I am."), "{}", transcripts[0]);
+        assert_eq!(transcripts[0], transcripts[1]);
+    }
+}
+
+#[tokio::test]
+async fn who_is_forgotten_has_not_reacted() {
+    let kept = Kept::sqlite().await;
+    let world = World::new(kept.clone()).await;
+    let line = world.says("alice", "the roses bloom").await;
+    let other = world.says("bob", "and the beans").await;
+    for (message, who) in [(&line, "u-bob"), (&line, "u-zebedee"), (&other, "u-zebedee")] {
+        kept.reacts(reaction(message, 5, who, "🎉", Added)).await;
+    }
+    kept.reacts(reaction(&line, 5, "u-zebedee", "👀", Added)).await;
+    kept.reacts(reaction(&line, 6, "u-zebedee", "👀", Removed)).await;
+    let database = kept.database.clone().unwrap();
+    let before = *kept.store.revisions().borrow();
+    kept.clone().stop().await;
+    let config = format!("storage:\n  url: sqlite://{}\n", database.path.display());
+    let file = database.path.with_file_name("forget.yaml");
+    std::fs::write(&file, config).unwrap();
+    let mut program = crate::command::aizuchi();
+    program.arg("--config").arg(file).args(["forget", "--user", "u-zebedee"]).assert().success();
+    let bytes = std::fs::read(&database.path).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains("zebedee"));
+
+    let kept = kept.restart().await;
+    assert_eq!(kept.reactions(&line).await, "🎉 bob");
+    assert_eq!(kept.reactions(&other).await, "");
+    // Pages that were away see it.
+    assert_eq!(kept.archive.lines_since(&workspace(), before, 9).await.unwrap().len(), 2);
+}
+
+fn reaction(
+    message: &MessageId,
+    second: i64,
+    who: &str,
+    emoji: &str,
+    change: ReactionChange,
+) -> Reaction {
+    Reaction {
+        workspace: workspace(),
+        channel: top("garden").channel,
+        message: message.clone(),
+        user: UserId::new(who),
+        kind: if who == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
+        emoji: emoji.into(),
+        at: at(second),
+        change,
+    }
+}
+
+impl Kept {
+    async fn reacts(&self, reaction: Reaction) -> Receipt {
+        let follows = Follows::Nothing(Gate::CaughtUp);
+        let hearing = Hearing::of(Heard::Reaction(reaction), follows, at(0));
+        self.store.hear(hearing).await.unwrap()
+    }
+
+    async fn names(&self, id: &str, name: &str, kind: AuthorKind) {
+        let user = User { workspace: workspace(), id: UserId::new(id), name: name.into(), kind };
+        let follows = Follows::Nothing(Gate::CaughtUp);
+        self.store.hear(Hearing::of(Heard::User(user), follows, at(0))).await.unwrap();
+    }
+
+    /// What stands below a line, with a star at the persona.
+    async fn reactions(&self, message: &MessageId) -> String {
+        self.reactions_in(&top("garden"), message).await
+    }
+
+    async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
+        let line = self.archive.line(&place.workspace, &place.channel, message).await;
+        let mut text = String::new();
+        for reacted in line.unwrap().unwrap().reactions {
+            let users = reacted.users.iter().map(|user| match user.kind {
+                AuthorKind::Persona => format!("{}*", user.name),
+                AuthorKind::Human | AuthorKind::Bot => user.name.to_string(),
+            });
+            let users: Vec<String> = users.collect();
+            let _ = write!(text, "; {} {}", reacted.emoji, users.join(", "));
+        }
+        text.split_off(text.len().min(2))
+    }
+}
+
+impl World {
+    async fn reacts(&self, message: &MessageId, who: &str, emoji: &str) {
+        let at = self.clock.now();
+        let reaction = reaction(message, 0, &format!("u-{who}"), emoji, Added);
+        self.ears.hear(Heard::Reaction(Reaction { at, ..reaction })).await.unwrap();
+    }
+}
