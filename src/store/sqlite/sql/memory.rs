@@ -1,5 +1,26 @@
 //! Statements on memories and chores.
 
+/// The attempts whose prompts held a line of the channel ?2.
+macro_rules! made_from_channel {
+    () => {
+        "SELECT DISTINCT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2"
+    };
+}
+
+/// The decisions of other channels with such an attempt.
+macro_rules! decided_elsewhere {
+    () => {
+        concat!(
+            "SELECT d.id FROM (",
+            made_from_channel!(),
+            ") AS l
+            CROSS JOIN attempts AS a ON a.id = l.attempt
+            CROSS JOIN decisions AS d ON d.id = a.decision
+            WHERE d.channel <> ?2"
+        )
+    };
+}
+
 statements! {
     /// Arms chores, or has them sooner; once more, where one is being worked at. ?1 lists [workspace, scope,
     /// channel, thread, term, due].
@@ -167,6 +188,27 @@ statements! {
             SELECT id FROM memos WHERE workspace = ?1 AND channel = ?2
             UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
         ORDER BY id";
+
+    /// The channel ?2 is public no more.
+    WITHDRAW_CHANNEL = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
+    // ?2 is a channel that is public no more. What models wrote elsewhere about its lines may repeat them.
+
+    WITHDRAW_REASONS = concat!(
+        "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
+        WHERE judgment IS NOT NULL AND id IN (", decided_elsewhere!(), ")"
+    );
+    WITHDRAW_VERDICTS = concat!(
+        "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (", decided_elsewhere!(), ")"
+    );
+    /// Of memories, only the workspace's are made of lines of other channels.
+    WITHDRAW_EXCHANGES = concat!(
+        "UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN (
+            SELECT l.attempt FROM (", made_from_channel!(), ") AS l
+            CROSS JOIN attempts AS a ON a.id = l.attempt
+            LEFT JOIN decisions AS d ON d.id = a.decision
+            WHERE d.channel <> ?2 OR a.chore LIKE 'workspace/%')"
+    );
 
     SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
