@@ -18,6 +18,7 @@ use crate::prompt::printed::Printed;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
 use crate::prompt::tokens::{estimate, estimate_known};
+use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::from_context::{Printer, speakers};
 use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
@@ -27,6 +28,9 @@ const STATE_TOKENS: u32 = 20;
 
 /// Headings that are there only where something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
+
+/// Whatever is asked, so many tokens of it are for what was said.
+const LEAST_ROOM: u64 = 600;
 
 /// The words for one language, ready to be used.
 #[derive(Debug)]
@@ -69,6 +73,20 @@ impl Prompts {
             instructions: instructions.into(),
             printed: Printed::default(),
         })
+    }
+
+    /// The least `max_tokens` of a budget that leave room for what was said, beside all that is always there.
+    pub fn least_tokens(&self, verb: Verb, persona: &Persona, tools: &[ToolSpec]) -> u64 {
+        let words = self.fixed_tokens(verb, persona.system_prompt.trim()) + LEAST_ROOM;
+        match tools {
+            [] => words,
+            tools => Budget::least_with_tools(words, tool::tokens(tools, self.language)),
+        }
+    }
+
+    /// What is always there, whatever was said.
+    fn fixed_tokens(&self, verb: Verb, system_prompt: &str) -> u64 {
+        self.instructions[&verb] + estimate(system_prompt) + HEADINGS_TOKENS
     }
 
     pub fn judge(&self, persona: &Arc<Persona>, context: &Arc<Context>, scene: &Scene) -> Prompt {
@@ -179,8 +197,7 @@ impl Prompts {
         let budget = scene.budget.estimated(scene.factor);
         let asked = view.owed.iter().chain(&view.motive).chain(&view.about);
         let asked: u64 = asked.map(|line| estimate(line) + 2).sum();
-        let persona = estimate(&view.persona.system_prompt);
-        let fixed = self.instructions[&verb] + persona + asked + HEADINGS_TOKENS;
+        let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + asked;
         let room = budget.max_tokens.saturating_sub(fixed);
         budget::fit_sections(view, &budget, trimmed);
         let others = |view: &TalkView| SECTIONS.iter().map(|section| section.tokens(view)).sum();
