@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{ChannelId, ConversationId};
+use crate::chat::{ChannelId, ConversationId, MessageId};
 use crate::context::Context;
 use crate::context::channel_messages::ChannelMessages;
 use crate::memory::Scope;
@@ -20,7 +20,7 @@ use crate::prompt::templates::Templates;
 use crate::prompt::tokens::{estimate, estimate_known};
 use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::from_context::{Printer, speakers};
-use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
+use crate::prompt::view::{LineView, MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
 
 /// The longest name of a state, and what models put around it (seed 004).
@@ -110,10 +110,10 @@ impl Prompts {
         scene: &Scene,
     ) -> Prompt {
         let speakers = Arc::new(speakers_of_material(persona, material, scene));
-        let mut printer = self.printer(&speakers, scene);
-        let view = MaterialView::of(persona, material, scene, &mut printer);
+        let printer = self.printer(&speakers, scene);
+        let view = MaterialView::of(persona, material, scene, &printer);
         let mut trimmed = Vec::new();
-        note_shortened(&printer, &mut trimmed);
+        note_shortened(view.lines(), &mut trimmed);
         let text = self.templates.render(Verb::Remember, &View::Material(Box::new(view)));
         let tokens = estimate(&text);
         let instructions = self.instructions[&Verb::Remember] + estimate(&persona.system_prompt);
@@ -143,11 +143,11 @@ impl Prompts {
         scene: &Scene,
     ) -> Prompt {
         let speakers = Arc::new(speakers(persona, context, scene));
-        let mut printer = self.printer(&speakers, scene);
-        let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
+        let printer = self.printer(&speakers, scene);
+        let mut view = TalkView::of(verb, persona, context, scene, &printer);
         let mut trimmed = Vec::new();
-        self.fit(&mut view, verb, context, scene, &mut printer, &mut trimmed);
-        note_shortened(&printer, &mut trimmed);
+        self.fit(&mut view, verb, context, scene, &printer, &mut trimmed);
+        note_shortened(view.lines(), &mut trimmed);
         let mut sections: Vec<(&str, u64)> =
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
         sections.push(("target", budget::target::tokens(&view.target_thread_messages)));
@@ -191,7 +191,7 @@ impl Prompts {
         verb: Verb,
         context: &Context,
         scene: &Scene,
-        printer: &mut Printer<'_>,
+        printer: &Printer<'_>,
         trimmed: &mut Vec<Trimmed>,
     ) {
         let budget = scene.budget.estimated(scene.factor);
@@ -213,7 +213,7 @@ impl Prompts {
     fn printer<'a>(&'a self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
         let max_tokens = scene.budget.estimated(scene.factor).max_tokens;
         let (language, printed) = (self.language, Some(&self.printed));
-        Printer { speakers, language, max_tokens, shortened: (0, 0), printed }
+        Printer { speakers, language, max_tokens, printed }
     }
 }
 
@@ -227,9 +227,8 @@ pub fn view_of(
 ) -> View {
     let speakers = speakers(persona, context, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer =
-        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
-    let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
+    let printer = Printer { speakers: &speakers, language, max_tokens, printed: None };
+    let mut view = TalkView::of(verb, persona, context, scene, &printer);
     finish(&mut view);
     View::Talk(Box::new(view))
 }
@@ -243,9 +242,8 @@ pub fn view_of_material(
 ) -> View {
     let speakers = speakers_of_material(persona, material, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer =
-        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
-    View::Material(Box::new(MaterialView::of(persona, material, scene, &mut printer)))
+    let printer = Printer { speakers: &speakers, language, max_tokens, printed: None };
+    View::Material(Box::new(MaterialView::of(persona, material, scene, &printer)))
 }
 
 fn speakers_of_material(persona: &Persona, material: &Material, scene: &Scene) -> Speakers {
@@ -281,8 +279,26 @@ fn by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     channels
 }
 
-fn note_shortened(printer: &Printer<'_>, trimmed: &mut Vec<Trimmed>) {
-    let (count, tokens) = printer.shortened;
+/// Lines that are nowhere as long as they were.
+fn note_shortened<'a>(
+    lines: impl Iterator<Item = &'a LineView> + Clone,
+    trimmed: &mut Vec<Trimmed>,
+) {
+    let mut shortened: BTreeMap<&MessageId, u64> = BTreeMap::new();
+    for line in lines.clone() {
+        if let (Some(id), Some(left_out)) = (&line.line, line.left_out) {
+            let least = shortened.entry(id).or_insert(left_out);
+            *least = left_out.min(*least);
+        }
+    }
+    if shortened.is_empty() {
+        return;
+    }
+    let whole = lines.filter(|line| line.left_out.is_none());
+    for id in whole.filter_map(|line| line.line.as_ref()) {
+        shortened.remove(id);
+    }
+    let (count, tokens) = (shortened.len(), shortened.values().sum());
     budget::note(trimmed, Trimmed { section: "long_lines", count, tokens });
 }
 

@@ -145,6 +145,8 @@ pub struct LineView {
     pub text: Arc<str>,
     pub line: Option<MessageId>,
     pub tokens: u64,
+    /// How many tokens of its text were left out, where it was too long.
+    pub left_out: Option<u64>,
     /// As the built-in templates of its language print it, once they have.
     pub printed: OnceLock<Counted>,
 }
@@ -180,6 +182,24 @@ pub struct BlockView {
     pub messages: Vec<Arc<LineView>>,
 }
 
+impl TalkView {
+    /// Every line of it. Some stand in more than one place.
+    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+        let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
+        let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
+        let own = self.target_thread_messages.iter().chain(&self.top_level_messages);
+        own.chain(threads).chain(recalled).map(|line| &**line)
+    }
+}
+
+impl MaterialView {
+    /// Every line of it.
+    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+        let blocks = self.conversations.iter().flat_map(|conversation| &conversation.blocks);
+        blocks.flat_map(|block| &block.messages).map(|line| &**line)
+    }
+}
+
 impl PersonaView {
     pub fn of(persona: &Persona) -> Self {
         Self { name: persona.name.clone(), system_prompt: persona.system_prompt.trim().to_owned() }
@@ -205,6 +225,7 @@ impl LineView {
             text: "".into(),
             line: None,
             tokens: 8,
+            left_out: None,
             printed: OnceLock::new(),
         }
     }

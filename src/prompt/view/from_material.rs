@@ -16,7 +16,7 @@ impl MaterialView {
         persona: &Persona,
         material: &Material,
         scene: &Scene,
-        printer: &mut Printer<'_>,
+        printer: &Printer<'_>,
     ) -> Self {
         let key = &material.key;
         let target_thread_ts = match &key.scope {
@@ -48,7 +48,7 @@ impl MaterialView {
         view
     }
 
-    fn add_talk(&mut self, number: usize, talk: &Talk, printer: &mut Printer<'_>) {
+    fn add_talk(&mut self, number: usize, talk: &Talk, printer: &Printer<'_>) {
         let thread_ts = talk.conversation.thread.as_ref().map(|thread| one_line(thread.as_str()));
         let messages = talk.lines.iter().map(|line| printer.target_line(line)).collect();
         let block = BlockView { number, messages };

@@ -249,6 +249,36 @@ fn a_paste_loses_its_middle() {
 }
 
 #[test]
+fn a_line_is_left_out_once_however_often_it_is_shortened() {
+    // First each for itself, then all of them together.
+    let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
+    let owed = lines.iter().map(|line| line.id.clone()).collect();
+    let context = Context { owed, ..talk(None, lines) };
+    let target = |prompt: &Prompt| prompt.sections.last().unwrap().1;
+    let whole = target(&reply(context.clone(), &within(1_000_000)));
+    let prompt = reply(context, &within(3000));
+    assert_eq!(trimmed(&prompt), [("long_lines", 8)]);
+    assert_eq!(prompt.trimmed[0].tokens, whole - target(&prompt));
+
+    // A parent stands at the top level, and before what was said in its thread, where it is shorter.
+    let parent = said(0, "alice", &words(0).repeat(30), None);
+    let lines = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
+    for (max_tokens, expected) in [(3000, vec![("long_lines", 1)]), (16_000, vec![])] {
+        let prompt = reply(talk(None, lines()), &within(max_tokens));
+        assert_eq!(prompt.text.matches("** alice:").count(), 2, "{}", prompt.text);
+        assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
+        assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
+    }
+    // What is left out as a whole does not count as shortened, too.
+    let mut lines: Vec<_> = (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
+    lines.push(said(40, "carol", "hello", None));
+    let prompt = reply(talk(None, lines), &within(2000));
+    let [left_out, shortened] = &trimmed(&prompt)[..] else { panic!("{:?}", prompt.trimmed) };
+    assert_eq!((left_out.0, shortened.0), ("target", "long_lines"));
+    assert_eq!(left_out.1 + shortened.1, 40);
+}
+
+#[test]
 fn many_who_wait_each_keep_a_part() {
     let lines: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
     let owed: Vec<_> = lines.iter().map(|line| line.id.clone()).collect();
