@@ -268,7 +268,7 @@ fn finish(view: &mut TalkView) {
 fn by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     let mut channels: Vec<RecalledView> = Vec::new();
     for more in recalled {
-        match channels.iter_mut().find(|known| known.channel_name == more.channel_name) {
+        match channels.iter_mut().find(|known| known.channel == more.channel) {
             Some(known) => known.messages.extend(more.messages),
             None => channels.push(more),
         }

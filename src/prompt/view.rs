@@ -10,7 +10,7 @@ use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::chat::MessageId;
+use crate::chat::{ChannelId, MessageId};
 use crate::persona::Persona;
 use crate::prompt::fence::fenced;
 use crate::prompt::tokens::{Counted, estimate};
@@ -123,6 +123,9 @@ pub struct MemoView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RecalledView {
+    /// Two channels may have the same name.
+    #[serde(skip)]
+    pub channel: ChannelId,
     pub channel_name: String,
     #[serde(serialize_with = "lines")]
     pub messages: Vec<Arc<LineView>>,
@@ -165,6 +168,8 @@ pub struct EntryView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ChannelEntriesView {
+    #[serde(skip)]
+    pub channel: ChannelId,
     pub channel_name: String,
     pub entries: Vec<EntryView>,
 }

@@ -177,9 +177,10 @@ impl TalkView {
         self.high_priority_memos = context.important_memos.iter().map(memo).collect();
         self.recent_memos = context.recent_memos.iter().map(memo).collect();
         for Recalled { channel_name, message, .. } in &context.recalled {
-            let channel_name = named(channel_name, message.conversation.channel.as_str());
-            let line = printer.other_line(message);
-            self.recalled.push(RecalledView { channel_name, messages: vec![line] });
+            let channel = message.conversation.channel.clone();
+            let channel_name = named(channel_name, channel.as_str());
+            let messages = vec![printer.other_line(message)];
+            self.recalled.push(RecalledView { channel, channel_name, messages });
         }
     }
 }

@@ -61,16 +61,17 @@ impl MaterialView {
     fn add_known(&mut self, number: usize, known: &Known) {
         let date = known.entry.date.to_string();
         let entry = EntryView { number, date, text: one_line(&known.entry.text) };
-        let channel_name = match &known.owner {
+        let (channel, name) = match &known.owner {
             Owner::Itself => return self.existing_memory.push(entry),
             Owner::Part => return self.new_parts.push(entry),
-            Owner::Channel { name, .. } => one_line(name),
+            Owner::Channel { id, name, .. } => (id.clone(), name),
         };
-        match self.channel_entries.last_mut().filter(|last| last.channel_name == channel_name) {
+        match self.channel_entries.last_mut().filter(|last| last.channel == channel) {
             Some(last) => last.entries.push(entry),
             None => {
-                self.channel_entries
-                    .push(ChannelEntriesView { channel_name, entries: vec![entry] });
+                let channel_name = named(name, channel.as_str());
+                let entries = vec![entry];
+                self.channel_entries.push(ChannelEntriesView { channel, channel_name, entries });
             }
         }
     }
