@@ -204,6 +204,9 @@ async fn keep(
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(lines).to_string());
     sources.execute(&mut *connection).await.map_err(stored)?;
+    let retire = of(query(sql::RETIRE_SOURCES), key).bind(versions as i64);
+    let retire = retire.bind(now.as_millisecond());
+    retire.execute(&mut *connection).await.map_err(stored)?;
     for statement in [sql::HAND_DOWN_PROMPTS, sql::OLD_VERSIONS] {
         let old = of(query(statement), key).bind(versions as i64);
         old.execute(&mut *connection).await.map_err(stored)?;
@@ -286,6 +289,8 @@ pub async fn withdraw(
             change(connection, counters, &key, ever, Memory::withdraw).await?;
         }
     }
+    let sources = query(sql::WITHDRAW_SOURCES).bind(workspace.as_str()).bind(channel.as_str());
+    sources.execute(connection).await.map_err(stored)?;
     Ok(())
 }
 

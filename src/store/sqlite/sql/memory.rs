@@ -1,5 +1,16 @@
 //! Statements on memories and chores.
 
+/// The lines behind versions of memories.
+macro_rules! lines_of {
+    ($versions:expr) => {
+        concat!(
+            "SELECT l.value ->> 0 AS channel, l.value ->> 1 AS line FROM ",
+            $versions,
+            " AS m CROSS JOIN json_each(m.entries) AS e CROSS JOIN json_each(e.value, '$.lines') AS l"
+        )
+    };
+}
+
 /// The attempts whose prompts held a line of the channel ?2.
 macro_rules! made_from_channel {
     () => {
@@ -83,7 +94,25 @@ statements! {
         INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term)
         SELECT ?1, value ->> 0, value ->> 1, ?2, ?3, ?4, ?5 FROM json_each(?6)
         WHERE true
-        ON CONFLICT DO NOTHING";
+        ON CONFLICT DO UPDATE SET gone_ms = NULL WHERE gone_ms IS NOT NULL";
+    /// Versions beyond the newest ?6 go at ?7. What they knew, also what was lost of it, may be behind none of
+    /// the others.
+    RETIRE_SOURCES = concat!(
+        "UPDATE memory_sources AS s SET gone_ms = ?7 FROM (",
+            lines_of!("(SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT -1 OFFSET ?6)"), "
+            UNION
+            SELECT l.value ->> 0, l.value ->> 1 FROM (SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT -1 OFFSET ?6) AS m CROSS JOIN json_each(m.lost) AS l
+            EXCEPT ",
+            lines_of!("(SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT +?6)"), ") AS old
+        WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
+            AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
+    );
     /// Versions beyond the newest ?6 go. Prompts that held one are found by the oldest that stays.
     HAND_DOWN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
@@ -118,6 +147,11 @@ statements! {
     KNOWING_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2";
+    /// What nothing knows any more, neither a memory nor a prompt that held one.
+    DROP_SOURCES = "DELETE FROM memory_sources WHERE gone_ms < ?1";
+    /// Nothing of the channel ?2 is in the workspace's memories any more.
+    WITHDRAW_SOURCES = "
+        DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND scope = 'workspace'";
     FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
     CHANGE_MEMORY = "
         UPDATE memories SET entries = ?2, lost = ?3, touched = ?4,
