@@ -33,6 +33,7 @@ use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::{Platform, Platforms};
+use crate::prompt::Verb;
 use crate::prompt::prompts::Prompts;
 use crate::prompt::tokens::Corrections;
 use crate::retention::Retention;
@@ -192,7 +193,6 @@ pub fn agent(
     seed: u64,
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
-    let is_model = config.minds.response.model.id.provider().is_some();
     Ok(Agent {
         store,
         platforms,
@@ -205,14 +205,42 @@ pub fn agent(
         clock,
         metrics,
         persona,
-        prompts: Arc::new(Prompts::load(config.language, config.prompts_dir())?),
+        prompts: Arc::new(prompts(config)?),
         corrections: Corrections::default(),
         named_states: NamedStates::default(),
-        // The built-in mind would take no notice of them.
-        tools: is_model.then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
+        tools: has_tools(config).then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
         settings: config.agent(),
         seed,
     })
+}
+
+/// The built-in mind would take no notice of tools.
+fn has_tools(config: &Config) -> bool {
+    config.minds.response.model.id.provider().is_some()
+}
+
+/// The words for models. Fails with a sentence if there are none, or they leave no room for what was said.
+pub fn prompts(config: &Config) -> anyhow::Result<Prompts> {
+    let prompts = Prompts::load(config.language, config.prompts_dir())?;
+    let least = Verb::ALL.map(|verb| {
+        let minds = &config.minds;
+        let (mind, tools) = match verb {
+            Verb::Judge => (&minds.judgment, Vec::new()),
+            Verb::Reply if has_tools(config) => (&minds.response, Tools::specs(config.language)),
+            Verb::Reply => (&minds.response, Vec::new()),
+            Verb::Remember => (&minds.memory, Vec::new()),
+            Verb::State => (&minds.state, Vec::new()),
+        };
+        prompts.least_tokens(verb, &persona_of(mind, &config.persona()), &tools)
+    });
+    let least = least.into_iter().max().unwrap_or(0);
+    let most = config.context.budget().max_tokens;
+    anyhow::ensure!(
+        most >= least,
+        "context.max_tokens is {most}, but it must be at least {least}: the instructions, the persona's \
+         prompt and the tools leave too little room for what was said"
+    );
+    Ok(prompts)
 }
 
 fn unasked(ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>) -> anyhow::Error {
@@ -242,14 +270,18 @@ pub fn mind(
         None => first,
         Some(second) => Arc::new(FallbackMind::new(first, model(second, clock)?, clock.clone())),
     };
-    let persona = match &config.system_prompt {
+    Ok(agent::Mind { llm, persona: persona_of(config, persona) })
+}
+
+/// Who an agent is to be.
+fn persona_of(config: &minds::Mind, persona: &Arc<Persona>) -> Arc<Persona> {
+    match &config.system_prompt {
         None => persona.clone(),
         Some(more) => {
             let system_prompt = format!("{}\n\n{}", persona.system_prompt, more);
             Arc::new(Persona { system_prompt, ..(**persona).clone() })
         }
-    };
-    Ok(agent::Mind { llm, persona })
+    }
 }
 
 fn model(model: &minds::Model, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {

@@ -16,7 +16,7 @@ use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
 use crate::platform::split;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, Recalled};
 use crate::store::StoreError;
 
@@ -35,9 +35,6 @@ fn asked(context: &Context) -> Vec<&Arc<Message>> {
     let about = context.motive.as_ref().and_then(|motive| context.message(motive.about.as_ref()?));
     about.or_else(|| context.newest_human()).into_iter().collect()
 }
-
-/// One of so many parts of a prompt is for tools, where there are any.
-const TOOLS_SHARE: u64 = 4;
 
 /// What thinking came to.
 struct Thought {
@@ -169,12 +166,12 @@ impl Agent {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
         let mut scene = self.scene(mind);
-        if toolbox.is_some() {
-            // The rest is for the tools.
-            scene.budget.max_tokens -= scene.budget.max_tokens / TOOLS_SHARE;
+        let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
+        if !specs.is_empty() {
+            let tools = tool::tokens(&specs, mind.persona.language);
+            scene.budget = scene.budget.beside_tools(tools);
         }
         let prompt = self.prompts.reply(&mind.persona, context, &scene);
-        let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         Ok((prompt.with_tools(specs), toolbox))
     }
 

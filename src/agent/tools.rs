@@ -39,6 +39,13 @@ pub struct Tools {
     pub zone: TimeZone,
 }
 
+impl Tools {
+    /// What models are told of them.
+    pub fn specs(language: Language) -> Vec<ToolSpec> {
+        TOOLS.into_iter().map(|tool| tool.spec(language)).collect()
+    }
+}
+
 impl Agent {
     /// What one reply has to work with, if replies have anything.
     pub(super) async fn toolbox(
@@ -122,7 +129,7 @@ struct Page {
 
 impl Toolbox {
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        TOOLS.into_iter().map(|tool| tool.spec(self.language)).collect()
+        Tools::specs(self.language)
     }
 
     /// Does what an answer asks for, one after the other, as long as there is room for what comes of it,

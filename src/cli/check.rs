@@ -15,7 +15,6 @@ use crate::clock::Clock;
 use crate::config::minds::Model;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
-use crate::prompt::prompts::Prompts;
 use crate::store::StoreError;
 use crate::store::sqlite::examine::{Found, examine};
 
@@ -74,8 +73,7 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
 }
 
 fn prompts(config: &Config) -> Result<String, String> {
-    let loaded = Prompts::load(config.language, config.prompts_dir());
-    loaded.map_err(|error| format!("{error:#}"))?;
+    app::prompts(config).map_err(|error| format!("{error:#}"))?;
     Ok(config.prompts_dir().map_or("built in".to_owned(), |folder| folder.display().to_string()))
 }
 

@@ -10,7 +10,8 @@ use crate::prompt::budget::{Budget, Sections};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
-    /// The longest prompt, in tokens.
+    /// The longest prompt, in tokens. It needs room for the instructions, the persona's prompt and the tools,
+    /// and for what was said.
     pub max_tokens: Count<2000, 1_000_000>,
     pub sections: SectionsConfig,
 }

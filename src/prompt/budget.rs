@@ -105,6 +105,8 @@ pub const SECTIONS: [Section; 6] = [
 
 /// The newest lines beside a thread tell most about it.
 const NEW_TOP_LEVEL: usize = 5;
+/// One of so many parts of a prompt is for tools and what they say, where there are any.
+const TOOLS_PARTS: u64 = 4;
 /// Headings and blank lines around a memory.
 const HEADING_TOKENS: u64 = 8;
 
@@ -130,6 +132,18 @@ impl Default for Sections {
 }
 
 impl Budget {
+    /// What is left for the words beside tools whose descriptions come to so many tokens.
+    pub fn beside_tools(&self, tools: u64) -> Self {
+        let taken = tools.max(self.max_tokens / TOOLS_PARTS);
+        Self { max_tokens: self.max_tokens.saturating_sub(taken), ..*self }
+    }
+
+    /// The least `max_tokens` that leave so many for the words beside such tools.
+    pub fn least_with_tools(words: u64, tools: u64) -> u64 {
+        let beside_part = words.saturating_sub(1) * TOOLS_PARTS / (TOOLS_PARTS - 1) + 1;
+        beside_part.max(words + tools)
+    }
+
     /// The same in estimated tokens, where the model counts `factor` for each of them.
     pub fn estimated(&self, factor: f64) -> Self {
         let scaled = |tokens: u64| (tokens as f64 / factor.max(0.1)) as u64;
@@ -383,6 +397,22 @@ impl Tally {
             self.keeps(1, tokens);
             let text = rest.to_owned();
             *passage = Passage { text, tokens: passage.tokens.saturating_sub(tokens) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_with_tools_is_just_enough() {
+        for (words, tools) in (1..2000).flat_map(|words| [1, 70, 800].map(|tools| (words, tools))) {
+            let left = |max_tokens| {
+                Budget { max_tokens, ..Budget::default() }.beside_tools(tools).max_tokens
+            };
+            let least = Budget::least_with_tools(words, tools);
+            assert!(left(least) >= words && left(least - 1) < words, "{words}, {tools}: {least}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Message, UserId};
+use crate::chat::{ChannelId, ConversationId, Message, UserId};
 use crate::memory::{Entry, LineId, Lineage, MemoryId, MemoryKey, Term};
 
 /// The most lines of one block: what is taken back later takes its whole block's entries along.
@@ -56,7 +56,7 @@ pub enum Owner {
     /// Of a part of the memory that is being made, where it is made in parts.
     Part,
     /// Of a channel's memory that is merged into this one.
-    Channel { name: Arc<str>, term: Term },
+    Channel { id: ChannelId, name: Arc<str>, term: Term },
 }
 
 impl Material {

@@ -33,16 +33,15 @@ struct Kept {
 }
 
 impl Printed {
-    /// A line with at most so many tokens of text, and how many that saved, if it was too long. It is
-    /// made if it was not printed before.
+    /// A line with at most so many tokens of text, which is made if it was not printed before.
     pub fn line(
         &self,
         message: &Message,
         name: &Arc<str>,
         zone: &TimeZone,
         most: u64,
-        make: impl FnOnce() -> (Arc<LineView>, Option<u64>),
-    ) -> (Arc<LineView>, Option<u64>) {
+        make: impl FnOnce() -> Arc<LineView>,
+    ) -> Arc<LineView> {
         let is_same = |kept: &&Kept| {
             let text = &message.text;
             (Arc::ptr_eq(&kept.text, text) || kept.text == *text)
@@ -53,10 +52,10 @@ impl Printed {
         };
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = lines.get(&message.id).filter(is_same) {
-            return (kept.line.clone(), None);
+            return kept.line.clone();
         }
-        let (line, saved) = make();
-        if saved.is_none() && message.text.len() <= LONGEST_BYTES {
+        let line = make();
+        if line.left_out.is_none() && message.text.len() <= LONGEST_BYTES {
             if lines.len() >= MOST_LINES {
                 lines.clear();
             }
@@ -64,7 +63,7 @@ impl Printed {
             let kept = Kept { text, at, zone, most, line: line.clone() };
             lines.insert(message.id.clone(), kept);
         }
-        (line, saved)
+        line
     }
 }
 
@@ -104,7 +103,7 @@ mod tests {
             is_made = true;
             let user = Arc::new(UserView { name: name.clone() });
             let text = message.text.clone();
-            (Arc::new(LineView { user, text, ..LineView::omission(0) }), None)
+            Arc::new(LineView { user, text, ..LineView::omission(0) })
         });
         is_made
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{ChannelId, ConversationId};
+use crate::chat::{ChannelId, ConversationId, MessageId};
 use crate::context::Context;
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
@@ -19,8 +19,9 @@ use crate::prompt::printed::Printed;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
 use crate::prompt::tokens::{estimate, estimate_known};
+use crate::prompt::tool::{self, ToolSpec};
 use crate::prompt::view::from_context::{Printer, speakers};
-use crate::prompt::view::{MaterialView, RecalledView, TalkView, View};
+use crate::prompt::view::{LineView, MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
 use crate::rules::Mode;
 
@@ -29,6 +30,9 @@ const STATE_TOKENS: u32 = 20;
 
 /// Headings that are there only where something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
+
+/// Whatever is asked, so many tokens of it are for what was said.
+const LEAST_ROOM: u64 = 600;
 
 /// The words for one language, ready to be used.
 #[derive(Debug)]
@@ -85,6 +89,20 @@ impl Prompts {
         })
     }
 
+    /// The least `max_tokens` of a budget that leave room for what was said, beside all that is always there.
+    pub fn least_tokens(&self, verb: Verb, persona: &Persona, tools: &[ToolSpec]) -> u64 {
+        let words = self.fixed_tokens(verb, persona.system_prompt.trim()) + LEAST_ROOM;
+        match tools {
+            [] => words,
+            tools => Budget::least_with_tools(words, tool::tokens(tools, self.language)),
+        }
+    }
+
+    /// What is always there, whatever was said.
+    fn fixed_tokens(&self, verb: Verb, system_prompt: &str) -> u64 {
+        self.instructions[&verb] + estimate(system_prompt) + HEADINGS_TOKENS
+    }
+
     pub fn judge(&self, persona: &Arc<Persona>, context: &Arc<Context>, scene: &Scene) -> Prompt {
         self.about_talk(Verb::Judge, persona, context, scene)
     }
@@ -106,10 +124,10 @@ impl Prompts {
         scene: &Scene,
     ) -> Prompt {
         let speakers = Arc::new(speakers_of_material(persona, material, scene));
-        let mut printer = self.printer(&speakers, scene);
-        let view = MaterialView::of(persona, material, scene, &mut printer);
+        let printer = self.printer(&speakers, scene);
+        let view = MaterialView::of(persona, material, scene, &printer);
         let mut trimmed = Vec::new();
-        note_shortened(&printer, &mut trimmed);
+        note_shortened(view.lines(), &mut trimmed);
         let text = self.templates.render(Verb::Remember, &View::Material(Box::new(view)));
         let tokens = estimate(&text);
         let instructions = self.instructions[&Verb::Remember] + estimate(&persona.system_prompt);
@@ -140,11 +158,11 @@ impl Prompts {
         scene: &Scene,
     ) -> Prompt {
         let speakers = Arc::new(speakers(persona, context, scene));
-        let mut printer = self.printer(&speakers, scene);
-        let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
+        let printer = self.printer(&speakers, scene);
+        let mut view = TalkView::of(verb, persona, context, scene, &printer);
         let mut trimmed = Vec::new();
-        self.fit(&mut view, verb, context, scene, &mut printer, &mut trimmed);
-        note_shortened(&printer, &mut trimmed);
+        self.fit(&mut view, verb, context, scene, &printer, &mut trimmed);
+        note_shortened(view.lines(), &mut trimmed);
         let mut sections: Vec<(&str, u64)> =
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
         sections.push(("target", budget::target::tokens(&view.target_thread_messages)));
@@ -189,7 +207,7 @@ impl Prompts {
         verb: Verb,
         context: &Context,
         scene: &Scene,
-        printer: &mut Printer<'_>,
+        printer: &Printer<'_>,
         trimmed: &mut Vec<Trimmed>,
     ) {
         let budget = scene.budget.estimated(scene.factor);
@@ -197,8 +215,7 @@ impl Prompts {
         let asked: u64 = asked.map(|line| estimate(line) + 2).sum();
         let earlier = view.intervention.iter().flat_map(|earlier| &earlier.messages);
         let asked = asked + earlier.map(|line| line.tokens).sum::<u64>();
-        let persona = estimate(&view.persona.system_prompt);
-        let fixed = self.instructions[&verb] + persona + asked + HEADINGS_TOKENS;
+        let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + asked;
         let room = budget.max_tokens.saturating_sub(fixed);
         budget::fit_sections(view, &budget, trimmed);
         let others = |view: &TalkView| SECTIONS.iter().map(|section| section.tokens(view)).sum();
@@ -214,7 +231,7 @@ impl Prompts {
     fn printer<'a>(&'a self, speakers: &'a Speakers, scene: &Scene) -> Printer<'a> {
         let max_tokens = scene.budget.estimated(scene.factor).max_tokens;
         let (language, printed) = (self.language, Some(&self.printed));
-        Printer { speakers, language, max_tokens, shortened: (0, 0), printed }
+        Printer { speakers, language, max_tokens, printed }
     }
 }
 
@@ -228,9 +245,8 @@ pub fn view_of(
 ) -> View {
     let speakers = speakers(persona, context, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer =
-        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
-    let mut view = TalkView::of(verb, persona, context, scene, &mut printer);
+    let printer = Printer { speakers: &speakers, language, max_tokens, printed: None };
+    let mut view = TalkView::of(verb, persona, context, scene, &printer);
     finish(&mut view);
     View::Talk(Box::new(view))
 }
@@ -244,9 +260,8 @@ pub fn view_of_material(
 ) -> View {
     let speakers = speakers_of_material(persona, material, scene);
     let max_tokens = scene.budget.max_tokens;
-    let mut printer =
-        Printer { speakers: &speakers, language, max_tokens, shortened: (0, 0), printed: None };
-    View::Material(Box::new(MaterialView::of(persona, material, scene, &mut printer)))
+    let printer = Printer { speakers: &speakers, language, max_tokens, printed: None };
+    View::Material(Box::new(MaterialView::of(persona, material, scene, &printer)))
 }
 
 fn speakers_of_material(persona: &Persona, material: &Material, scene: &Scene) -> Speakers {
@@ -271,7 +286,7 @@ fn finish(view: &mut TalkView) {
 fn by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     let mut channels: Vec<RecalledView> = Vec::new();
     for more in recalled {
-        match channels.iter_mut().find(|known| known.channel_name == more.channel_name) {
+        match channels.iter_mut().find(|known| known.channel == more.channel) {
             Some(known) => known.messages.extend(more.messages),
             None => channels.push(more),
         }
@@ -282,8 +297,26 @@ fn by_channel(recalled: Vec<RecalledView>) -> Vec<RecalledView> {
     channels
 }
 
-fn note_shortened(printer: &Printer<'_>, trimmed: &mut Vec<Trimmed>) {
-    let (count, tokens) = printer.shortened;
+/// Lines that are nowhere as long as they were.
+fn note_shortened<'a>(
+    lines: impl Iterator<Item = &'a LineView> + Clone,
+    trimmed: &mut Vec<Trimmed>,
+) {
+    let mut shortened: BTreeMap<&MessageId, u64> = BTreeMap::new();
+    for line in lines.clone() {
+        if let (Some(id), Some(left_out)) = (&line.line, line.left_out) {
+            let least = shortened.entry(id).or_insert(left_out);
+            *least = left_out.min(*least);
+        }
+    }
+    if shortened.is_empty() {
+        return;
+    }
+    let whole = lines.filter(|line| line.left_out.is_none());
+    for id in whole.filter_map(|line| line.line.as_ref()) {
+        shortened.remove(id);
+    }
+    let (count, tokens) = (shortened.len(), shortened.values().sum());
     budget::note(trimmed, Trimmed { section: "long_lines", count, tokens });
 }
 

@@ -180,7 +180,8 @@ fn known(owner: Owner) -> Source {
 }
 
 fn material(scope: Scope, term: Term) -> Material {
-    let other = Owner::Channel { name: "general".into(), term: Term::ShortTerm };
+    let id = ChannelId::new("general");
+    let other = Owner::Channel { id, name: "general".into(), term: Term::ShortTerm };
     let talk = |thread: Option<&str>| {
         let lines = vec![line("2", thread, AuthorKind::Human)];
         let conversation = conversation(thread.map(MessageId::new));

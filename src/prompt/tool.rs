@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::chat::{ends_line, one_line};
 use crate::memory::Lineage;
+use crate::persona::Language;
 use crate::prompt::Prompt;
+use crate::prompt::tokens::estimate;
 
 /// A tool as a model is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +84,7 @@ impl Prompt {
             return self.told();
         }
         let language = self.persona.language;
-        let mut text = format!("{}\n## {}\n", self.text, language.pick("Tools", "使えるツール"));
-        for ToolSpec { name, description, parameters } in &self.tools {
-            let _ = writeln!(text, "- {name} {parameters}\n  {description}");
-        }
+        let mut text = format!("{}{}", self.text, offered(&self.tools, language));
         if !self.rounds.is_empty() {
             let heading = language.pick("Tools used so far", "使ったツール");
             let _ = write!(text, "\n## {heading}\n{}", self.uses());
@@ -124,6 +123,19 @@ impl Prompt {
         }
         text
     }
+}
+
+/// What the descriptions of tools come to, as estimated.
+pub fn tokens(tools: &[ToolSpec], language: Language) -> u64 {
+    estimate(&offered(tools, language))
+}
+
+fn offered(tools: &[ToolSpec], language: Language) -> String {
+    let mut text = format!("\n## {}\n", language.pick("Tools", "使えるツール"));
+    for ToolSpec { name, description, parameters } in tools {
+        let _ = writeln!(text, "- {name} {parameters}\n  {description}");
+    }
+    text
 }
 
 impl ToolCall {

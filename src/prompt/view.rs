@@ -10,7 +10,7 @@ use minijinja::value::{Enumerator, Object, Value, serializing_for_value};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::chat::MessageId;
+use crate::chat::{ChannelId, MessageId};
 use crate::persona::Persona;
 use crate::prompt::fence::fenced;
 use crate::prompt::tokens::{Counted, estimate};
@@ -143,6 +143,9 @@ pub struct MemoView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RecalledView {
+    /// Two channels may have the same name.
+    #[serde(skip)]
+    pub channel: ChannelId,
     pub channel_name: String,
     #[serde(serialize_with = "lines")]
     pub messages: Vec<Arc<LineView>>,
@@ -165,6 +168,8 @@ pub struct LineView {
     pub text: Arc<str>,
     pub line: Option<MessageId>,
     pub tokens: u64,
+    /// How many tokens of its text were left out, where it was too long.
+    pub left_out: Option<u64>,
     /// As the built-in templates of its language print it, once they have.
     pub printed: OnceLock<Counted>,
 }
@@ -183,6 +188,8 @@ pub struct EntryView {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ChannelEntriesView {
+    #[serde(skip)]
+    pub channel: ChannelId,
     pub channel_name: String,
     pub entries: Vec<EntryView>,
 }
@@ -198,6 +205,24 @@ pub struct BlockView {
     pub number: usize,
     #[serde(serialize_with = "lines")]
     pub messages: Vec<Arc<LineView>>,
+}
+
+impl TalkView {
+    /// Every line of it. Some stand in more than one place.
+    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+        let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
+        let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
+        let own = self.target_thread_messages.iter().chain(&self.top_level_messages);
+        own.chain(threads).chain(recalled).map(|line| &**line)
+    }
+}
+
+impl MaterialView {
+    /// Every line of it.
+    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+        let blocks = self.conversations.iter().flat_map(|conversation| &conversation.blocks);
+        blocks.flat_map(|block| &block.messages).map(|line| &**line)
+    }
 }
 
 impl PersonaView {
@@ -225,6 +250,7 @@ impl LineView {
             text: "".into(),
             line: None,
             tokens: 8,
+            left_out: None,
             printed: OnceLock::new(),
         }
     }

@@ -51,7 +51,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
     (3, "recall", include_str!("../../migrations/sqlite/0003_recall.sql")),
     (4, "memory", include_str!("../../migrations/sqlite/0004_memory.sql")),
-    (5, "deciding", include_str!("../../migrations/sqlite/0005_deciding.sql")),
+    (5, "withdrawn", include_str!("../../migrations/sqlite/0005_withdrawn.sql")),
+    (6, "sources", include_str!("../../migrations/sqlite/0006_sources.sql")),
+    (7, "deciding", include_str!("../../migrations/sqlite/0007_deciding.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -232,13 +232,15 @@ struct State {
     last_number: i64,
     users: HashMap<(WorkspaceId, UserId), User>,
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
+    /// The revision at which a channel was last public no more.
+    withdrawn: HashMap<(WorkspaceId, ChannelId), u64>,
     talks: HashMap<ConversationId, Talk>,
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// Each channel's lines, by time, then id.
     order: HashMap<(WorkspaceId, ChannelId), Vec<Place>>,
     /// Every thread that has a line. Other threads of the same id may have none.
     threads: BTreeSet<MessageId>,
-    /// The newest revision at which a line was edited or deleted.
+    /// The newest revision at which a line was edited or deleted, or a channel was public no more.
     changed: u64,
     /// All versions that are kept, oldest first.
     memories: BTreeMap<MemoryKey, Vec<Version>>,
@@ -457,6 +459,13 @@ impl State {
         };
         if revision >= self.changed {
             return self.have_changed_since(&made_from.memories, revision);
+        }
+        let is_withdrawn = |line: &LineId| {
+            let withdrawn = self.withdrawn.get(&(workspace.clone(), line.0.clone()));
+            withdrawn.is_some_and(|withdrawn| *withdrawn > revision)
+        };
+        if made_from.lines.iter().any(is_withdrawn) {
+            return true;
         }
         let lines = made_from.lines.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());

@@ -9,9 +9,10 @@ use aizuchi::chat::{
     Arrival, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId, Visibility,
 };
 use aizuchi::context::{Context, Limits};
+use aizuchi::decision::Decision;
 use aizuchi::llm::builtin::BuiltinMind;
 use aizuchi::llm::{Answer, Llm, LlmError};
-use aizuchi::memory::Scope;
+use aizuchi::memory::{LineId, Lineage, Scope};
 use aizuchi::persona::{Language, Persona};
 use aizuchi::prompt::prompts::{Prompts, Scene};
 use aizuchi::prompt::{Prompt, Verb};
@@ -21,7 +22,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::world::{Extras, Kept, World, line, parts_with, prompts, thread, top, workspace};
+use crate::world::{Extras, JOIN, Kept, World, line, parts_with, prompts, thread, top, workspace};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -383,4 +384,84 @@ async fn defect_34_of_ten_thousand_prompts_none_tells_what_is_private() {
 async fn in_the_volatile_store_none_tells_what_is_private_either() {
     let rendered = days(Kept::volatile(), &[0]).await;
     assert!(rendered >= 3_000, "{rendered}");
+}
+
+/// Whether a text holds what is said in the garden before it closes.
+fn tells(text: &str) -> bool {
+    text.contains("4711")
+}
+
+/// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
+async fn garden_line(kept: Kept) -> World {
+    let world = World::new(kept).await;
+    world.mind.script.always(Verb::Judge, JOIN);
+    world.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
+    world.pass(60).await;
+    world
+}
+
+async fn closes(world: &World, channel: &str) {
+    let channel = Channel {
+        workspace: workspace(),
+        id: ChannelId::new(channel),
+        name: channel.into(),
+        visibility: Visibility::Private,
+    };
+    world.ears.hear(Heard::Channel(channel)).await.unwrap();
+}
+
+/// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
+async fn kept_prompts(world: &World, channel: &str) -> Vec<Option<String>> {
+    let decision = world.decisions(channel).await.pop().unwrap().id;
+    let kept = world.kept.archive.exchanges(decision).await.unwrap();
+    kept.into_iter().map(|kept| Some(kept?.prompt.to_string())).collect()
+}
+
+#[tokio::test]
+async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = garden_line(kept).await;
+        world.says_in(top("kitchen"), "bob", "does anybody know the locker code?").await;
+        world.pass(61).await;
+        let told = kept_prompts(&world, "kitchen").await;
+        assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
+        let reason = |decision: Decision| decision.judgment.unwrap().reason;
+        assert_ne!(reason(world.decisions("kitchen").await.pop().unwrap()), "");
+        let own = kept_prompts(&world, "garden").await;
+        let considered = *world.kept.store.revisions().borrow();
+        let line = LineId(ChannelId::new("garden"), MessageId::new("m000"));
+        let made_from = Lineage { lines: vec![line], memories: Vec::new() };
+        let (here, store) = (workspace(), &world.kept.store);
+        let has_changed = || store.has_changed_since(&here, considered, &made_from);
+        assert!(!has_changed().await.unwrap());
+        closes(&world, "garden").await;
+        assert!(has_changed().await.unwrap());
+        // What did not hold the line stays, and so does what was asked where the line was said.
+        let left = kept_prompts(&world, "kitchen").await;
+        assert_eq!(left, [told[0].clone(), None]);
+        let decision = world.decisions("kitchen").await.pop().unwrap();
+        assert_eq!((decision.judgment.unwrap().reason.as_str(), decision.why), ("", None));
+        let verdicts = decision.attempts.iter().filter_map(|attempt| attempt.judgment.as_ref());
+        assert_eq!(verdicts.map(|verdict| &*verdict.reason).collect::<Vec<_>>(), [""]);
+        assert_eq!(kept_prompts(&world, "garden").await, own);
+        assert_ne!(reason(world.decisions("garden").await.pop().unwrap()), "");
+    }
+}
+
+#[tokio::test]
+async fn words_that_are_thought_of_while_a_channel_closes_are_made_anew() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = garden_line(kept).await;
+        world.mind.script.then(Verb::Reply, Ok("It is 4711."));
+        let there = world.clone();
+        world.mind.meanwhile(Verb::Reply, || async move { closes(&there, "garden").await });
+        world.says_in(top("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
+        world.pass(60).await;
+        let asked = world.mind.asked(Verb::Reply);
+        let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
+        assert_eq!(asked, [false, true]);
+        assert_eq!(world.room.texts(), ["Here I am.", "Here I am."]);
+        let kept = kept_prompts(&world, "kitchen").await;
+        assert!(!kept.is_empty() && !kept.iter().flatten().any(|kept| tells(kept)), "{kept:?}");
+    }
 }

@@ -105,6 +105,33 @@ async fn a_broken_config_is_told_in_one_line() {
 }
 
 #[tokio::test]
+async fn prompts_without_room_for_what_was_said_are_refused() {
+    let home = Home::new(1.0);
+    let prompt = "静かに話を聞き、必要なときだけ短く答える。".repeat(60);
+    home.add(&format!(
+        "language: ja\ncontext: {{max_tokens: 2000}}\npersona: {{system_prompt: \"{prompt}\"}}\n"
+    ));
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(1), "{lines:?}");
+    let refused = lines.iter().find(|line| line.starts_with("FAIL  prompts   ")).unwrap();
+    let sentence = refused.strip_prefix("FAIL  prompts   ").unwrap();
+    let (before, after) = sentence.split_once("at least ").unwrap();
+    assert_eq!(before, "context.max_tokens is 2000, but it must be ");
+    let (least, _) = after.split_once(':').unwrap();
+    // Whoever starts it all the same is told the same.
+    let config = home.config();
+    let run = move || aizuchi().arg("--config").arg(config).output().unwrap();
+    let output = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(sentence), "{said}");
+    let fitting = std::fs::read_to_string(home.config()).unwrap();
+    std::fs::write(home.config(), fitting.replace("2000", least)).unwrap();
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+}
+
+#[tokio::test]
 async fn an_aizuchi_that_runs_is_no_obstacle() {
     let home = Home::on(crate::program::free_port(), 1000.0);
     let _room = home.start();

@@ -209,7 +209,8 @@ impl Nasty {
             lines: Vec::new(),
         };
         let known = |owner: Owner| Source::Known(Known { owner, entry: entry.clone() });
-        let other = Owner::Channel { name: self.other.as_str().into(), term: Term::ShortTerm };
+        let (id, name) = (ChannelId::new("other"), self.other.as_str().into());
+        let other = Owner::Channel { id, name, term: Term::ShortTerm };
         let mut sources = vec![known(Owner::Itself), known(other)];
         sources.extend(lines.chunks(MOST_LINES).map(block));
         Material {

@@ -54,6 +54,12 @@ impl World {
         self.kept.store.context(conversation, &window).await.unwrap()
     }
 
+    /// Lets go what is older than two weeks, as retention does.
+    async fn drops_old_prompts(&self) {
+        let before = self.clock.now() - SignedDuration::from_secs(14 * DAY);
+        self.kept.store.drop_exchanges(before).await.unwrap();
+    }
+
     /// What is remembered, as it is known in a channel.
     async fn knows(&self, channel: &str) -> String {
         let context = self.context_of(&top(channel)).await;
@@ -356,6 +362,55 @@ async fn prompts_that_held_a_version_that_is_kept_no_more_are_forgotten_too() {
     let deletion = Deletion { conversation: top("garden"), message: secret, at: world.clock.now() };
     world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
     assert!(world.kept.archive.exchanges(reply).await.unwrap()[0].is_none());
+}
+
+#[tokio::test]
+async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompts_are() {
+    let (world, memory) = scripted(Kept::sqlite().await).await;
+    memory.script.always(Verb::Remember, entries("the locker code is 4711"));
+    let said = world.says("alice", "the locker code is 4711").await;
+    assert_eq!(said.as_str(), "m000");
+    world.pass(DAY).await;
+    for number in 0..12 {
+        world.says("alice", &format!("line {number}")).await;
+        world.pass(DAY).await;
+        world.drops_old_prompts().await;
+    }
+    let database = world.kept.database.clone().unwrap();
+    let known = "SELECT count(*) FROM memory_sources
+        WHERE line = 'm000' AND scope = 'channel' AND term = 'short_term'";
+    let told = "SELECT count(*) FROM memories, json_each(entries) AS e
+        WHERE scope = 'channel' AND term = 'short_term' AND instr(e.value ->> 'lines', 'm000') > 0";
+    assert_eq!((database.count(told).await, database.count(known).await), (0, 1));
+    world.pass(40 * DAY).await;
+    world.drops_old_prompts().await;
+    assert_eq!(database.count(known).await, 1);
+    world.pass(3 * DAY).await;
+    world.drops_old_prompts().await;
+    assert_eq!(database.count(known).await, 0);
+    // What the current version is made from stays known.
+    let long = "SELECT count(*) FROM memory_sources
+        WHERE line = 'm000' AND scope = 'channel' AND term = 'long_term'";
+    assert_eq!(database.count(long).await, 1);
+}
+
+#[tokio::test]
+async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
+    let world = world(Kept::sqlite().await).await;
+    let database = world.kept.database.clone().unwrap();
+    let mut known = Vec::new();
+    for week in 0..52 {
+        for bed in 0..10 {
+            let text = format!("in week {week} bed {bed} of the garden gets new compost");
+            world.says("alice", &text).await;
+        }
+        world.pass(7 * DAY).await;
+        world.drops_old_prompts().await;
+        known.push(database.count("SELECT count(*) FROM memory_sources").await);
+    }
+    let most = |weeks: &[i64]| *weeks.iter().max().unwrap();
+    assert!(most(&known[26..]) <= most(&known[..26]), "{known:?}");
+    assert!(known[51] < 900, "{known:?}");
 }
 
 #[tokio::test]

@@ -106,7 +106,8 @@ impl Agent {
         };
         let (own, recent) = (find(Term::LongTerm), find(Term::ShortTerm));
         let name = context.conversation_history.channel_name.clone();
-        let owner = Owner::Channel { name: name.clone(), term: Term::ShortTerm };
+        let id = channel.clone();
+        let owner = Owner::Channel { id, name: name.clone(), term: Term::ShortTerm };
         let fresh = unknown(own, recent, &owner);
         let told: HashSet<&LineId> = fresh.iter().flat_map(|(_, entry)| &entry.lines).collect();
         let lost = own.map_or(&[][..], |own| &own.lost);
@@ -149,7 +150,8 @@ impl Agent {
             let wanted = MemoryKey { workspace: key.workspace.clone(), scope, term };
             let theirs = memories.iter().find(|memory| memory.key == wanted).filter(is_of_now);
             let Some(theirs) = theirs else { continue };
-            let owner = Owner::Channel { name: channel.channel_name.clone(), term };
+            let (id, name) = (channel.channel_id.clone(), channel.channel_name.clone());
+            let owner = Owner::Channel { id, name, term };
             let public = unknown(own, Some(theirs), &owner).into_iter();
             fresh.extend(public.filter(|(_, entry)| entry.is_public()));
             behind.push(theirs);

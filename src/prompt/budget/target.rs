@@ -21,11 +21,10 @@ pub fn fit(
     lines: Vec<Arc<LineView>>,
     room: u64,
     context: &Context,
-    printer: &mut Printer<'_>,
+    printer: &Printer<'_>,
     trimmed: &mut Vec<Trimmed>,
 ) -> Vec<Arc<LineView>> {
-    let before: u64 = tokens(&lines);
-    if before <= room {
+    if tokens(&lines) <= room {
         return lines;
     }
     let mut kept: Vec<bool> = lines.iter().map(|line| is_needed(line, context)).collect();
@@ -50,20 +49,20 @@ pub fn fit(
         }
     }
     let mut shown: Vec<Arc<LineView>> = Vec::new();
-    let mut count = 0;
+    let (mut count, mut left_out) = (0, 0);
     for (line, kept) in lines.into_iter().zip(kept) {
         if kept {
             shown.push(line);
             continue;
         }
         count += 1;
+        left_out += line.tokens;
         match shown.last_mut().filter(|last| last.omitted > 0) {
             Some(last) => Arc::make_mut(last).omitted += 1,
             None => shown.push(Arc::new(LineView::omission(1))),
         }
     }
-    let saved = before.saturating_sub(tokens(&shown));
-    note(trimmed, Trimmed { section: "target", count, tokens: saved });
+    note(trimmed, Trimmed { section: "target", count, tokens: left_out });
     shown
 }
 
@@ -77,7 +76,7 @@ fn is_needed(line: &LineView, context: &Context) -> bool {
 }
 
 /// Prints a line anew, if it is longer than it may be.
-fn reprint(line: &mut Arc<LineView>, most: u64, context: &Context, printer: &mut Printer<'_>) {
+fn reprint(line: &mut Arc<LineView>, most: u64, context: &Context, printer: &Printer<'_>) {
     let id = line.line.as_ref().filter(|_| line.tokens > most);
     if let Some(message) = id.and_then(|id| context.message(id)) {
         // What stands around the text takes its part.

@@ -33,43 +33,32 @@ pub struct Printer<'a> {
     pub language: Language,
     /// Estimated tokens of a whole prompt.
     pub max_tokens: u64,
-    /// How many lines were too long, and what that saved.
-    pub shortened: (usize, u64),
     /// What was printed before, if somebody keeps it.
     pub printed: Option<&'a Printed>,
 }
 
 impl Printer<'_> {
-    pub fn target_line(&mut self, message: &Message) -> Arc<LineView> {
+    pub fn target_line(&self, message: &Message) -> Arc<LineView> {
         self.line(message, self.max_tokens / TARGET_LINE_PART)
     }
 
-    pub fn other_line(&mut self, message: &Message) -> Arc<LineView> {
+    pub fn other_line(&self, message: &Message) -> Arc<LineView> {
         self.line(message, self.max_tokens / OTHER_LINE_PART)
     }
 
     /// With at most so many tokens of text.
-    pub fn line(&mut self, message: &Message, most: u64) -> Arc<LineView> {
+    pub fn line(&self, message: &Message, most: u64) -> Arc<LineView> {
         let name = self.speakers.name(&message.author);
         let make = || self.make_line(message, name.clone(), most);
-        let (line, saved) = match self.printed {
+        match self.printed {
             Some(printed) => printed.line(message, &name, &self.speakers.zone, most, make),
             None => make(),
-        };
-        self.shortened.0 += usize::from(saved.is_some());
-        self.shortened.1 += saved.unwrap_or(0);
-        line
+        }
     }
 
-    /// And how many tokens less it is, if it was too long.
-    fn make_line(
-        &self,
-        message: &Message,
-        name: Arc<str>,
-        most: u64,
-    ) -> (Arc<LineView>, Option<u64>) {
+    fn make_line(&self, message: &Message, name: Arc<str>, most: u64) -> Arc<LineView> {
         let tokens = estimate(&message.text);
-        let mut saved = None;
+        let mut left_out = None;
         let (text, tokens) = if tokens <= most {
             let text = match fenced(&message.text) {
                 Cow::Borrowed(_) => message.text.clone(),
@@ -79,7 +68,7 @@ impl Printer<'_> {
         } else {
             let text = shorten::shortened(&message.text, most, self.language);
             let kept = estimate(&text);
-            saved = Some(tokens.saturating_sub(kept));
+            left_out = Some(tokens.saturating_sub(kept));
             (text.into(), kept)
         };
         // The time is 14 tokens with its stars, and a blank line follows.
@@ -91,9 +80,10 @@ impl Printer<'_> {
             text,
             line: Some(message.id.clone()),
             tokens,
+            left_out,
             printed: OnceLock::new(),
         };
-        (Arc::new(line), saved)
+        Arc::new(line)
     }
 }
 
@@ -103,7 +93,7 @@ impl TalkView {
         persona: &Persona,
         context: &Context,
         scene: &Scene,
-        printer: &mut Printer<'_>,
+        printer: &Printer<'_>,
     ) -> Self {
         let target = &context.conversation.thread;
         let history = &context.conversation_history;
@@ -158,7 +148,7 @@ impl TalkView {
         view
     }
 
-    fn ask_for_a_judgment(&mut self, context: &Context, scene: &Scene, printer: &mut Printer<'_>) {
+    fn ask_for_a_judgment(&mut self, context: &Context, scene: &Scene, printer: &Printer<'_>) {
         let Judging { mode, named, reactions } = &scene.judging;
         self.conversation_state = named.map(|state| state.name());
         self.reactions.clone_from(reactions);
@@ -203,14 +193,15 @@ impl TalkView {
     }
 
     /// What was noted down, and old lines that fit.
-    fn add_background(&mut self, context: &Context, printer: &mut Printer<'_>) {
+    fn add_background(&mut self, context: &Context, printer: &Printer<'_>) {
         let memo = |memo: &Memo| memo_view(memo, printer.speakers);
         self.high_priority_memos = context.important_memos.iter().map(memo).collect();
         self.recent_memos = context.recent_memos.iter().map(memo).collect();
         for Recalled { channel_name, message, .. } in &context.recalled {
-            let channel_name = named(channel_name, message.conversation.channel.as_str());
-            let line = printer.other_line(message);
-            self.recalled.push(RecalledView { channel_name, messages: vec![line] });
+            let channel = message.conversation.channel.clone();
+            let channel_name = named(channel_name, channel.as_str());
+            let messages = vec![printer.other_line(message)];
+            self.recalled.push(RecalledView { channel, channel_name, messages });
         }
     }
 }

@@ -16,7 +16,7 @@ impl MaterialView {
         persona: &Persona,
         material: &Material,
         scene: &Scene,
-        printer: &mut Printer<'_>,
+        printer: &Printer<'_>,
     ) -> Self {
         let key = &material.key;
         let target_thread_ts = match &key.scope {
@@ -48,7 +48,7 @@ impl MaterialView {
         view
     }
 
-    fn add_talk(&mut self, number: usize, talk: &Talk, printer: &mut Printer<'_>) {
+    fn add_talk(&mut self, number: usize, talk: &Talk, printer: &Printer<'_>) {
         let thread_ts = talk.conversation.thread.as_ref().map(|thread| one_line(thread.as_str()));
         let messages = talk.lines.iter().map(|line| printer.target_line(line)).collect();
         let block = BlockView { number, messages };
@@ -61,16 +61,17 @@ impl MaterialView {
     fn add_known(&mut self, number: usize, known: &Known) {
         let date = known.entry.date.to_string();
         let entry = EntryView { number, date, text: one_line(&known.entry.text) };
-        let channel_name = match &known.owner {
+        let (channel, name) = match &known.owner {
             Owner::Itself => return self.existing_memory.push(entry),
             Owner::Part => return self.new_parts.push(entry),
-            Owner::Channel { name, .. } => one_line(name),
+            Owner::Channel { id, name, .. } => (id.clone(), name),
         };
-        match self.channel_entries.last_mut().filter(|last| last.channel_name == channel_name) {
+        match self.channel_entries.last_mut().filter(|last| last.channel == channel) {
             Some(last) => last.entries.push(entry),
             None => {
-                self.channel_entries
-                    .push(ChannelEntriesView { channel_name, entries: vec![entry] });
+                let channel_name = named(name, channel.as_str());
+                let entries = vec![entry];
+                self.channel_entries.push(ChannelEntriesView { channel, channel_name, entries });
             }
         }
     }

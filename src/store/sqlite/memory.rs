@@ -204,6 +204,9 @@ async fn keep(
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(lines).to_string());
     sources.execute(&mut *connection).await.map_err(stored)?;
+    let retire = of(query(sql::RETIRE_SOURCES), key).bind(versions as i64);
+    let retire = retire.bind(now.as_millisecond());
+    retire.execute(&mut *connection).await.map_err(stored)?;
     for statement in [sql::HAND_DOWN_PROMPTS, sql::OLD_VERSIONS] {
         let old = of(query(statement), key).bind(versions as i64);
         old.execute(&mut *connection).await.map_err(stored)?;
@@ -252,7 +255,8 @@ pub async fn forget(
     Ok(())
 }
 
-/// A public channel is public no more: nobody else may know what was said there.
+/// A public channel is public no more: nobody else may know what was said there, nor keep what was made
+/// from it.
 pub async fn withdraw(
     connection: &mut SqliteConnection,
     counters: &Counters,
@@ -265,6 +269,10 @@ pub async fn withdraw(
     lines.execute(&mut *connection).await.map_err(stored)?;
     let indexed = query(sql::SHARE_INDEXED).bind(workspace.as_str()).bind(channel.as_str());
     indexed.execute(&mut *connection).await.map_err(stored)?;
+    let withdrawn = query(sql::WITHDRAW_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let withdrawn = withdrawn.bind(counters.revision as i64);
+    withdrawn.execute(&mut *connection).await.map_err(stored)?;
+    withdraw_prompts(connection, counters, workspace, channel).await?;
     memos::withdraw(connection, counters, workspace, channel, now).await?;
     let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
@@ -280,6 +288,27 @@ pub async fn withdraw(
             let ever = Timestamp::UNIX_EPOCH;
             change(connection, counters, &key, ever, Memory::withdraw).await?;
         }
+    }
+    let sources = query(sql::WITHDRAW_SOURCES).bind(workspace.as_str()).bind(channel.as_str());
+    sources.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+/// What was asked elsewhere with lines of a channel that is public no more goes, and what models wrote about
+/// it.
+async fn withdraw_prompts(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+) -> Result<(), StoreError> {
+    let (workspace, channel) = (workspace.as_str(), channel.as_str());
+    let reasons = query(sql::WITHDRAW_REASONS).bind(workspace).bind(channel);
+    let reasons = reasons.bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await.map_err(stored)?;
+    for statement in [sql::WITHDRAW_VERDICTS, sql::WITHDRAW_EXCHANGES] {
+        let withdraw = query(statement).bind(workspace).bind(channel);
+        withdraw.execute(&mut *connection).await.map_err(stored)?;
     }
     Ok(())
 }

@@ -322,6 +322,7 @@ async fn apply_one(
             let lineage = [
                 sql::DROP_EXCHANGE_LINES,
                 sql::memory::DROP_EXCHANGE_MEMORIES,
+                sql::memory::DROP_SOURCES,
                 sql::DROP_EMPTY_EXCHANGES,
             ];
             let long_before = before.checked_sub(LINEAGE).unwrap_or(Timestamp::MIN);

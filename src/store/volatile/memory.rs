@@ -190,6 +190,9 @@ impl State {
                 lines.filter(public).for_each(|visibility| *visibility = Visibility::Private);
             }
         }
+        self.changed = self.revision;
+        self.withdrawn.insert((workspace.clone(), channel.clone()), self.revision);
+        self.withdraw_prompts(workspace, channel);
         let memos = self.withdraw_memos(workspace, channel, now);
         self.forget_prompts(&memos);
         let of_workspace =
@@ -200,6 +203,31 @@ impl State {
         let of_channel =
             |key: &MemoryKey| key.workspace == *workspace && key.channel() == Some(channel);
         self.change_memories(of_channel, Memory::withdraw);
+    }
+
+    /// What was asked elsewhere with lines of a channel that is public no more goes, and what models
+    /// wrote about it.
+    fn withdraw_prompts(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        let revision = self.revision;
+        let elsewhere = self.decisions.iter_mut().filter(|(_, decision)| {
+            let place = &decision.conversation;
+            place.workspace == *workspace && place.channel != *channel
+        });
+        for (id, decision) in elsewhere {
+            let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let held = kept
+                .iter_mut()
+                .flatten()
+                .filter(|kept| kept.exchange.made_from.lines.iter().any(|line| line.0 == *channel));
+            let mut has_seen = false;
+            for kept in held {
+                kept.forget_words();
+                has_seen = true;
+            }
+            if has_seen {
+                forget_reasons(decision, revision);
+            }
+        }
     }
 
     fn change_memories(

@@ -365,7 +365,11 @@ pub fn materials() -> Vec<(&'static str, Material)> {
             },
         })
     };
-    let of = |name: &str, term: Term| Owner::Channel { name: name.into(), term };
+    let of = |name: &str, term: Term| Owner::Channel {
+        id: ChannelId::new(name),
+        name: name.into(),
+        term,
+    };
     let block = |thread: Option<&str>, lines: Vec<_>| {
         Source::Talk(Talk { conversation: conversation(thread), lines })
     };
@@ -488,6 +492,50 @@ fn memories_have_the_headings_of_old() {
             "## あらためて覚える会話|\
              以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
              ### トップレベル|#### [1]",
+        ]
+    );
+}
+
+#[test]
+fn channels_of_the_same_name_stand_apart() {
+    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
+    let (mut context, scene) = everything(None);
+    let elsewhere = |recalled: &mut Recalled, channel: &str| {
+        Arc::make_mut(&mut recalled.message).conversation.channel = ChannelId::new(channel);
+    };
+    elsewhere(&mut context.recalled[0], "C002");
+    elsewhere(&mut context.recalled[1], "C003");
+    let again = Recalled { score: 0.5, ..context.recalled[0].clone() };
+    context.recalled.push(again);
+    let text = prompts.reply(&persona, &Arc::new(context), &scene).text;
+    let recalled = from(&text, "### #garden");
+    let headings = recalled.iter().filter(|line| **line == "### #garden").count();
+    let lines = recalled.iter().filter(|line| **line == "Roses like it dry.").count();
+    assert_eq!((headings, lines), (2, 2), "{text}");
+
+    let (_, material) =
+        materials().into_iter().find(|(name, _)| *name == "workspace_short_term").unwrap();
+    let sources = material.sources.into_iter().enumerate().map(|(place, source)| match source {
+        Source::Known(Known { entry, .. }) => {
+            let id = ChannelId::new(if place == 0 { "C001" } else { "C002" });
+            let owner = Owner::Channel { id, name: "roof".into(), term: Term::ShortTerm };
+            Source::Known(Known { owner, entry })
+        }
+        Source::Talk(_) => source,
+    });
+    let material = Arc::new(Material { sources: sources.collect(), ..material });
+    let text = prompts.remember(&persona, &material, &scene).text;
+    let entries = from(&text, "### #roof");
+    let kept = entries.iter().filter(|line| line.starts_with("### ") || line.starts_with("- ["));
+    let kept: Vec<&str> = kept.copied().collect();
+    assert_eq!(
+        kept,
+        [
+            "### #roof",
+            "- [1] 2024-02-01: fact 1",
+            "### #roof",
+            "- [2] 2024-02-02: fact 2",
+            "- [3] 2024-02-03: fact 3",
         ]
     );
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use aizuchi::agent::tools::Tools;
 use aizuchi::chat::MessageId;
 use aizuchi::context::{Context, Motive, ThreadMemory};
-use aizuchi::persona::Language;
-use aizuchi::prompt::Prompt;
+use aizuchi::persona::{Language, Persona};
 use aizuchi::prompt::budget::{Budget, Sections};
 use aizuchi::prompt::prompts::Scene;
 use aizuchi::prompt::tokens::estimate;
+use aizuchi::prompt::tool::tokens;
+use aizuchi::prompt::{Prompt, Verb};
 
 use crate::prompts::golden::everything;
 use crate::prompts::{channel, persona, said, scene, talk};
@@ -63,6 +65,47 @@ fn what_fits_is_whole_and_counted() {
     );
     let sum: u64 = prompt.sections.iter().map(|(_, tokens)| tokens).sum();
     assert_eq!(sum, prompt.tokens);
+}
+
+#[test]
+fn the_least_length_leaves_room_for_what_was_said() {
+    let tools = Tools::specs(Language::Ja);
+    for (language, system_prompt, tools) in [
+        (Language::En, String::new(), Vec::new()),
+        (Language::Ja, "静かに話を聞く。".repeat(200), Vec::new()),
+        (Language::Ja, String::new(), tools.clone()),
+        (Language::Ja, "静かに話を聞く。".repeat(200), tools),
+    ] {
+        let prompts = prompts(language);
+        let persona = Arc::new(Persona { system_prompt, ..(*persona(language)).clone() });
+        let lines = (0..60).map(|n| said(n, "alice", &words(n), None)).collect();
+        let context = Arc::new(talk(None, lines));
+        for verb in [Verb::Judge, Verb::Reply, Verb::State] {
+            let least = prompts.least_tokens(verb, &persona, &tools);
+            let room = |max_tokens: u64| {
+                let budget = within(max_tokens).budget;
+                let budget = if tools.is_empty() {
+                    budget
+                } else {
+                    budget.beside_tools(tokens(&tools, language))
+                };
+                let scene = Scene { budget, ..scene() };
+                let prompt = match verb {
+                    Verb::Judge => prompts.judge(&persona, &context, &scene),
+                    Verb::Reply | Verb::Remember => prompts.reply(&persona, &context, &scene),
+                    Verb::State => prompts.state(&persona, &context, &scene),
+                };
+                let (name, target) = *prompt.sections.last().unwrap();
+                assert_eq!(name, "target");
+                let all = prompt.with_tools(tools.clone()).all_tokens();
+                assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
+                target
+            };
+            // But for the last line that did not fit.
+            assert!(room(least) > 500, "{verb:?}: {} of {least}", room(least));
+            assert!(least > 2000 || persona.system_prompt.is_empty(), "{verb:?}: {least}");
+        }
+    }
 }
 
 #[test]
@@ -207,6 +250,36 @@ fn a_paste_loses_its_middle() {
         assert_eq!(shown.len(), 6);
         assert!(trimmed(&prompt).contains(&("long_lines", 1)));
     }
+}
+
+#[test]
+fn a_line_is_left_out_once_however_often_it_is_shortened() {
+    // First each for itself, then all of them together.
+    let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
+    let owed = lines.iter().map(|line| line.id.clone()).collect();
+    let context = Context { owed, ..talk(None, lines) };
+    let target = |prompt: &Prompt| prompt.sections.last().unwrap().1;
+    let whole = target(&reply(context.clone(), &within(1_000_000)));
+    let prompt = reply(context, &within(3000));
+    assert_eq!(trimmed(&prompt), [("long_lines", 8)]);
+    assert_eq!(prompt.trimmed[0].tokens, whole - target(&prompt));
+
+    // A parent stands at the top level, and before what was said in its thread, where it is shorter.
+    let parent = said(0, "alice", &words(0).repeat(30), None);
+    let lines = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
+    for (max_tokens, expected) in [(3000, vec![("long_lines", 1)]), (16_000, vec![])] {
+        let prompt = reply(talk(None, lines()), &within(max_tokens));
+        assert_eq!(prompt.text.matches("** alice:").count(), 2, "{}", prompt.text);
+        assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
+        assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
+    }
+    // What is left out as a whole does not count as shortened, too.
+    let mut lines: Vec<_> = (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
+    lines.push(said(40, "carol", "hello", None));
+    let prompt = reply(talk(None, lines), &within(2000));
+    let [left_out, shortened] = &trimmed(&prompt)[..] else { panic!("{:?}", prompt.trimmed) };
+    assert_eq!((left_out.0, shortened.0), ("target", "long_lines"));
+    assert_eq!(left_out.1 + shortened.1, 40);
 }
 
 #[test]

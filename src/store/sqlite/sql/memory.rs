@@ -1,5 +1,37 @@
 //! Statements on memories and chores.
 
+/// The lines behind versions of memories.
+macro_rules! lines_of {
+    ($versions:expr) => {
+        concat!(
+            "SELECT l.value ->> 0 AS channel, l.value ->> 1 AS line FROM ",
+            $versions,
+            " AS m CROSS JOIN json_each(m.entries) AS e CROSS JOIN json_each(e.value, '$.lines') AS l"
+        )
+    };
+}
+
+/// The attempts whose prompts held a line of the channel ?2.
+macro_rules! made_from_channel {
+    () => {
+        "SELECT DISTINCT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2"
+    };
+}
+
+/// The decisions of other channels with such an attempt.
+macro_rules! decided_elsewhere {
+    () => {
+        concat!(
+            "SELECT d.id FROM (",
+            made_from_channel!(),
+            ") AS l
+            CROSS JOIN attempts AS a ON a.id = l.attempt
+            CROSS JOIN decisions AS d ON d.id = a.decision
+            WHERE d.channel <> ?2"
+        )
+    };
+}
+
 statements! {
     /// Arms chores, or has them sooner; once more, where one is being worked at. ?1 lists [workspace, scope,
     /// channel, thread, term, due].
@@ -62,7 +94,25 @@ statements! {
         INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term)
         SELECT ?1, value ->> 0, value ->> 1, ?2, ?3, ?4, ?5 FROM json_each(?6)
         WHERE true
-        ON CONFLICT DO NOTHING";
+        ON CONFLICT DO UPDATE SET gone_ms = NULL WHERE gone_ms IS NOT NULL";
+    /// Versions beyond the newest ?6 go at ?7. What they knew, also what was lost of it, may be behind none of
+    /// the others.
+    RETIRE_SOURCES = concat!(
+        "UPDATE memory_sources AS s SET gone_ms = ?7 FROM (",
+            lines_of!("(SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT -1 OFFSET ?6)"), "
+            UNION
+            SELECT l.value ->> 0, l.value ->> 1 FROM (SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT -1 OFFSET ?6) AS m CROSS JOIN json_each(m.lost) AS l
+            EXCEPT ",
+            lines_of!("(SELECT * FROM memories
+                WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
+                ORDER BY id DESC LIMIT +?6)"), ") AS old
+        WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
+            AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
+    );
     /// Versions beyond the newest ?6 go. Prompts that held one are found by the oldest that stays.
     HAND_DOWN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
@@ -97,6 +147,11 @@ statements! {
     KNOWING_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2";
+    /// What nothing knows any more, neither a memory nor a prompt that held one.
+    DROP_SOURCES = "DELETE FROM memory_sources WHERE gone_ms < ?1";
+    /// Nothing of the channel ?2 is in the workspace's memories any more.
+    WITHDRAW_SOURCES = "
+        DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND scope = 'workspace'";
     FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
     CHANGE_MEMORY = "
         UPDATE memories SET entries = ?2, lost = ?3, touched = ?4,
@@ -167,6 +222,27 @@ statements! {
             SELECT id FROM memos WHERE workspace = ?1 AND channel = ?2
             UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
         ORDER BY id";
+
+    /// The channel ?2 is public no more.
+    WITHDRAW_CHANNEL = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
+    // ?2 is a channel that is public no more. What models wrote elsewhere about its lines may repeat them.
+
+    WITHDRAW_REASONS = concat!(
+        "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
+        WHERE judgment IS NOT NULL AND id IN (", decided_elsewhere!(), ")"
+    );
+    WITHDRAW_VERDICTS = concat!(
+        "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (", decided_elsewhere!(), ")"
+    );
+    /// Of memories, only the workspace's are made of lines of other channels.
+    WITHDRAW_EXCHANGES = concat!(
+        "UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN (
+            SELECT l.attempt FROM (", made_from_channel!(), ") AS l
+            CROSS JOIN attempts AS a ON a.id = l.attempt
+            LEFT JOIN decisions AS d ON d.id = a.decision
+            WHERE d.channel <> ?2 OR a.chore LIKE 'workspace/%')"
+    );
 
     SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
