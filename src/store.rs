@@ -57,12 +57,12 @@ pub trait Store: Send + Sync {
     /// retention orders.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// Whether a line that words were made from has been edited by a person or deleted since `revision`, is
-    /// of a channel that has been public no more since then, or is behind a memory that they were made from;
-    /// or a memo of theirs has changed or is gone.
+    /// Whether a line that words for a conversation were made from has been edited by a person or deleted
+    /// since `revision`, is of another channel that has been public no more since then, or is behind a memory
+    /// that they were made from; or a memo of theirs has changed or is gone.
     async fn has_changed_since(
         &self,
-        workspace: &WorkspaceId,
+        home: &ConversationId,
         revision: u64,
         made_from: &Lineage,
     ) -> Result<bool, StoreError>;

@@ -96,8 +96,8 @@ impl Agent {
     /// Words that were made from a line which was edited or deleted since may repeat it.
     async fn has_changed_since(&self, piece: &Piece) -> Result<bool, StoreError> {
         let notes = &piece.draft;
-        let workspace = &piece.conversation.workspace;
-        self.store.has_changed_since(workspace, notes.considered, &notes.made_from).await
+        let home = &piece.conversation;
+        self.store.has_changed_since(home, notes.considered, &notes.made_from).await
     }
 
     /// The last check before the act: may it still speak, does anyone still wait for this, and is what

@@ -116,8 +116,8 @@ impl Agent {
         }
         let line = LineId(context.conversation.channel.clone(), about.clone());
         let lineage = Lineage { lines: vec![line], memories: Vec::new() };
-        let workspace = &context.conversation.workspace;
-        let changed = self.store.has_changed_since(workspace, motive.considered, &lineage).await?;
+        let home = &context.conversation;
+        let changed = self.store.has_changed_since(home, motive.considered, &lineage).await?;
         Ok(!changed)
     }
 

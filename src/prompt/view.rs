@@ -212,8 +212,9 @@ impl TalkView {
     pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
         let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
         let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
+        let earlier = self.intervention.iter().flat_map(|earlier| &earlier.messages);
         let own = self.target_thread_messages.iter().chain(&self.top_level_messages);
-        own.chain(threads).chain(recalled).map(|line| &**line)
+        own.chain(threads).chain(recalled).chain(earlier).map(|line| &**line)
     }
 }
 

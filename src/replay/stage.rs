@@ -245,11 +245,11 @@ impl Store for NotedStore {
 
     async fn has_changed_since(
         &self,
-        workspace: &WorkspaceId,
+        home: &ConversationId,
         revision: u64,
         made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(workspace, revision, made_from).await
+        self.inner.has_changed_since(home, revision, made_from).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

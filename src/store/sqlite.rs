@@ -238,12 +238,13 @@ impl Store for SqliteStore {
 
     async fn has_changed_since(
         &self,
-        workspace: &WorkspaceId,
+        home: &ConversationId,
         revision: u64,
         made_from: &Lineage,
     ) -> Result<bool, StoreError> {
         let mut reader = self.readers.acquire().await.map_err(stored)?;
-        flow::has_changed_since(&mut reader, workspace, revision, made_from).await
+        let (workspace, channel) = (&home.workspace, Some(&home.channel));
+        flow::has_changed_since(&mut reader, workspace, channel, revision, made_from).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -134,11 +134,12 @@ impl Store for VolatileStore {
 
     async fn has_changed_since(
         &self,
-        workspace: &WorkspaceId,
+        home: &ConversationId,
         revision: u64,
         made_from: &Lineage,
     ) -> Result<bool, StoreError> {
-        Ok(self.lock().has_changed_since(workspace, revision, made_from))
+        let (workspace, channel) = (&home.workspace, Some(&home.channel));
+        Ok(self.lock().has_changed_since(workspace, channel, revision, made_from))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -448,6 +449,7 @@ impl State {
     fn has_changed_since(
         &self,
         workspace: &WorkspaceId,
+        channel: Option<&ChannelId>,
         revision: u64,
         made_from: &Lineage,
     ) -> bool {
@@ -462,7 +464,7 @@ impl State {
         }
         let is_withdrawn = |line: &LineId| {
             let withdrawn = self.withdrawn.get(&(workspace.clone(), line.0.clone()));
-            withdrawn.is_some_and(|withdrawn| *withdrawn > revision)
+            channel != Some(&line.0) && withdrawn.is_some_and(|withdrawn| *withdrawn > revision)
         };
         if made_from.lines.iter().any(is_withdrawn) {
             return true;

@@ -431,11 +431,13 @@ async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
         let considered = *world.kept.store.revisions().borrow();
         let line = LineId(ChannelId::new("garden"), MessageId::new("m000"));
         let made_from = Lineage { lines: vec![line], memories: Vec::new() };
-        let (here, store) = (workspace(), &world.kept.store);
-        let has_changed = || store.has_changed_since(&here, considered, &made_from);
-        assert!(!has_changed().await.unwrap());
+        let (here, there, store) = (top("kitchen"), top("garden"), &world.kept.store);
+        let has_changed = |home| store.has_changed_since(home, considered, &made_from);
+        assert!(!has_changed(&here).await.unwrap());
         closes(&world, "garden").await;
-        assert!(has_changed().await.unwrap());
+        assert!(has_changed(&here).await.unwrap());
+        // Where it was said, it is as it was.
+        assert!(!has_changed(&there).await.unwrap());
         // What did not hold the line stays, and so does what was asked where the line was said.
         let left = kept_prompts(&world, "kitchen").await;
         assert_eq!(left, [told[0].clone(), None]);

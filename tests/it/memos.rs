@@ -72,7 +72,7 @@ impl World {
 
     async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool {
         let made_from = Lineage { lines: Vec::new(), memories: vec![id] };
-        self.kept.store.has_changed_since(&workspace(), revision, &made_from).await.unwrap()
+        self.kept.store.has_changed_since(&top("garden"), revision, &made_from).await.unwrap()
     }
 
     fn revision(&self) -> u64 {

@@ -175,8 +175,8 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
             let follows = Follows::Judge(Rest::until(at(second + 90)));
             let is_known =
                 kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
-            let (workspace, made_from) = (workspace(), made_from(&[id]));
-            let changed = kept.store.has_changed_since(&workspace, considered, &made_from);
+            let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
+            let changed = kept.store.has_changed_since(home, considered, &made_from);
             let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
             let exchange = Exchange { considered, ..exchange(&[id]) };

@@ -99,8 +99,9 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
             lines: vec![LineId(top("garden").channel, first.clone())],
             memories: Vec::new(),
         };
-        let has_changed =
-            async || kept.store.has_changed_since(&workspace(), before, &made_from).await.unwrap();
+        let has_changed = async || {
+            kept.store.has_changed_since(&top("garden"), before, &made_from).await.unwrap()
+        };
         assert!(!has_changed().await);
         assert_eq!(world.lines("garden").await[0].message.edits, 0);
         // It neither began a wait again nor is to be remembered.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{ConversationId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, WorkspaceId};
 use crate::decision::{Attempt, DecisionId, Weighed};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
@@ -67,8 +67,8 @@ pub async fn complete(
     let is_current = standings.of(conversation).is_current(claim);
     let is_stale = match outcome.made_from(claim) {
         Some((revision, made_from)) => {
-            let workspace = &conversation.workspace;
-            has_changed_since(&mut *connection, workspace, revision, made_from).await?
+            let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+            has_changed_since(&mut *connection, workspace, channel, revision, made_from).await?
         }
         None => false,
     };
@@ -230,10 +230,11 @@ async fn seen_and_unseen(
     Ok((time("seen_ms")?, time("unseen_ms")?))
 }
 
-/// See [`crate::store::Store::has_changed_since`].
+/// See [`crate::store::Store::has_changed_since`]. What is for no channel is for the whole workspace.
 pub async fn has_changed_since(
     connection: &mut SqliteConnection,
     workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
     revision: u64,
     made_from: &Lineage,
 ) -> Result<bool, StoreError> {
@@ -248,7 +249,8 @@ pub async fn has_changed_since(
     let changed = query(sql::CHANGED_SINCE)
         .bind(workspace.as_str())
         .bind(revision as i64)
-        .bind(json!(made_from.lines).to_string());
+        .bind(json!(made_from.lines).to_string())
+        .bind(channel.map(|channel| channel.as_str()));
     let row = changed.fetch_one(connection).await.map_err(stored)?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }

@@ -109,8 +109,14 @@ pub async fn complete(
     for attempt in outcome.attempts {
         if let Some(exchange) = &attempt.exchange {
             let (revision, lineage) = (exchange.considered, &exchange.made_from);
-            is_stale |=
-                has_changed_since(&mut *connection, &key.workspace, revision, lineage).await?;
+            is_stale |= has_changed_since(
+                &mut *connection,
+                &key.workspace,
+                key.channel(),
+                revision,
+                lineage,
+            )
+            .await?;
         }
         let attempt = if is_stale { attempt.without_words() } else { attempt };
         put_attempt(connection, &Booked::Chore(key), attempt.kept_if(is_ours)).await?;
@@ -123,9 +129,10 @@ pub async fn complete(
         ChoreEnd::Nothing => end(connection, key).await,
         ChoreEnd::Made(new) => {
             let lineage = lineage(&new);
-            let (workspace, revision) = (&key.workspace, new.considered);
+            let (workspace, channel, revision) = (&key.workspace, key.channel(), new.considered);
             if is_stale
-                || has_changed_since(&mut *connection, workspace, revision, &lineage).await?
+                || has_changed_since(&mut *connection, workspace, channel, revision, &lineage)
+                    .await?
             {
                 // It was made from a line that is not there any more as it was.
                 return put_off(connection, key, now + REWRITING, true).await;

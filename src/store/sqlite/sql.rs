@@ -318,10 +318,10 @@ statements! {
             max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
         FROM messages WHERE decision = ?1";
     /// Whether one of the lines ?3, as [channel, id], that were known at revision ?2 is not now what it
-    /// was, or is of a channel that is public no more. Bots that edit their lines all the time do not count.
+    /// was, or is of another channel than ?4 that is public no more. Bots that edit their lines all the time do not count.
     CHANGED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM channels INDEXED BY channels_withdrawn
-            WHERE workspace = ?1 AND withdrawn > ?2
+            WHERE workspace = ?1 AND withdrawn > ?2 AND id IS NOT ?4
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j WHERE j.value ->> 0 = channels.id))
         OR EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_by_revision
             WHERE workspace = ?1 AND revision > ?2 AND heard <= ?2

@@ -51,7 +51,8 @@ impl State {
             self.talks.get(conversation).is_some_and(|talk| talk.standing.is_current(claim));
         let made_from = outcome.made_from(claim);
         let is_stale = made_from.is_some_and(|(revision, made_from)| {
-            self.has_changed_since(&conversation.workspace, revision, made_from)
+            let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+            self.has_changed_since(workspace, channel, revision, made_from)
         });
         let mut outcome = if is_stale { outcome.without_words() } else { outcome };
         self.note_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);

@@ -89,7 +89,7 @@ impl State {
         let is_stale = outcome.attempts.iter().filter_map(|attempt| attempt.exchange.as_ref()).any(
             |exchange| {
                 let (revision, made_from) = (exchange.considered, &exchange.made_from);
-                self.has_changed_since(&key.workspace, revision, made_from)
+                self.has_changed_since(&key.workspace, key.channel(), revision, made_from)
             },
         );
         match outcome.end {
@@ -98,7 +98,9 @@ impl State {
             ChoreEnd::Made(new) => {
                 let lines = new.entries.iter().flat_map(|entry| entry.lines.iter().cloned());
                 let lineage = Lineage { lines: lines.collect(), memories: new.merged.clone() };
-                if is_stale || self.has_changed_since(&key.workspace, new.considered, &lineage) {
+                let (workspace, channel) = (&key.workspace, key.channel());
+                if is_stale || self.has_changed_since(workspace, channel, new.considered, &lineage)
+                {
                     return self.put_off(key, now + REWRITING, true);
                 }
                 let is_public = self.keep(key, new, now, outcome.keeps);
