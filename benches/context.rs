@@ -40,7 +40,7 @@ async fn fill(path: &Path, messages: u64, channels: u64) {
     let statements = [
         "BEGIN".to_owned(),
         format!(
-            "INSERT INTO channels SELECT 'w', printf('c%03d', value), printf('room-%03d', value), 'public'
+            "INSERT INTO channels (workspace, id, name, visibility) SELECT 'w', printf('c%03d', value), printf('room-%03d', value), 'public'
              FROM (WITH RECURSIVE n(value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM n LIMIT {channels})
                    SELECT value FROM n)"
         ),

@@ -333,6 +333,8 @@ impl KeptExchange {
 struct Outgoing {
     piece: Piece,
     is_said: bool,
+    /// Words that nobody asked for; a reaction is none.
+    is_unasked: bool,
 }
 
 impl State {

@@ -7,13 +7,15 @@ use aizuchi::chat::{
     Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange,
     UserId,
 };
-use aizuchi::context::StateHash;
+use aizuchi::context::state::ConversationState;
+use aizuchi::context::{StateHash, Window};
 use aizuchi::decision::gate::Gate;
-use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, Price, Usage};
+use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, Price, Usage, Weighed};
 use aizuchi::event::{
-    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Posted, Rest, Words,
+    Claim, Closing, Course, Draft, DraftNotes, End, Event, Follows, Outcome, Posted, Rest, Words,
 };
-use aizuchi::store::Hearing;
+use aizuchi::rules::Mode;
+use aizuchi::store::{Hearing, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
@@ -48,6 +50,11 @@ enum Act {
         /// How late it is heard, in seconds.
         late: u8,
     },
+    /// People mute, unmute, change the mode, or opt out and in again.
+    Order {
+        kind: u8,
+        here: bool,
+    },
     Wait {
         seconds: u8,
     },
@@ -70,8 +77,9 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
             .prop_map(|(id, who, emoji, removes, late)| Act::React { id, who, emoji, removes, late }),
         2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
+        1 => (0..5_u8, any::<bool>()).prop_map(|(kind, here)| Act::Order { kind, here }),
         4 => Just(Act::Claim),
-        5 => (0..8_u8).prop_map(|kind| Act::Complete { kind }),
+        6 => (0..12_u8).prop_map(|kind| Act::Complete { kind }),
         1 => Just(Act::Forget),
     ]
 }
@@ -94,6 +102,13 @@ async fn live(acts: &[Act]) {
     for (number, act) in acts.iter().enumerate() {
         match act {
             Act::Wait { seconds } => second += i64::from(*seconds),
+            Act::Order { kind, here } => {
+                let order = order(*kind, *here, second);
+                one.store.order(order.clone()).await.unwrap();
+                other.store.order(order).await.unwrap();
+                let orders = one.store.orders(&workspace()).await.unwrap();
+                assert_eq!(other.store.orders(&workspace()).await.unwrap(), orders, "{act:?}");
+            }
             Act::Forget => drop((!claims.is_empty()).then(|| claims.remove(0))),
             Act::Claim => {
                 let lease = SignedDuration::from_secs(100);
@@ -143,7 +158,7 @@ async fn live(acts: &[Act]) {
                 "an owed answer waits for nothing: {step:?}"
             );
         }
-        let (seen, expected) = (look(&other).await, look(&one).await);
+        let (seen, expected) = (look(&other, second).await, look(&one, second).await);
         let lines = seen.lines().zip(expected.lines());
         let differences: Vec<_> =
             lines.filter(|(seen, expected)| seen != expected).take(9).collect();
@@ -152,7 +167,7 @@ async fn live(acts: &[Act]) {
 }
 
 /// Everything that can be seen of a store.
-async fn look(kept: &Kept) -> String {
+async fn look(kept: &Kept, second: i64) -> String {
     let mut steps = kept.archive.steps(&workspace()).await.unwrap();
     steps.sort_by_key(|step| step.event.conversation().clone());
     let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
@@ -173,27 +188,53 @@ async fn look(kept: &Kept) -> String {
     assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
     assert_eq!(pending.dead_letters, letters.len() as u64);
     let ready = kept.store.next_ready().await.unwrap();
-    let here = kept.store.context(&top("garden"), &window(7)).await.unwrap();
-    let there = kept.store.context(&thread("garden", "m00"), &window(7)).await.unwrap();
+    let window = Window { now: at(second), compared: 3, ..window(7) };
+    let here = kept.store.context(&top("garden"), &window).await.unwrap();
+    let there = kept.store.context(&thread("garden", "m00"), &window).await.unwrap();
     format!(
         "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
     )
 }
 
+fn order(kind: u8, here: bool, second: i64) -> Order {
+    let workspace = workspace();
+    let channel = top("garden").channel;
+    let place = here.then(|| channel.clone());
+    match kind {
+        0 => Order::Mute { workspace, channel: place, until: at(second + 100) },
+        1 => Order::Unmute { workspace, channel: place },
+        2 => Order::Mode { workspace, channel, mode: here.then_some(Mode::Observe) },
+        3 => Order::OptOut { workspace, user: UserId::new("u-carol") },
+        _ => Order::OptIn { workspace, user: UserId::new("u-carol") },
+    }
+}
+
 fn hearing(act: &Act, second: i64) -> Hearing {
     let due = at(second + 60);
+    // Some rooms go on while people talk.
+    let rest = |id: u8| match id % 3 {
+        0 => Rest {
+            due: at(second + 5),
+            longest: SignedDuration::from_secs(30),
+            course: Course::GoesOn,
+        },
+        1 => Rest { longest: SignedDuration::from_secs(200), ..Rest::until(due) },
+        _ => Rest::until(due),
+    };
     match act {
         Act::Say { id, who, thread: in_thread, mention } => {
             let place = if *in_thread { thread("garden", "m00") } else { top("garden") };
             let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
+            let number = *id;
             let id = if *in_thread { format!("t{id:02}") } else { format!("m{id:02}") };
             let mut message = line(place, &id, at(second), who, &format!("says {id}"));
             if *mention {
                 message.mentions = vec![Mention::Persona, Mention::User(UserId::new("u-bob"))];
             }
             let follows = match (message.author.kind, message.is_addressed()) {
-                (AuthorKind::Human, true) => Follows::Owe { due: at(second) },
-                (AuthorKind::Human, false) => Follows::Judge(Rest::until(due)),
+                (AuthorKind::Human, _) if number % 11 == 7 => Follows::Nothing(Gate::OptedOut),
+                (AuthorKind::Human, true) => Follows::Owe { due: at(second + 2) },
+                (AuthorKind::Human, false) => Follows::Judge(rest(number)),
                 (AuthorKind::Bot | AuthorKind::Persona, _) => Follows::Nothing(Gate::OtherBot),
             };
             Hearing::of(Heard::Message(message, Arrival::Live), follows, at(0))
@@ -206,12 +247,12 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
             };
-            Hearing::of(Heard::Edit(edit), Follows::Judge(Rest::until(due)), at(0))
+            Hearing::of(Heard::Edit(edit), Follows::Judge(rest(*id)), at(0))
         }
         Act::Delete { id } => {
             let message = MessageId::new(format!("m{id:02}"));
             let deletion = Deletion { conversation: top("garden"), message, at: at(second) };
-            Hearing::of(Heard::Deletion(deletion), Follows::Judge(Rest::until(due)), at(0))
+            Hearing::of(Heard::Deletion(deletion), Follows::Judge(rest(*id)), at(0))
         }
         Act::React { id, who, emoji, removes, late } => {
             let reaction = Reaction {
@@ -227,6 +268,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
             Hearing::of(Heard::Reaction(reaction), Follows::Nothing(Gate::CaughtUp), at(0))
         }
         Act::SayMany { .. }
+        | Act::Order { .. }
         | Act::Wait { .. }
         | Act::Claim
         | Act::Complete { .. }
@@ -245,10 +287,29 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         (_, 2) => {
             End::GivenUp { error: "broken".to_owned(), why: "something went wrong".to_owned() }
         }
-        (Event::Judge(_), 3 | 4) => {
-            let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
+        (Event::Judge(_), 3 | 4 | 9 | 10) => {
+            let ended = match kind {
+                9 => Ended::Muted,
+                10 => Ended::OverBudget,
+                _ => Ended::ChoseSilence,
+            };
+            let mut closing = Closing::new(ended, "they get along");
             closing.state = Some(context.state());
             End::Silent(closing)
+        }
+        (Event::Judge(_), 8) if context.newest_human().is_some() => {
+            let on = context.newest_human().map(|message| message.id.clone()).unwrap();
+            let words = Words::Reaction { emoji: "👍".to_owned(), on: on.clone() };
+            let notes = DraftNotes {
+                owed: Vec::new(),
+                about: Some(on),
+                made_from: context.lineage(),
+                considered: context.revision,
+                ends: Ended::Reacted,
+                why: "a nod".to_owned(),
+            };
+            let (judgment, state) = (Judgment::default(), context.state());
+            End::React { judgment, state, draft: Draft { words, notes } }
         }
         (Event::Judge(_), _) => {
             let judgment = Judgment {
@@ -266,13 +327,17 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
             }
         }
         (Event::Reply(_), 3) => End::Withdrawn { why: "taken back".to_owned() },
+        (Event::Reply(_), 9) => {
+            let closing = Closing::new(Ended::Muted, "muted");
+            End::Silent(Closing { settles: context.owed.clone(), ..closing })
+        }
         (Event::Reply(_), _) => {
             let notes = DraftNotes {
                 owed: context.owed.clone(),
                 about: None,
                 made_from: context.lineage(),
                 considered: context.revision,
-                ends: Ended::Spoke,
+                ends: if kind == 10 { Ended::OverBudget } else { Ended::Spoke },
                 why: "asked".to_owned(),
             };
             let pieces =
@@ -281,8 +346,9 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         }
         (Event::Post(_), 3) => End::NotSaid { due: at(second + 3) },
         (Event::Post(_), 4) => End::Withdrawn { why: "taken back".to_owned() },
+        (Event::Post(piece), 8) if piece.id == piece.first => End::Redraft { due: at(second) },
         (Event::Post(piece), _) => {
-            let id = MessageId::new(format!("p{}", piece.id));
+            let id = piece.on.clone().unwrap_or(MessageId::new(format!("p{}", piece.id)));
             End::Said(Posted { id, at: at(second), author: UserId::new("u-persona") })
         }
     };
@@ -308,5 +374,13 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         left_out: Vec::new(),
         exchange: (kind != 5).then(|| Arc::new(exchange)),
     };
-    Outcome { attempts: vec![attempt], ..Outcome::of(end) }
+    let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
+    let weighed =
+        Weighed { mode: Mode::Facilitator, passed: vec![Gate::Muted], conversation_state };
+    Outcome {
+        attempts: vec![attempt],
+        weighed: (kind % 2 == 1).then_some(weighed),
+        considered: (kind != 6).then_some(context.revision.saturating_sub(number as u64 % 5)),
+        ..Outcome::of(end)
+    }
 }

@@ -320,6 +320,7 @@ async fn apply_one(
         Change::DropExchanges { before } => {
             let words = [sql::DROP_EXCHANGES, sql::DROP_LETTERS, sql::DROP_DEAD];
             let lineage = [
+                sql::DROP_SPENDING,
                 sql::DROP_EXCHANGE_LINES,
                 sql::memory::DROP_EXCHANGE_MEMORIES,
                 sql::memory::DROP_SOURCES,

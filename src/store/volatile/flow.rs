@@ -36,8 +36,11 @@ impl State {
             && let Some(out) = self.outbox.get_mut(&piece.id)
         {
             let is_new = out.piece.dispatched.replace(piece.dispatched.unwrap_or(now)).is_none();
-            let is_unasked = !claim.is_owed && piece.on.is_none() && piece.id == piece.first;
-            if is_new && is_unasked {
+            if is_new && out.is_unasked && piece.id == piece.first {
+                // It may have been on its way before, and have come back.
+                if claim.attempt > 1 {
+                    self.unasked.retain(|(_, other)| *other != piece.id);
+                }
                 self.unasked.push((now, piece.id));
             }
         }
@@ -172,7 +175,8 @@ impl State {
         let conversation = claim.event.conversation().clone();
         for piece in completion.pieces {
             self.last_number = piece.id.0;
-            self.outbox.insert(piece.id, Outgoing { piece, is_said: false });
+            let is_unasked = !claim.is_owed && piece.on.is_none();
+            self.outbox.insert(piece.id, Outgoing { piece, is_said: false, is_unasked });
         }
         if let (Some(unsaid), Event::Post(piece)) = (completion.unsaid, &claim.event) {
             self.end_pieces(piece, unsaid);
@@ -186,7 +190,7 @@ impl State {
             if let Some((judgment, state)) = completion.judged {
                 decision.judgment = Some(judgment);
                 decision.state = Some(state);
-                self.considered.extend(considered.map(|revision| (decision.id, revision)));
+                self.considered.insert(decision.id, considered.unwrap_or(0));
             }
             if completion.has_redrafted {
                 let replies =
