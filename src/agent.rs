@@ -219,7 +219,7 @@ impl Agent {
     /// What a conversation's prompt is made from.
     async fn context(&self, conversation: &ConversationId) -> Result<Context, StoreError> {
         let began = Instant::now();
-        let compared = self.settings.rulebook.usual.facilitation.compare_window;
+        let compared = self.settings.rulebook.longest_comparison();
         let window = Window { compared, ..self.settings.limits.window(self.now()) };
         let context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());

@@ -46,15 +46,17 @@ pub struct Circumstances {
     pub muted_until: Option<Timestamp>,
     /// The mode that people gave the channel, if they have.
     pub ordered_mode: Option<Mode>,
-    /// The last time that it spoke here unasked.
+    /// When it spoke in the channel unasked, in whatever thread.
+    pub spoke_unasked: Option<Timestamp>,
+    /// The last time that it did so in this conversation.
     pub intervention: Option<Intervention>,
     /// So often it has within the last half hour.
     pub interventions_lately: u64,
     /// What it said unasked within the last hour, or is about to: in the channel, and anywhere.
     pub posts_in_hour: u64,
     pub posts_in_hour_anywhere: u64,
-    /// How often those who wait for an answer have asked within the last hour; the most of any of them.
-    pub asked_in_hour: u64,
+    /// How often those who wait for an answer here were answered within the last hour, anywhere.
+    pub answers_in_hour: BTreeMap<UserId, u64>,
     /// Within the last hour it has said here that it may not think.
     pub has_said_so: bool,
     /// What models used up for the channel, and for the whole workspace.
@@ -213,7 +215,7 @@ pub struct Context {
     pub silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub motive: Option<Motive>,
-    /// The revision that the target's newest human line came with.
+    /// The revision that the newest human line came with that the open decision covers.
     pub newest_heard: u64,
     /// The store's revision when this was read: whatever is newer has not been seen.
     pub revision: u64,
@@ -275,7 +277,9 @@ impl Context {
             return InThread::Unanswered;
         }
         let thread = self.conversation_history.thread(&parent.id);
-        let is_other = |line: &&Arc<Message>| line.author != parent.author;
+        let is_other = |line: &&Arc<Message>| {
+            line.author != parent.author && line.author.kind != AuthorKind::Bot
+        };
         let Some(answer) = thread.iter().rposition(|line| is_other(&line)) else {
             return InThread::Unanswered;
         };

@@ -20,6 +20,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, Ended, Judgment, Weighed};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
+use crate::rules::Mode;
 
 /// Everything the runner does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,6 +210,15 @@ pub enum Course {
     GoesOn,
 }
 
+impl Course {
+    pub fn of(mode: Mode) -> Self {
+        match mode {
+            Mode::Facilitator => Course::GoesOn,
+            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Course::Restarts,
+        }
+    }
+}
+
 /// A due step, taken by one runner until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
@@ -274,7 +284,8 @@ impl Outcome {
                 End::Join { judgment: blank(judgment), state, due }
             }
             End::React { judgment, state, draft } => {
-                End::React { judgment: blank(judgment), state, draft }
+                let notes = DraftNotes { why: String::new(), ..draft.notes };
+                End::React { judgment: blank(judgment), state, draft: Draft { notes, ..draft } }
             }
             end @ (End::Silent(_)
             | End::Redraft { .. }

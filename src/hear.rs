@@ -99,9 +99,8 @@ impl Ears {
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.
     pub async fn order(&self, order: Order) -> Result<(), StoreError> {
-        let workspace = order.workspace().clone();
-        self.store.order(order).await?;
-        self.rooms.obey(&workspace, &self.store.orders(&workspace).await?);
+        self.store.order(order.clone(), self.clock.now()).await?;
+        self.rooms.take(&order);
         Ok(())
     }
 
@@ -171,6 +170,7 @@ impl Ears {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
                 self.rest_at(&deletion.conversation, now, draw)
             }
+            // Nothing is said by these.
             Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
                 Follows::Nothing(Gate::CaughtUp)
             }
@@ -189,13 +189,13 @@ impl Ears {
                 Rest {
                     due: now + seconds(rules.rest_seconds),
                     longest: seconds(rules.longest_rest_seconds),
-                    course: Course::GoesOn,
+                    course: Course::of(mode),
                 }
             }
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Rest {
                 due: now + wait(&self.waiting, draw),
                 longest: seconds(self.waiting.max_wait_seconds),
-                course: Course::Restarts,
+                course: Course::of(mode),
             },
         }
     }

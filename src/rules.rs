@@ -177,6 +177,12 @@ impl Default for Rulebook {
 }
 
 impl Rulebook {
+    /// The most lines that any channel compares.
+    pub fn longest_comparison(&self) -> usize {
+        let rules = self.channels.values().chain([&self.usual]);
+        rules.map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
+    }
+
     pub fn of(&self, channel: &ChannelId, name: &str) -> &Rules {
         let by_id = self.channels.get(channel.as_str());
         let named = || self.channels.get(format!("#{name}").as_str());

@@ -103,7 +103,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
     /// Keeps what a person orders (invariant 5).
-    async fn order(&self, order: Order) -> Result<(), StoreError>;
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError>;
 
     /// What people have ordered in a workspace.
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError>;
@@ -222,12 +222,17 @@ pub enum Order {
         channel: ChannelId,
         mode: Option<Mode>,
     },
-    /// Do not listen to somebody.
+    /// Do not listen to somebody, nor to what they have said so far.
     OptOut {
         workspace: WorkspaceId,
         user: UserId,
     },
     OptIn {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    /// What somebody has said so far is in no prompt and no memory any more, and owed no answer.
+    Withhold {
         workspace: WorkspaceId,
         user: UserId,
     },
@@ -240,7 +245,8 @@ impl Order {
             | Order::Unmute { workspace, .. }
             | Order::Mode { workspace, .. }
             | Order::OptOut { workspace, .. }
-            | Order::OptIn { workspace, .. } => workspace,
+            | Order::OptIn { workspace, .. }
+            | Order::Withhold { workspace, .. } => workspace,
         }
     }
 }

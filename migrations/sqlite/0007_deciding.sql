@@ -19,12 +19,13 @@ ALTER TABLE decisions ADD COLUMN passed TEXT;
 ALTER TABLE decisions ADD COLUMN conversation_state TEXT;
 -- The revision that the verdict was made from.
 ALTER TABLE decisions ADD COLUMN considered INTEGER;
-CREATE INDEX decisions_unasked ON decisions (workspace, channel, thread, closed_ms)
-    WHERE ended = 'spoke' AND is_addressed = 0;
+-- 1: it spoke, and nobody had asked.
+ALTER TABLE decisions ADD COLUMN is_unasked INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX decisions_unasked ON decisions (workspace, channel, closed_ms, thread) WHERE is_unasked = 1;
 CREATE INDEX decisions_over_budget ON decisions (workspace, channel, thread, closed_ms)
     WHERE ended = 'over_budget';
 
-CREATE INDEX owed_by_asker ON owed (workspace, asker, at_ms);
+CREATE INDEX owed_by_asker ON owed (workspace, asker, closed_ms);
 
 -- What models used up, by whole hours and days, for a channel or ('') for the whole workspace.
 CREATE TABLE spending (

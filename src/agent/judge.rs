@@ -16,7 +16,6 @@ use crate::decision::gate::Gate;
 use crate::decision::verdict::{Held, Verdict};
 use crate::decision::{AttemptEnd, Ended, Judgment, Weighed};
 use crate::event::{Closing, Draft, DraftNotes, End, Words};
-use crate::memory::Lineage;
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::prompts::{Judging, Scene};
@@ -86,6 +85,13 @@ impl Agent {
         let (mode, rules) = (facts.mode(), facts.rules.clone());
         let mut scene = self.scene(&self.minds.judgment);
         scene.judging = Judging { mode, named: None, reactions: rules.reactions.clone() };
+        let mut context = context;
+        if let Some(intervention) = &mut context.circumstances.intervention {
+            // And what it said then.
+            let most = rules.facilitation.compare_window + 1;
+            let over = intervention.lines.len().saturating_sub(most);
+            intervention.lines.drain(..over);
+        }
         let context = match mode {
             Mode::Facilitator => context.with_newest(rules.facilitation.buffer_size),
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
@@ -127,11 +133,7 @@ impl Agent {
     }
 
     fn ending(&self) -> Closing {
-        let why = self
-            .persona
-            .language
-            .pick("the talk is coming to its end", "会話が終わろうとしています");
-        Closing::new(Ended::ChoseSilence, why)
+        Closing::new(Ended::ChoseSilence, ending(self.persona.language))
     }
 
     /// A gate has closed.
@@ -241,7 +243,7 @@ fn nod(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> 
     let notes = DraftNotes {
         owed: Vec::new(),
         about: Some(on.clone()),
-        made_from: Lineage::default(),
+        made_from: context.lineage(),
         considered: context.revision,
         ends: Ended::Reacted,
         why: judgment.reason.clone(),
@@ -268,13 +270,15 @@ fn resolve(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     found.or(prompt.context.newest_human()).map(|message| message.id.clone())
 }
 
+fn ending(language: Language) -> &'static str {
+    language.pick("the talk is coming to its end", "会話が終わろうとしています")
+}
+
 /// What kept it silent, for people.
 fn held_reason(held: Held, judgment: &Judgment, least: f64, language: Language) -> String {
     match held {
         Held::Judge => judgment.reason.clone(),
-        Held::Ending => {
-            language.pick("the talk is coming to its end", "会話が終わろうとしています").to_owned()
-        }
+        Held::Ending => ending(language).to_owned(),
         Held::Unsure => {
             let why = language.pick(
                 "I was not sure enough ({} of at least {})",

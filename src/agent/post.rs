@@ -2,12 +2,12 @@
 //! platform answers, it is said once or not at all (invariant 6).
 
 use crate::agent::{Agent, Trouble, patience};
+use crate::chat::MessageId;
 use crate::context::Context;
 use crate::decision::Ended;
 use crate::decision::gate::Gate;
 use crate::event::{Claim, Closing, Course, End, Piece};
 use crate::platform::PlatformError;
-use crate::rules::Mode;
 use crate::store::StoreError;
 
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
@@ -24,8 +24,15 @@ impl Agent {
             return self.reconcile(claim, piece).await;
         }
         let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
-        let context = self.context(&piece.conversation).await;
-        let context = match context {
+        let changed = match self.has_changed_since(piece).await {
+            // Words that were forgotten meanwhile are no words.
+            Ok(changed) => (changed && !piece.is_out()) || piece.text.is_empty(),
+            Err(_) if claim.attempt < tries => {
+                return Ok(End::NotSaid { due: self.now() + self.backoff(claim) });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let context = match self.context(&piece.conversation).await {
             Ok(context) => context,
             // Nothing has been sent yet, so the piece is a draft again.
             Err(_) if claim.attempt < tries => {
@@ -36,14 +43,6 @@ impl Agent {
         if let Some(end) = self.no_longer_wanted(claim, piece, &context) {
             return Ok(end);
         }
-        let changed = match self.has_changed_since(piece).await {
-            // Words that were forgotten meanwhile are no words.
-            Ok(changed) => (changed && !piece.is_out()) || piece.text.is_empty(),
-            Err(_) if claim.attempt < tries => {
-                return Ok(End::NotSaid { due: self.now() + self.backoff(claim) });
-            }
-            Err(error) => return Err(error.into()),
-        };
         if changed {
             let why = self
                 .persona
@@ -106,9 +105,12 @@ impl Agent {
         let facts = self.facts(context);
         let notes = &piece.draft;
         if claim.is_owed || piece.is_out() {
-            let silenced = facts.before_answering().filter(|gate| *gate != Gate::Budget);
+            let silenced = facts.before_answering().settled.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {
-                return Some(self.not_answered(gate, context));
+                // Of what was said in parts, the rest is not; that it spoke stays true.
+                let has_spoken = piece.id != piece.first;
+                let ended = if has_spoken { Ended::Spoke } else { Ended::Muted };
+                return Some(self.not_answered(gate, ended, context));
             }
             let is_open = piece.is_out() || notes.owed.iter().any(|id| context.owed.contains(id));
             return (!is_open).then(|| self.withdrawn());
@@ -117,36 +119,31 @@ impl Agent {
             return Some(End::Silent(self.settled(gate)));
         }
         let has_moved_on = context.newest_heard > notes.considered;
-        let course = course(facts.mode());
+        let course = Course::of(facts.mode());
         if has_moved_on && course == Course::Restarts {
             let why =
                 self.persona.language.pick("people went on meanwhile", "その間に会話が進みました");
             return Some(End::Withdrawn { why: why.to_owned() });
         }
         let about = notes.about.as_ref()?;
-        // In a full window it may only have scrolled away.
-        let is_full = context.target().len() >= self.settings.limits.channel_messages;
-        let is_gone = context.message(about).is_none();
-        if is_gone && !is_full {
+        if !self.is_still_there(context, about) {
             let why =
                 self.persona.language.pick("the line was deleted", "対象の発言が削除されました");
             return Some(End::Silent(Closing::new(Ended::Dropped, why)));
         }
-        if is_gone || piece.on.is_some() {
+        if piece.on.is_some() {
             return None;
         }
-        if !context.is_open(about) {
+        if context.message(about).is_some() && !context.is_open(about) {
             return Some(self.moved_on());
         }
         let is_first = claim.redrafts == 0;
         (has_moved_on && is_first).then(|| End::Redraft { due: self.now() })
     }
-}
 
-/// What becomes of work in a channel of this mode when somebody says more.
-fn course(mode: Mode) -> Course {
-    match mode {
-        Mode::Facilitator => Course::GoesOn,
-        Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Course::Restarts,
+    /// In a full window a line may only have scrolled away.
+    pub(super) fn is_still_there(&self, context: &Context, line: &MessageId) -> bool {
+        let is_full = context.target().len() >= self.settings.limits.channel_messages;
+        is_full || context.message(line).is_some()
     }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::remember::answer::Trusted;
 use crate::agent::remember::gather::Gathered;
 use crate::agent::{Agent, Attempts, Trouble, patience};
+use crate::chat::{ChannelId, ConversationId};
 use crate::clock::{chance, seconds};
 use crate::decision::AttemptEnd;
 use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, Turn};
@@ -62,7 +63,12 @@ impl Agent {
             // It may be what ends the process.
             return self.remember_later();
         }
-        let made = self.recollect(&chore.key, attempts).await;
+        let made = match self.has_used_up(&chore.key).await {
+            Ok(false) => self.recollect(&chore.key, attempts).await,
+            // What is remembered stays as it is until there is something to be used up again.
+            Ok(true) => Ok(ChoreEnd::Again(Turn::Next)),
+            Err(trouble) => Err(trouble),
+        };
         let now = self.now();
         let settings = &self.settings.remembering;
         let next_turn = now + settings.interval;
@@ -91,6 +97,18 @@ impl Agent {
             next,
             keeps: settings.versions,
         }
+    }
+
+    /// What models may use up is used up, where the memory belongs.
+    async fn has_used_up(&self, key: &MemoryKey) -> Result<bool, Trouble> {
+        let workspace = key.workspace.clone();
+        let channel = key.channel().cloned();
+        let is_channel = channel.is_some();
+        let channel = channel.unwrap_or_else(|| ChannelId::new(""));
+        let conversation = ConversationId { workspace, channel, thread: None };
+        let context = self.context(&conversation).await?;
+        let facts = self.facts(&context);
+        Ok(if is_channel { facts.is_spent() } else { facts.is_spent_anywhere() })
     }
 
     async fn recollect(

@@ -8,16 +8,17 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::judge::gate_reason;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, Notes, Trouble};
-use crate::chat::{ConversationId, Message, one_line};
+use crate::chat::{ConversationId, Message, MessageId, one_line};
 use crate::context::Context;
-use crate::decision::Ended;
-use crate::decision::gate::Gate;
+use crate::decision::gate::{Gate, Passage};
+use crate::decision::{Ended, Weighed};
 use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
 use crate::platform::split;
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, Recalled};
+use crate::rules::Mode;
 use crate::store::StoreError;
 
 /// How often an owed answer is made anew because a line that it was made from has changed.
@@ -56,9 +57,17 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }
-        if let Some(end) = self.may_not(claim, &context)? {
-            return Ok(end);
+        if claim.is_owed && context.owed.iter().all(|line| context.message(line).is_none()) {
+            // Nothing of what was asked may be looked at.
+            return Ok(self.nothing_left(&context));
         }
+        let (mode, passage) = self.passage(claim, &context);
+        let weighed = Weighed { mode, passed: passage.passed, conversation_state: None };
+        notes.weighed = claim.is_owed.then_some(weighed);
+        if let Some(gate) = passage.settled {
+            return self.may_not(claim, gate, &context);
+        }
+        let settled = self.leave_out_who_has_enough(&mut context);
         if !claim.is_owed && !self.is_motive_open(&context).await? {
             return Ok(self.moved_on());
         }
@@ -72,7 +81,9 @@ impl Agent {
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         match thought {
             Ok(thought) => {
-                let end = self.draft(&context, &thought.words, thought.made_from, Ended::Spoke)?;
+                let (words, made_from) = (&thought.words, thought.made_from);
+                let end = self.draft(&context, words, made_from, Ended::Spoke)?;
+                let end = settling(end, settled);
                 notes.memos = thought.memos;
                 Ok(end)
             }
@@ -82,36 +93,59 @@ impl Agent {
         }
     }
 
-    /// What was allowed when it was decided may not be any more. Whoever waits for an answer is told once
-    /// an hour where no thought may be had.
-    fn may_not(&self, claim: &Claim, context: &Context) -> Result<Option<End>, Trouble> {
+    /// What was allowed when it was decided may not be any more.
+    fn passage(&self, claim: &Claim, context: &Context) -> (Mode, Passage) {
         let facts = self.facts(context);
+        let passage = match claim.is_owed {
+            true => facts.before_answering(),
+            false => Passage { passed: Vec::new(), settled: facts.before_speaking() },
+        };
+        (facts.mode(), passage)
+    }
+
+    /// Whoever waits for an answer is told once an hour where no thought may be had.
+    fn may_not(&self, claim: &Claim, gate: Gate, context: &Context) -> Result<End, Trouble> {
         if !claim.is_owed {
-            let gate = facts.before_speaking();
-            return Ok(gate.map(|gate| End::Silent(self.settled(gate))));
+            return Ok(End::Silent(self.settled(gate)));
         }
-        let Some(gate) = facts.before_answering() else { return Ok(None) };
         if gate == Gate::Budget && !context.circumstances.has_said_so {
             let words = self.persona.language.pick(
                 "I have used up what I may use for now. Please ask me again later.",
                 "いま使える分を使い切ってしまいました。しばらくしてからまた声をかけてください。",
             );
-            return self.draft(context, words, Lineage::default(), Ended::OverBudget).map(Some);
+            return self.draft(context, words, Lineage::default(), Ended::OverBudget);
         }
-        Ok(Some(self.not_answered(gate, context)))
+        let ended = if gate == Gate::Budget { Ended::OverBudget } else { Ended::Muted };
+        Ok(self.not_answered(gate, ended, context))
     }
 
     /// Nobody is answered, now or later.
-    pub(super) fn not_answered(&self, gate: Gate, context: &Context) -> End {
-        let ended = if gate == Gate::Budget { Ended::OverBudget } else { Ended::Muted };
+    pub(super) fn not_answered(&self, gate: Gate, ended: Ended, context: &Context) -> End {
         End::Silent(Closing { ended, settles: context.owed.clone(), ..self.settled(gate) })
+    }
+
+    fn nothing_left(&self, context: &Context) -> End {
+        let why = self.persona.language.pick("what was said was deleted", "発言が削除されました");
+        let settles = context.owed.clone();
+        End::Silent(Closing { settles, ..Closing::new(Ended::Dropped, why) })
+    }
+
+    /// Who has got as many answers as one person gets in an hour is not answered together with others;
+    /// those lines are settled with the answer.
+    fn leave_out_who_has_enough(&self, context: &mut Context) -> Vec<MessageId> {
+        let enough = |line: &MessageId| self.facts(context).has_answers_enough(line);
+        let (out, owed): (Vec<MessageId>, Vec<MessageId>) =
+            context.owed.iter().cloned().partition(enough);
+        context.owed = owed;
+        out
     }
 
     /// Whether the line that the judge wanted to answer is still there to be answered, as it was.
     async fn is_motive_open(&self, context: &Context) -> Result<bool, Trouble> {
         let Some(motive) = &context.motive else { return Ok(true) };
         let Some(about) = &motive.about else { return Ok(true) };
-        if !context.is_open(about) {
+        let is_answered = context.message(about).is_some() && !context.is_open(about);
+        if is_answered || !self.is_still_there(context, about) {
             return Ok(false);
         }
         let line = LineId(context.conversation.channel.clone(), about.clone());
@@ -224,8 +258,8 @@ impl Agent {
     ) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
         let notes = DraftNotes {
-            // Only what the prompt held is answered.
-            owed: context.owed.iter().filter(|id| context.message(id).is_some()).cloned().collect(),
+            // The prompt held all of them that are still there; the others are owed nothing any more.
+            owed: context.owed.clone(),
             about: context.motive.as_ref().and_then(|motive| motive.about.clone()),
             made_from,
             considered: context.revision,
@@ -255,6 +289,17 @@ impl Agent {
             (None, Some(motive)) => motive.reason.clone(),
             (None, None) => String::new(),
         }
+    }
+}
+
+/// The same, and these lines are settled with it.
+fn settling(end: End, settled: Vec<MessageId>) -> End {
+    match end {
+        End::Drafted { mut draft, due } => {
+            draft.notes.owed.extend(settled);
+            End::Drafted { draft, due }
+        }
+        end => end,
     }
 }
 

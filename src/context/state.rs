@@ -42,18 +42,15 @@ impl ConversationState {
     }
 
     /// What a model's one word means: a prefix in the order of priority, whatever its case (S16), behind
-    /// quotes or stars; else the one label that the answer holds. `None` if it names no state, or
-    /// several.
+    /// quotes, stars, or a label with a colon. `None` if it names no state.
     pub fn parse(answer: &str) -> Option<Self> {
         let upper = answer.to_uppercase();
-        let words = upper.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-        let begins = |state: &Self| words.starts_with(state.label());
-        if let Some(state) = Self::ALL.into_iter().find(begins) {
-            return Some(state);
-        }
-        let mut named = Self::ALL.into_iter().filter(|state| upper.contains(state.label()));
-        let only = named.next();
-        only.filter(|_| named.next().is_none())
+        let behind_label = upper.split_once([':', '：']).map(|(_, behind)| behind);
+        let begun = |words: &str| {
+            let words = words.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+            Self::ALL.into_iter().find(|state| words.starts_with(state.label()))
+        };
+        begun(&upper).or_else(|| begun(behind_label?))
     }
 }
 
@@ -74,7 +71,9 @@ mod tests {
             ("「ENDING」", Some(Ending)),
             ("`misunderstanding`", Some(Misunderstanding)),
             ("状態: CONFLICT", Some(Conflict)),
-            ("The state is ENDING", Some(Ending)),
+            ("State: **ENDING**", Some(Ending)),
+            ("The talk is not ENDING", None),
+            ("pending", None),
             ("ENDING, not ACTIVE", Some(Ending)),
             ("It may be CONFLICT or ACTIVE", None),
             ("対立", None),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{AuthorKind, Mention, Message};
+use crate::chat::{AuthorKind, Mention, Message, MessageId};
 use crate::context::{Context, Spent};
 use crate::rules::{Allowance, Mode, Rulebook, Rules};
 
@@ -135,12 +135,15 @@ impl Facts<'_> {
         BEFORE_SPEAKING.into_iter().find(is_shut)
     }
 
-    pub fn before_answering(&self) -> Option<Gate> {
-        BEFORE_ANSWERING.into_iter().find(|gate| match gate {
+    pub fn before_answering(&self) -> Passage {
+        let is_shut = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent(),
             Gate::Budget => self.is_used_up(),
             gate => self.is_shut_unasked(*gate),
-        })
+        };
+        let settled = BEFORE_ANSWERING.into_iter().find(is_shut);
+        let passed = BEFORE_ANSWERING.into_iter().take_while(|gate| Some(*gate) != settled);
+        Passage { passed: passed.collect(), settled }
     }
 
     /// What people ordered outranks what the settings say.
@@ -156,7 +159,7 @@ impl Facts<'_> {
             Gate::Loop => self.turns_since_human() >= MOST_TURNS,
             Gate::TooFew => self.are_too_few(),
             Gate::Directed => self.is_directed(),
-            Gate::SpokeLast => has_spoken_last(self.context),
+            Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unheard(),
             Gate::Unchanged => self.context.silent_state == Some(self.context.state()),
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.share() > self.rules.most_share,
@@ -191,6 +194,12 @@ impl Facts<'_> {
         self.mode() == Mode::Facilitator && self.context.target().len() < least
     }
 
+    /// Somebody has said something that its last words had not seen yet, though they stand before them.
+    fn has_unheard(&self) -> bool {
+        let mut humans = self.context.target().iter().filter(|line| line.is_human());
+        humans.any(|line| self.context.fresh.contains(&line.id))
+    }
+
     /// Whatever is new names somebody else, and not the persona.
     fn is_directed(&self) -> bool {
         let is_new = |line: &&Arc<Message>| self.context.fresh.contains(&line.id);
@@ -200,9 +209,9 @@ impl Facts<'_> {
     }
 
     fn is_cooling_down(&self) -> bool {
-        let intervention = self.context.circumstances.intervention.as_ref();
         let cooldown = self.rules.cooldown_in(self.mode());
-        intervention.is_some_and(|intervention| self.now < intervention.at + cooldown)
+        let spoke = self.context.circumstances.spoke_unasked;
+        spoke.is_some_and(|at| self.now < at + cooldown)
     }
 
     fn share(&self) -> f64 {
@@ -213,6 +222,17 @@ impl Facts<'_> {
         }
         let own = lines.iter().filter(|line| line.author.kind == AuthorKind::Persona).count();
         own as f64 / lines.len() as f64
+    }
+
+    /// What models may use up is used up, in the channel or in the whole workspace.
+    pub fn is_spent(&self) -> bool {
+        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, 1.0))
+    }
+
+    /// The same for the whole workspace alone.
+    pub fn is_spent_anywhere(&self) -> bool {
+        let spent = &self.context.circumstances.spent_anywhere;
+        is_over(spent, &self.book.workspace, 1.0)
     }
 
     fn is_nearly_used_up(&self) -> bool {
@@ -229,9 +249,18 @@ impl Facts<'_> {
 
     /// Even mentions get no thought.
     fn is_used_up(&self) -> bool {
-        let answers = self.context.circumstances.asked_in_hour;
-        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, 1.0))
-            || self.book.answers_per_hour.is_some_and(|most| answers > most)
+        let owed = &self.context.owed;
+        self.is_spent()
+            || (!owed.is_empty() && owed.iter().all(|line| self.has_answers_enough(line)))
+    }
+
+    /// Whoever said this line has got as many answers as one person gets within an hour.
+    pub fn has_answers_enough(&self, line: &MessageId) -> bool {
+        let answers = || {
+            let author = &self.context.message(line)?.author.id;
+            self.context.circumstances.answers_in_hour.get(author).copied()
+        };
+        self.book.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)
     }
 
     fn spendings(&self) -> impl Iterator<Item = (&Spent, &Allowance)> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::chat::MessageId;
 use crate::context::StateHash;
+use crate::decision::gate::Gate;
 use crate::decision::{DecisionId, Ended, Judgment};
 use crate::event::step::{Owed, Standing, Step, armed};
 use crate::event::{Claim, Closing, DeadLetter, Draft, End, Event, Piece, PieceId, Words};
@@ -50,7 +51,9 @@ impl Completion {
     /// The same without the reason that a model gave for speaking, if it did: a line that it saw has
     /// changed. That somebody had asked stays true.
     pub fn without_words(mut self, claim: &Claim) -> Self {
-        let spoke = |closing: &&mut Closing| !claim.is_owed && closing.ended == Ended::Spoke;
+        let spoke = |closing: &&mut Closing| {
+            !claim.is_owed && matches!(closing.ended, Ended::Spoke | Ended::Reacted)
+        };
         if let Some(closing) = self.closed.as_mut().filter(spoke) {
             closing.why.clear();
         }
@@ -157,7 +160,9 @@ impl Standing {
             self.go_on(Event::Post(next.clone()), now);
             return Completion::default();
         }
+        let gate = (piece.draft.ends == Ended::OverBudget).then_some(Gate::Budget);
         let closing = Closing::new(piece.draft.ends, piece.draft.why.clone());
+        let closing = Closing { gate, ..closing };
         let is_answered = |owed: &&Owed| piece.draft.owed.contains(&owed.message);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         Completion { answered, ..self.close(closing, &piece.draft.owed, known, now) }
@@ -170,7 +175,8 @@ impl Standing {
             piece.dispatched = None;
         }
         let is_replaceable = matches!(&step.event, Event::Post(piece) if !piece.is_out());
-        if is_replaceable && !step.is_owed && (!self.owed.is_empty() || step.follow.is_some()) {
+        // Whoever said more meanwhile is looked at when it is offered again.
+        if is_replaceable && !step.is_owed && !self.owed.is_empty() {
             self.take_up_what_waits(now);
             return Completion {
                 unsaid: Some(Unsaid::Replaced),

@@ -150,6 +150,10 @@ impl Standing {
         if adds_mention && at.duration_since(before.at) <= EDIT_OWES_WITHIN {
             return Some(self.hear_addressed(after, at, fresh));
         }
+        if was_owed {
+            // It addresses nobody now, and is a line like others.
+            return self.ask_nobody(at, rest);
+        }
         self.move_on(at, rest)
     }
 
@@ -213,6 +217,23 @@ impl Standing {
         Arrived { has_overtaken, ..stays }
     }
 
+    /// The last line that was owed an answer is none any more: what is left of it is judged.
+    fn ask_nobody(&mut self, at: Timestamp, rest: Rest) -> Option<Arrived> {
+        let nobody_else = self.owed.is_empty();
+        let step = self.step.as_mut()?;
+        let (decision, holds_work) = (step.decision, step.holds_work());
+        if !step.is_owed || !nobody_else || step.is_out() {
+            step.follow = Some(rest.due);
+            return Some(Arrived { decision, has_opened: false, has_overtaken: false });
+        }
+        let conversation = step.event.conversation().clone();
+        self.replace(Event::Judge(conversation), due(rest, at));
+        if let Some(step) = &mut self.step {
+            step.since = at;
+        }
+        Some(Arrived { decision, has_opened: false, has_overtaken: holds_work })
+    }
+
     fn open(&mut self, step: Step) -> Arrived {
         let decision = step.decision;
         self.step = Some(step);
@@ -239,6 +260,7 @@ impl Standing {
     fn move_on(&mut self, at: Timestamp, rest: Rest) -> Option<Arrived> {
         let step = self.step.as_mut().filter(|step| !step.is_owed && !step.is_out())?;
         let (decision, holds_work) = (step.decision, step.holds_work());
+        let (tried, patient_until) = (step.attempts, step.due);
         let conversation = step.event.conversation().clone();
         if holds_work && rest.course == Course::GoesOn {
             step.follow = Some(rest.due);
@@ -249,6 +271,11 @@ impl Standing {
         self.replace(Event::Judge(conversation), due(rest, since));
         if let Some(step) = &mut self.step {
             step.since = since;
+            if !holds_work && tried > 0 {
+                // It failed before, and is to be tried no sooner and no more often for what is said.
+                step.attempts = tried;
+                step.due = step.due.max(patient_until);
+            }
         }
         Some(Arrived { decision, has_opened: false, has_overtaken: holds_work })
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::chat::{Channel, ChannelId, UserId, Visibility, WorkspaceId};
 use crate::rules::{Facilitation, Mode, Rulebook};
-use crate::store::Orders;
+use crate::store::{Order, Orders};
 
 /// Learned from what is heard and ordered.
 #[derive(Debug, Default)]
@@ -45,6 +45,27 @@ impl Rooms {
             known.modes.extend(modes.map(|(id, mode)| ((workspace.clone(), id.clone()), *mode)));
             let users = orders.opted_out.iter();
             known.opted_out.extend(users.map(|user| (workspace.clone(), user.clone())));
+        });
+    }
+
+    /// One order more.
+    pub fn take(&self, order: &Order) {
+        let workspace = order.workspace().clone();
+        self.write(|known| match order {
+            Order::Mode { channel, mode: Some(mode), .. } => {
+                known.modes.insert((workspace, channel.clone()), *mode);
+            }
+            Order::Mode { channel, mode: None, .. } => {
+                known.modes.remove(&(workspace, channel.clone()));
+            }
+            Order::OptOut { user, .. } => {
+                known.opted_out.insert((workspace, user.clone()));
+            }
+            Order::OptIn { user, .. } => {
+                known.opted_out.remove(&(workspace, user.clone()));
+            }
+            // These are looked up where they matter.
+            Order::Mute { .. } | Order::Unmute { .. } | Order::Withhold { .. } => {}
         });
     }
 

@@ -23,7 +23,7 @@ use crate::hear::Ears;
 use crate::platform::local::mention::mentions;
 use crate::platform::local::refusal::SayError;
 use crate::platform::{Platform, PlatformError};
-use crate::store::{Archive, StoreError};
+use crate::store::{Archive, Order, StoreError};
 
 /// The longest line a person may write, in characters.
 pub const LONGEST_LINE: usize = 16_000;
@@ -84,6 +84,10 @@ impl LocalRoom {
 
     /// Makes sure that the persona and the first channels are there, and remembers who has spoken.
     pub async fn open(&self) -> Result<(), StoreError> {
+        for user in self.ears.rooms.rulebook().opted_out.clone() {
+            // Who was put on the list since the last start may have said something before.
+            self.ears.order(Order::Withhold { workspace: workspace(), user }).await?;
+        }
         let users = self.archive.users(&workspace()).await?;
         let humans = users.into_iter().filter(|user| user.kind == AuthorKind::Human);
         self.people().extend(humans.map(|user| user.name));

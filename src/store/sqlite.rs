@@ -296,8 +296,8 @@ impl Store for SqliteStore {
         rows.iter().map(line).collect()
     }
 
-    async fn order(&self, order: Order) -> Result<(), StoreError> {
-        let Written::Ordered = self.write(Change::Order(order)).await? else {
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        let Written::Ordered = self.write(Change::Order { order, now }).await? else {
             return Err(mixed_up());
         };
         Ok(())

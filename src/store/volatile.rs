@@ -25,7 +25,7 @@ use crate::context::{Context, StateHash, Window};
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Next};
 use crate::event::chore::{Chore, ChoreOutcome};
-use crate::event::step::{Standing, Step};
+use crate::event::step::{Owed, Standing, Step};
 use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryId, MemoryKey};
@@ -192,8 +192,8 @@ impl Store for VolatileStore {
         Ok(here)
     }
 
-    async fn order(&self, order: Order) -> Result<(), StoreError> {
-        self.write(|state| state.order(order));
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|state| state.order(order, now));
         Ok(())
     }
 
@@ -224,6 +224,9 @@ impl Store for VolatileStore {
         Ok(())
     }
 }
+
+/// Since when an owed line is owed nothing, and in which thread it stands.
+type Settlement = (Timestamp, Option<MessageId>);
 
 #[derive(Default)]
 struct State {
@@ -256,8 +259,10 @@ struct State {
     outbox: BTreeMap<PieceId, Outgoing>,
     /// What was on its way unasked, and since when; oldest first.
     unasked: Vec<(Timestamp, PieceId)>,
-    /// When people asked for an answer.
-    asked: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Timestamp>>,
+    /// Owed lines that are owed nothing any more: since when, and in which thread they stand.
+    settled: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Settlement>>,
+    /// When it spoke in a channel unasked.
+    spoke_unasked: HashMap<(WorkspaceId, ChannelId), Timestamp>,
     /// Tokens and money by hours and days; the empty channel is the whole workspace.
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<Bucket, (u64, u64)>>,
     orders: HashMap<WorkspaceId, Orders>,
@@ -288,6 +293,8 @@ struct StoredLine {
     /// Who could read it when it was said.
     visibility: Visibility,
     is_deleted: bool,
+    /// It is not to be listened to.
+    is_withheld: bool,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
     /// The revision that it came with.
@@ -312,8 +319,7 @@ struct KeptReaction {
 impl StoredLine {
     /// It may be in prompts and memories.
     fn is_told(&self) -> bool {
-        let is_withheld = matches!(self.gate, Some(Gate::OptedOut | Gate::ChannelMode));
-        !self.is_deleted && !is_withheld
+        !self.is_deleted && !self.is_withheld
     }
 }
 
@@ -372,6 +378,7 @@ impl State {
     fn change_standing<T>(
         &mut self,
         conversation: &ConversationId,
+        now: Timestamp,
         change: impl FnOnce(&mut Standing) -> T,
     ) -> T {
         if !self.talks.contains_key(conversation) {
@@ -379,7 +386,20 @@ impl State {
         }
         let talk = self.talks.get_mut(conversation).expect("it was put there just now");
         let before = talk.standing.step.as_ref().map(Step::ready);
+        let owed = talk.standing.owed.clone();
         let result = change(&mut talk.standing);
+        if owed != talk.standing.owed {
+            for (line, is_owed) in changed(&owed, &talk.standing.owed) {
+                let asker = (conversation.workspace.clone(), line.asker.clone());
+                let id = (conversation.channel.clone(), line.message.clone());
+                let settled = self.settled.entry(asker).or_default();
+                if is_owed {
+                    settled.remove(&id);
+                } else {
+                    settled.insert(id, (now, conversation.thread.clone()));
+                }
+            }
+        }
         let after = talk.standing.step.as_ref().map(Step::ready);
         if before != after {
             if let Some(before) = before {
@@ -408,6 +428,7 @@ impl State {
         let line = StoredLine {
             visibility,
             is_deleted: false,
+            is_withheld: matches!(gate, Some(Gate::OptedOut | Gate::ChannelMode)),
             gate,
             decision,
             heard: self.revision,
@@ -487,6 +508,13 @@ impl State {
         let lines = &mut self.talks.get_mut(conversation)?.lines;
         lines.iter_mut().rev().find(|line| line.message.id == *message)
     }
+}
+
+/// The lines that are owed an answer anew, and those that are not any more.
+fn changed<'a>(before: &'a [Owed], after: &'a [Owed]) -> impl Iterator<Item = (&'a Owed, bool)> {
+    let fresh = after.iter().filter(|owed| !before.contains(owed)).map(|owed| (owed, true));
+    let settled = before.iter().filter(|owed| !after.contains(owed)).map(|owed| (owed, false));
+    settled.chain(fresh)
 }
 
 /// Verdicts and drafts that people have overtaken stay in the ledger, marked as such.

@@ -256,8 +256,8 @@ impl Store for Mortal<dyn Store> {
         self.inner.memos(workspace, channel).await
     }
 
-    async fn order(&self, order: Order) -> Result<(), StoreError> {
-        self.inner.order(order).await
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        self.inner.order(order, now).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {

@@ -476,7 +476,7 @@ async fn others_chatter_neither_delays_nor_cancels_an_owed_answer() {
       25s carol: chatter four
       25s (persona): Here I am.
     [m000 m001 m002 m003] spoke: alice asked me (reply superseded, reply kept)
-    [m004 m005] chose_silence by spoke_last: I spoke last, and nobody has answered since ()
+    [m004 m005] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -545,7 +545,7 @@ async fn a_mention_replaces_a_waiting_judgment() {
 }
 
 #[tokio::test]
-async fn the_last_word_is_not_followed_by_another() {
+async fn what_was_said_while_it_answered_is_judged() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi are you there?").await;
         let there = world.clone();
@@ -553,7 +553,7 @@ async fn the_last_word_is_not_followed_by_another() {
             there.says("bob", "it always is").await;
         });
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 0);
+        assert_eq!(world.mind.asked(Verb::Judge).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -561,7 +561,7 @@ async fn the_last_word_is_not_followed_by_another() {
        0s bob: it always is
        0s (persona): Here I am.
     [m000] spoke: alice asked me (reply kept)
-    [m001] chose_silence by spoke_last: I spoke last, and nobody has answered since ()
+    [m001] chose_silence: they get along (judge kept)
     ");
 }
 
@@ -633,7 +633,7 @@ async fn a_mention_edited_in_is_answered() {
 }
 
 #[tokio::test]
-async fn a_mention_edited_out_is_not_answered() {
+async fn a_mention_edited_out_is_a_line_like_others() {
     let told = on_every_store(|world| async move {
         let line = world.says("alice", "@Aizuchi are you there?").await;
         world.edits(&line, "are you there?").await;
@@ -643,7 +643,7 @@ async fn a_mention_edited_out_is_not_answered() {
     });
     assert_snapshot!(told.await, @"
        0s alice: are you there?
-    [m000] dropped: the question was withdrawn ()
+    [m000] chose_silence: they get along (judge kept)
     ");
 }
 

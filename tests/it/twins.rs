@@ -104,8 +104,8 @@ async fn live(acts: &[Act]) {
             Act::Wait { seconds } => second += i64::from(*seconds),
             Act::Order { kind, here } => {
                 let order = order(*kind, *here, second);
-                one.store.order(order.clone()).await.unwrap();
-                other.store.order(order).await.unwrap();
+                one.store.order(order.clone(), at(second)).await.unwrap();
+                other.store.order(order, at(second)).await.unwrap();
                 let orders = one.store.orders(&workspace()).await.unwrap();
                 assert_eq!(other.store.orders(&workspace()).await.unwrap(), orders, "{act:?}");
             }

@@ -39,15 +39,15 @@ pub async fn read(
     let mut lines = Vec::new();
     let rows: Vec<LineRow> = rows::parsed(&rows::column::<String>(&head, "lines")?)?;
     for row in rows {
-        let heard = row.heard;
-        if row.is_fresh != 0 {
+        let (heard, is_fresh) = (row.heard, row.is_fresh != 0);
+        if is_fresh {
             fresh.insert(row.id.clone());
         }
         if row.is_shared == 0 {
             unshared.insert(row.id.clone());
         }
         let message = row.read(conversation, &mut names)?;
-        if message.is_human() && message.conversation == *conversation {
+        if message.is_human() && message.conversation == *conversation && is_fresh {
             newest_heard = newest_heard.max(heard);
         }
         lines.push(Arc::new(message));
@@ -127,7 +127,8 @@ struct CircumstancesRow {
     interventions_lately: u64,
     /// In the channel, and anywhere.
     posts: (u64, u64),
-    asked_in_hour: u64,
+    spoke_unasked_ms: Option<i64>,
+    answers_in_hour: BTreeMap<UserId, u64>,
     has_said_so: u64,
     spent: Spent,
     spent_anywhere: Spent,
@@ -143,7 +144,8 @@ impl CircumstancesRow {
             interventions_lately: self.interventions_lately,
             posts_in_hour: self.posts.0,
             posts_in_hour_anywhere: self.posts.1,
-            asked_in_hour: self.asked_in_hour,
+            spoke_unasked: self.spoke_unasked_ms.map(rows::time).transpose()?,
+            answers_in_hour: self.answers_in_hour,
             has_said_so: self.has_said_so > 0,
             spent: self.spent,
             spent_anywhere: self.spent_anywhere,

@@ -169,8 +169,14 @@ pub async fn hear_edit(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge(rest), Some((before, edited_ms))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, edited_ms, listening))) = (follows, before) else {
         return Ok(counters.nothing_new());
+    };
+    let edit = &match listening {
+        Listening::To => edit.clone(),
+        // Where its text is not kept, none is kept now.
+        Listening::Away if before.text.is_empty() => return Ok(counters.nothing_new()),
+        Listening::Away => Edit { mentions: Vec::new(), ..edit.clone() },
     };
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
     if before.text == edit.text || is_old {
@@ -186,7 +192,10 @@ pub async fn hear_edit(
     let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
     let standing = standings.of(&edit.conversation);
     let edited = Edited { before: &before, after: &after };
-    let arrived = standing.hear_edit(edited, edit.at, rest, counters.next_decision());
+    let arrived = match listening {
+        Listening::To => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
+        Listening::Away => None,
+    };
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
     let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
@@ -226,14 +235,17 @@ pub async fn hear_deletion(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge(rest), Some((before, _))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, _, listening))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
     counters.revision += 1;
     let mut standings =
         Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let standing = standings.of(&deletion.conversation);
-    let arrived = standing.hear_deletion(&before, deletion.at, rest);
+    let arrived = match listening {
+        Listening::To => standing.hear_deletion(&before, deletion.at, rest),
+        Listening::Away => None,
+    };
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
         effects.note(&before, deletion.at, arrived, standing, counters.revision);
@@ -361,12 +373,20 @@ async fn forget(
     Ok(())
 }
 
-/// A line that is not deleted, and when it was edited last.
+/// Whether a line may move anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listening {
+    To,
+    /// Its author, or its room, is not listened to.
+    Away,
+}
+
+/// A line that is not deleted, when it was edited last, and whether it is listened to.
 async fn read_line(
     connection: &mut SqliteConnection,
     conversation: &ConversationId,
     message: &MessageId,
-) -> Result<Option<(Message, Option<i64>)>, StoreError> {
+) -> Result<Option<(Message, Option<i64>, Listening)>, StoreError> {
     let row = query(sql::LINE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
@@ -375,7 +395,10 @@ async fn read_line(
         .fetch_optional(connection)
         .await
         .map_err(stored)?;
-    row.as_ref().map(|row| Ok((rows::message(row)?, rows::column(row, "edited_ms")?))).transpose()
+    let Some(row) = row else { return Ok(None) };
+    let is_withheld = rows::column::<i64>(&row, "withheld")? != 0;
+    let listening = if is_withheld { Listening::Away } else { Listening::To };
+    Ok(Some((rows::message(&row)?, rows::column(&row, "edited_ms")?, listening)))
 }
 
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].

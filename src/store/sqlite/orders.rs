@@ -1,19 +1,25 @@
 //! What people order, and what holds because of it.
 
+use jiff::Timestamp;
 use sqlx::query;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use crate::memory::LineId;
 use crate::rules::Mode;
-use crate::store::sqlite::{Counters, rows, sql, stored};
+use crate::store::sqlite::{Counters, memory, rows, sql, stored};
 use crate::store::{Order, Orders, StoreError};
 
 pub async fn write(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
     order: &Order,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     counters.revision += 1;
+    if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = order {
+        withhold(connection, counters, workspace, user, now).await?;
+    }
     let workspace = order.workspace().as_str();
     let everywhere = |channel: &Option<ChannelId>| {
         channel.as_ref().map_or(String::new(), |channel| channel.to_string())
@@ -33,8 +39,38 @@ pub async fn write(
         }
         Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
         Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
+        Order::Withhold { .. } => return Ok(()),
     };
     query.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+/// What somebody has said is not to be listened to any more.
+async fn withhold(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let known = query(sql::REMEMBERED_OF).bind(workspace.as_str()).bind(user.as_str());
+    for row in known.fetch_all(&mut *connection).await.map_err(stored)? {
+        let channel = ChannelId::new(rows::column::<String>(&row, "channel")?);
+        let line = LineId(channel, MessageId::new(rows::column::<String>(&row, "id")?));
+        let said = rows::time(rows::column(&row, "at_ms")?)?;
+        memory::forget(connection, counters, workspace, &line, said, now).await?;
+    }
+    let hide = query(sql::WITHHOLD)
+        .bind(workspace.as_str())
+        .bind(user.as_str())
+        .bind(counters.revision as i64);
+    let hidden = hide.execute(&mut *connection).await.map_err(stored)?;
+    counters.revision += hidden.rows_affected();
+    let settle = query(sql::SETTLE_OWED_OF)
+        .bind(workspace.as_str())
+        .bind(user.as_str())
+        .bind(now.as_millisecond());
+    settle.execute(connection).await.map_err(stored)?;
     Ok(())
 }
 

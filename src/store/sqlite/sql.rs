@@ -89,6 +89,13 @@ macro_rules! decisions {
     };
 }
 
+/// The lines of the decision ?1 that came or changed after the revision ?2.
+macro_rules! unseen {
+    () => {
+        "decision = ?1 AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
+    };
+}
+
 /// The decisions that cover the line ?3 of the channel ?2, or whose prompts held it.
 macro_rules! decided_on {
     () => {
@@ -145,7 +152,8 @@ statements! {
         WHERE true
         ON CONFLICT DO NOTHING";
     LINE = "
-        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
+            withheld
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
     EDIT_LINE = "
@@ -191,6 +199,23 @@ statements! {
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, user) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND user = ?2";
+    /// The lines of the user ?2 that memories or memos are made from.
+    REMEMBERED_OF = "
+        SELECT m.channel, m.id, m.at_ms FROM messages AS m
+        WHERE m.workspace = ?1 AND m.author = ?2 AND NOT m.withheld
+            AND (EXISTS (SELECT 1 FROM memory_sources AS s
+                    WHERE s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id)
+                OR EXISTS (SELECT 1 FROM memo_lines AS l
+                    WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
+        ORDER BY m.at_ms, m.id";
+    /// Each line has a revision of its own, so that whoever reads them page by page misses none.
+    WITHHOLD = "
+        UPDATE messages SET withheld = 1, revision = n.revision
+        FROM (SELECT rowid AS line, ?3 + row_number() OVER (ORDER BY at_ms, channel, id) AS revision
+            FROM messages WHERE workspace = ?1 AND author = ?2 AND NOT withheld) AS n
+        WHERE messages.rowid = n.line";
+    SETTLE_OWED_OF = "
+        UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     ORDERS = "
         SELECT 'mute' AS kind, channel AS whom, until_ms, NULL AS mode FROM mutes WHERE workspace = ?1
         UNION ALL SELECT 'mode', channel, NULL, mode FROM modes WHERE workspace = ?1
@@ -308,10 +333,10 @@ statements! {
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
-            state = coalesce(?6, state), why = ?7
+            state = coalesce(?6, state), why = ?7, is_unasked = ?8
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
-    COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND heard > ?2";
+    COUNT_UNSEEN = concat!("SELECT count(*) AS n FROM messages WHERE ", unseen!());
     /// The newest lines of a decision that a post's words had seen, and had not.
     SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
@@ -328,7 +353,7 @@ statements! {
                 AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j
                     WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
-    MOVE_UNSEEN = "UPDATE messages SET decision = ?3 WHERE decision = ?1 AND heard > ?2";
+    MOVE_UNSEEN = concat!("UPDATE messages SET decision = ?3 WHERE ", unseen!());
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,

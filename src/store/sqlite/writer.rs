@@ -59,7 +59,10 @@ pub enum Change {
         user: Box<User>,
         now: Timestamp,
     },
-    Order(Order),
+    Order {
+        order: Order,
+        now: Timestamp,
+    },
     /// To see whether anything can be written.
     Nothing,
 }
@@ -338,8 +341,8 @@ async fn apply_one(
         Change::Forget { user, now } => {
             forget::forget(connection, counters, user, *now).await.map(Written::Forgotten)
         }
-        Change::Order(order) => {
-            orders::write(connection, counters, order).await.map(|()| Written::Ordered)
+        Change::Order { order, now } => {
+            orders::write(connection, counters, order, *now).await.map(|()| Written::Ordered)
         }
         Change::Nothing => {
             // Something has to be written to see whether it can be.
@@ -363,7 +366,7 @@ fn may_change_lines(change: &Change) -> bool {
         | Change::ClaimChores { .. }
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
-        | Change::Order(_)
+        | Change::Order { .. }
         | Change::Nothing => false,
         Change::Forget { .. } => true,
     }
@@ -381,7 +384,7 @@ fn heard_message(change: &Change) -> Option<Spoken<'_>> {
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
         | Change::Forget { .. }
-        | Change::Order(_)
+        | Change::Order { .. }
         | Change::Nothing => None,
     }
 }

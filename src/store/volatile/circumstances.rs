@@ -1,15 +1,17 @@
 //! How things stand around a conversation, in memory.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, UserId, WorkspaceId};
 use crate::context::{Circumstances, Intervention, Spent, Window};
-use crate::decision::Attempt;
+use crate::decision::{Attempt, DecisionId, Ended};
 use crate::event::PieceId;
+use crate::memory::LineId;
 use crate::store::Order;
-use crate::store::volatile::{State, Talk};
+use crate::store::volatile::{State, StoredLine, Talk};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -52,7 +54,8 @@ impl State {
             interventions_lately: unasked.iter().filter(|at| **at >= lately).count() as u64,
             posts_in_hour: posts.iter().filter(|post| post.channel == *channel).count() as u64,
             posts_in_hour_anywhere: posts.len() as u64,
-            asked_in_hour: self.asked_since(workspace, talk, hour_ago),
+            spoke_unasked: self.spoke_unasked.get(&(workspace.clone(), channel.clone())).copied(),
+            answers_in_hour: self.answers_since(workspace, talk, hour_ago),
             has_said_so: talk.is_some_and(|talk| talk.said_so.is_some_and(|at| at >= hour_ago)),
             spent: self.spent(workspace, channel.as_str(), window.now),
             spent_anywhere: self.spent(workspace, "", window.now),
@@ -65,23 +68,53 @@ impl State {
         since: Timestamp,
     ) -> Vec<&ConversationId> {
         let recent = self.unasked.iter().rev().take_while(|(at, _)| *at >= since);
+        // Of those that are on their way together, the first goes first.
+        let own = self.unasked.iter().filter_map(|(_, piece)| self.outbox.get(piece));
+        let own = own.filter(|out| {
+            let is_sending = !out.is_said && out.piece.is_sending();
+            is_sending && out.piece.conversation == *conversation
+        });
+        let own = own.map(|out| out.piece.id).min();
         let counts = |piece: &PieceId| {
             let out = self.outbox.get(piece)?;
             let place = &out.piece.conversation;
             let is_here = place.workspace == conversation.workspace;
-            let is_own = !out.is_said && place == conversation;
-            (is_here && out.piece.is_sending() && !is_own).then_some(place)
+            let is_before = out.is_said || own.is_none_or(|own| *piece < own);
+            (is_here && out.piece.is_sending() && is_before).then_some(place)
         };
         recent.filter_map(|(_, piece)| counts(piece)).collect()
     }
 
-    fn asked_since(&self, workspace: &WorkspaceId, talk: Option<&Talk>, since: Timestamp) -> u64 {
+    fn answers_since(
+        &self,
+        workspace: &WorkspaceId,
+        talk: Option<&Talk>,
+        since: Timestamp,
+    ) -> BTreeMap<UserId, u64> {
         let owed = talk.map_or(&[][..], |talk| &talk.standing.owed);
-        let counts = owed.iter().filter_map(|owed| {
-            let asked = self.asked.get(&(workspace.clone(), owed.asker.clone()))?;
-            Some(asked.values().filter(|at| **at >= since).count() as u64)
-        });
-        counts.max().unwrap_or(0)
+        let count = |asker: &UserId| {
+            let settled = self.settled.get(&(workspace.clone(), asker.clone()));
+            let recent = settled.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
+            let decisions: BTreeSet<DecisionId> = recent
+                .filter_map(|((channel, id), (_, thread))| {
+                    let place = ConversationId {
+                        workspace: workspace.clone(),
+                        channel: channel.clone(),
+                        thread: thread.clone(),
+                    };
+                    let line = self
+                        .talks
+                        .get(&place)?
+                        .lines
+                        .iter()
+                        .rfind(|line| line.message.id == *id)?;
+                    let decision = self.decisions.get(&line.decision?)?;
+                    (decision.ended == Some(Ended::Spoke)).then_some(decision.id)
+                })
+                .collect();
+            decisions.len() as u64
+        };
+        owed.iter().map(|owed| (owed.asker.clone(), count(&owed.asker))).collect()
     }
 
     fn spent(&self, workspace: &WorkspaceId, channel: &str, now: Timestamp) -> Spent {
@@ -126,12 +159,18 @@ impl State {
         }
     }
 
-    pub(super) fn order(&mut self, order: Order) {
+    pub(super) fn order(&mut self, order: Order, now: Timestamp) {
         self.revision += 1;
+        if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = &order {
+            self.withhold(workspace, user, now);
+        }
         let orders = self.orders.entry(order.workspace().clone()).or_default();
         match order {
-            Order::Mute { channel: None, until, .. } => orders.muted_until = Some(until),
+            Order::Mute { channel: None, until, .. } => {
+                orders.muted_until = Some(in_milliseconds(until));
+            }
             Order::Mute { channel: Some(channel), until, .. } => {
+                let until = in_milliseconds(until);
                 orders.muted.retain(|(muted, _)| *muted != channel);
                 orders.muted.push((channel, until));
             }
@@ -148,11 +187,55 @@ impl State {
                 orders.opted_out.push(user);
             }
             Order::OptIn { user, .. } => orders.opted_out.retain(|other| *other != user),
+            Order::Withhold { .. } => {}
         }
         orders.muted.sort();
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
     }
+}
+
+impl State {
+    /// What somebody has said is not to be listened to any more.
+    fn withhold(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        let here = |place: &&ConversationId| place.workspace == *workspace;
+        let places: Vec<ConversationId> = self.talks.keys().filter(here).cloned().collect();
+        let mut lines = Vec::new();
+        for place in &places {
+            let of_user = |line: &&StoredLine| line.message.author.id == *user && !line.is_withheld;
+            for line in self.talks[place].lines.iter().filter(of_user) {
+                lines.push((
+                    line.message.at,
+                    place.channel.clone(),
+                    line.message.id.clone(),
+                    place,
+                ));
+            }
+        }
+        lines.sort();
+        for (_, channel, id, _) in &lines {
+            self.forget_memories(workspace, &LineId(channel.clone(), id.clone()), now);
+        }
+        for (_, _, id, place) in lines {
+            self.revision += 1;
+            let revision = self.revision;
+            if let Some(line) = self.line(place, &id) {
+                line.is_withheld = true;
+                line.revision = revision;
+            }
+        }
+        self.changed = self.revision;
+        for place in &places {
+            self.change_standing(place, now, |standing| {
+                standing.owed.retain(|owed| owed.asker != *user);
+            });
+        }
+    }
+}
+
+/// As exact as the database.
+fn in_milliseconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
 /// The lines that an intervention ended with.

@@ -47,13 +47,14 @@ impl State {
         let threads = threads.into_iter().chain(&conversation.thread);
         let parents = threads.filter_map(|thread| self.parent(conversation, thread));
         wanted.extend(parents.collect::<Vec<_>>());
-        let humans = wanted
-            .iter()
-            .filter(|line| line.message.is_human() && line.message.conversation == *conversation);
+        let open = talk.and_then(|talk| Some(talk.standing.step.as_ref()?.decision));
+        let humans = wanted.iter().filter(|line| {
+            let is_fresh = open.is_some() && line.decision == open;
+            line.message.is_human() && line.message.conversation == *conversation && is_fresh
+        });
         let newest_heard = humans.map(|line| line.heard).max().unwrap_or(0);
         let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
         let unshared = unshared.map(|line| line.message.id.clone()).collect();
-        let open = talk.and_then(|talk| Some(talk.standing.step.as_ref()?.decision));
         let fresh = wanted.iter().filter(|line| open.is_some() && line.decision == open);
         let fresh = fresh.map(|line| line.message.id.clone()).collect();
         let circumstances = self.circumstances(conversation, talk, window);

@@ -22,7 +22,7 @@ impl State {
     ) -> Option<Claim> {
         self.last_number += 1;
         let token = self.last_number;
-        let claim = self.change_standing(conversation, |standing| {
+        let claim = self.change_standing(conversation, now, |standing| {
             let step = standing.step.as_mut()?;
             let claim = step.claim(token);
             step.attempts += 1;
@@ -73,12 +73,15 @@ impl State {
         }
         let (mut seen, mut unseen) = (None, None);
         if let (End::Said(posted), Event::Post(_)) = (&outcome.end, &claim.event) {
-            let before = self.unseen(claim, claim.event.considered()).map(|line| line.message.at);
+            let considered = claim.event.considered();
+            let later = self.unseen(claim, considered);
+            let heard = later.filter(|line| considered.is_some_and(|seen| line.heard > seen));
+            let before = heard.map(|line| line.message.at);
             unseen = before.filter(|at| *at <= posted.at).max();
             seen = self.seen(claim).map(|line| line.message.at).max();
         }
         let known = self.known(claim, considered);
-        let completion = self.change_standing(conversation, |standing| {
+        let completion = self.change_standing(conversation, now, |standing| {
             standing.complete(claim, outcome.end, &known, now)
         });
         let completion = if is_stale { completion.without_words(claim) } else { completion };
@@ -154,7 +157,12 @@ impl State {
         let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
         let considered = considered.unwrap_or(u64::MAX);
         let decision = Some(claim.decision);
-        lines.iter().filter(move |line| line.decision == decision && line.heard > considered)
+        let has_changed = move |line: &StoredLine| {
+            line.revision > considered && line.message.is_human() && !line.is_deleted
+        };
+        lines.iter().filter(move |line| {
+            line.decision == decision && (line.heard > considered || has_changed(line))
+        })
     }
 
     /// The decision's lines that were known when the claim's draft was made.
@@ -213,8 +221,10 @@ impl State {
                     );
                     talk.silent_state = is_silent.then_some(state);
                 }
-                if closing.ended == Ended::Spoke && !decision.addressed {
+                if closing.ended == Ended::Spoke && !claim.is_owed {
                     talk.unasked.push(now);
+                    let place = (conversation.workspace.clone(), conversation.channel.clone());
+                    self.spoke_unasked.insert(place, now);
                 }
                 if closing.ended == Ended::OverBudget && !decision.said.is_empty() {
                     talk.said_so = Some(now);

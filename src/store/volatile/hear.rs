@@ -30,8 +30,9 @@ impl State {
         }
         self.heard.insert(place, conversation.clone());
         let fresh = DecisionId(self.last_number + 1);
-        let arrived =
-            self.change_standing(&conversation, |standing| standing.hear(&message, follows, fresh));
+        let arrived = self.change_standing(&conversation, message.at, |standing| {
+            standing.hear(&message, follows, fresh)
+        });
         let gate = match follows {
             Follows::Nothing(gate) => Some(gate),
             Follows::Judge(_) | Follows::Owe { .. } => None,
@@ -43,23 +44,21 @@ impl State {
         self.insert_line(message, gate, arrived.map(|arrived| arrived.decision));
         if let Some(arrived) = arrived {
             self.apply(&conversation, arrived, at);
-            self.note_asked(&conversation);
         }
         self.receipt(Some(arrived))
-    }
-
-    fn note_asked(&mut self, conversation: &ConversationId) {
-        let owed = self.talks.get(conversation).map_or(&[][..], |talk| &talk.standing.owed);
-        for owed in owed {
-            let asker = (conversation.workspace.clone(), owed.asker.clone());
-            let line = (conversation.channel.clone(), owed.message.clone());
-            self.asked.entry(asker).or_default().insert(line, owed.at);
-        }
     }
 
     pub(super) fn hear_edit(&mut self, edit: &Edit, follows: Follows) -> Receipt {
         let Follows::Judge(rest) = follows else {
             return self.receipt(None);
+        };
+        let known = self.line(&edit.conversation, &edit.message);
+        let away = known.filter(|line| line.is_withheld).map(|line| line.message.text.is_empty());
+        let edit = &match away {
+            // Where its text is not kept, none is kept now.
+            Some(true) => return self.receipt(None),
+            Some(false) => Edit { mentions: Vec::new(), ..edit.clone() },
+            None => edit.clone(),
         };
         let Some((before, after)) = self.edit_line(edit) else {
             return self.receipt(None);
@@ -73,12 +72,12 @@ impl State {
         let fresh = DecisionId(self.last_number + 1);
         let edited = Edited { before: &before, after: &after };
         let conversation = &edit.conversation;
-        let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_edit(edited, edit.at, rest, fresh)
+        let arrived = self.change_standing(conversation, edit.at, |standing| match away {
+            Some(_) => None,
+            None => standing.hear_edit(edited, edit.at, rest, fresh),
         });
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, edit.at);
-            self.note_asked(conversation);
             let is_owed = self.is_owed(conversation, &edit.message);
             if let Some(line) = self.line(conversation, &edit.message).filter(|_| is_owed) {
                 line.decision = Some(arrived.decision);
@@ -100,6 +99,7 @@ impl State {
             return self.receipt(None);
         };
         line.is_deleted = true;
+        let is_withheld = line.is_withheld;
         line.reactions.clear();
         line.revision = revision;
         let before = line.message.clone();
@@ -113,9 +113,11 @@ impl State {
         letters
             .filter(|letter| letter.conversation == *conversation)
             .for_each(|letter| letter.text = None);
-        let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_deletion(&before, deletion.at, rest)
-        });
+        let arrived =
+            self.change_standing(conversation, deletion.at, |standing| match is_withheld {
+                true => None,
+                false => standing.hear_deletion(&before, deletion.at, rest),
+            });
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, deletion.at);
         }

@@ -38,20 +38,26 @@ macro_rules! circumstances {
                     WHERE workspace = ?1 AND channel IN ('', ?2)),
                 'ordered_mode', (SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2),
                 'intervened_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
-                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0),
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1),
                 'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked
-                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1
                         AND closed_ms >= ?13 - 1800000),
                 'posts', (SELECT json_array(count(*) FILTER (WHERE channel = ?2), count(*))
                     FROM outbox INDEXED BY outbox_unasked
                     WHERE workspace = ?1 AND dispatched_ms >= ?13 - 3600000 AND is_unasked = 1
-                        AND id = draft AND state IN ('sending', 'said')
-                        AND NOT (state = 'sending' AND channel = ?2 AND thread = ?3)),
-                'asked_in_hour', (SELECT coalesce(max(
-                        (SELECT count(*) FROM owed AS a INDEXED BY owed_by_asker
-                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.at_ms >= ?13 - 3600000)), 0)
-                    FROM owed AS w INDEXED BY owed_open
-                    WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL),
+                        AND id = draft AND (state = 'said' OR state = 'sending' AND id < coalesce(
+                            (SELECT min(id) FROM outbox INDEXED BY outbox_unasked
+                             WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND state = 'sending'
+                                AND is_unasked = 1 AND dispatched_ms IS NOT NULL), id + 1))),
+                'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
+                    WHERE workspace = ?1 AND channel = ?2 AND is_unasked = 1),
+                'answers_in_hour', (SELECT json_group_object(w.asker,
+                        (SELECT count(DISTINCT m.decision) FROM owed AS a INDEXED BY owed_by_asker
+                         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
+                         CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
+                         WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000))
+                    FROM (SELECT DISTINCT asker FROM owed INDEXED BY owed_open
+                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) AS w),
                 'has_said_so', (SELECT count(*) FROM decisions AS d INDEXED BY decisions_over_budget
                     JOIN outbox AS o ON o.decision = d.id AND o.state = 'said'
                     WHERE d.workspace = ?1 AND d.channel = ?2 AND d.thread = ?3 AND d.ended = 'over_budget'
@@ -179,7 +185,7 @@ statements! {
                 (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
                     AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
-                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0)
+                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1)
                  ORDER BY at_ms DESC, id DESC LIMIT +?14) AS c
              CROSS JOIN messages AS m ON m.rowid = c.line
              LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS compared");
