@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{Arrival, Deletion, Edit, Heard, Message, MessageId, User};
+use aizuchi::chat::{Arrival, ChannelId, Deletion, Edit, Heard, Message, MessageId, User};
 use aizuchi::clock::seconds;
 use aizuchi::decision::gate::Gate;
 use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage};
@@ -11,8 +11,10 @@ use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Rest, Words,
 };
 use aizuchi::memory::{LineId, Lineage};
-use aizuchi::store::{DecisionQuery, Hearing, LineQuery, Receipt, Span, StoreError};
-use jiff::SignedDuration;
+use aizuchi::store::{
+    DecisionQuery, Hearing, LineQuery, Order, Receipt, Span, StoreError,
+};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::world::{Kept, at, line, thread, top, window, workspace};
 
@@ -401,6 +403,26 @@ async fn revisions_rise_and_nothing_is_missed_between_two() {
         let rows = kept.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
         assert_eq!(rows.len(), 1);
         assert!(rows[0].revision > seen);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mute_without_an_end_is_kept() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let until = Timestamp::MAX;
+        for channel in [None, Some(ChannelId::new("garden"))] {
+            let order = Order::Mute { workspace: workspace(), channel, until };
+            kept.store.order(order).await.unwrap();
+        }
+        let orders = kept.store.orders(&workspace()).await.unwrap();
+        assert_eq!(
+            (orders.muted_until, &*orders.muted),
+            (Some(until), &[(ChannelId::new("garden"), until)][..])
+        );
+        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+        assert_eq!(context.circumstances.muted_until, Some(until));
     })
     .await;
 }
