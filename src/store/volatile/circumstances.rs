@@ -1,5 +1,6 @@
 //! How things stand around a conversation, in memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -8,8 +9,8 @@ use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
 use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::Attempt;
 use crate::event::PieceId;
-use crate::store::Order;
 use crate::store::volatile::{State, Talk};
+use crate::store::{Order, Spending};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -85,22 +86,23 @@ impl State {
     }
 
     fn spent(&self, workspace: &WorkspaceId, channel: &str, now: Timestamp) -> Spent {
-        let now = now.as_millisecond();
-        let Some(buckets) = self.spending.get(&(workspace.clone(), ChannelId::new(channel))) else {
-            return Spent::default();
+        let buckets = self.spending.get(&(workspace.clone(), ChannelId::new(channel)));
+        buckets.map_or(Spent::default(), |buckets| lately(buckets, now).0)
+    }
+
+    pub(super) fn spending(&self, workspace: &WorkspaceId, now: Timestamp) -> Vec<Spending> {
+        let here = self.spending.iter().filter(|((other, _), _)| other == workspace);
+        let spendings = here.map(|((_, channel), buckets)| {
+            let channel = (!channel.as_str().is_empty()).then(|| channel.clone());
+            let (spent, tokens_in_month) = lately(buckets, now);
+            Spending { channel, spent, tokens_in_month }
+        });
+        let is_any = |spending: &Spending| {
+            spending.spent != Spent::default() || spending.tokens_in_month > 0
         };
-        let mut spent = Spent::default();
-        for (bucket, (tokens, micros)) in buckets {
-            match bucket {
-                Bucket::Hour(begin) if *begin > now - DAY_MS => {
-                    spent.tokens_in_day += tokens;
-                    spent.micros_in_day += micros;
-                }
-                Bucket::Day(begin) if *begin > now - 30 * DAY_MS => spent.micros_in_month += micros,
-                Bucket::Hour(_) | Bucket::Day(_) => {}
-            }
-        }
-        spent
+        let mut spendings: Vec<Spending> = spendings.filter(is_any).collect();
+        spendings.sort_by(|one, other| one.channel.cmp(&other.channel));
+        spendings
     }
 
     /// Counts what a call used up, whatever came of it.
@@ -153,6 +155,26 @@ impl State {
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
     }
+}
+
+/// What was used up within the last day and month, and the tokens of the month.
+fn lately(buckets: &BTreeMap<Bucket, (u64, u64)>, now: Timestamp) -> (Spent, u64) {
+    let now = now.as_millisecond();
+    let (mut spent, mut tokens_in_month) = (Spent::default(), 0);
+    for (bucket, (tokens, micros)) in buckets {
+        match bucket {
+            Bucket::Hour(begin) if *begin > now - DAY_MS => {
+                spent.tokens_in_day += tokens;
+                spent.micros_in_day += micros;
+            }
+            Bucket::Day(begin) if *begin > now - 30 * DAY_MS => {
+                tokens_in_month += tokens;
+                spent.micros_in_month += micros;
+            }
+            Bucket::Hour(_) | Bucket::Day(_) => {}
+        }
+    }
+    (spent, tokens_in_month)
 }
 
 /// The lines that an intervention ended with.
