@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::chat::{AuthorKind, Channel};
-use crate::decision::{Attempt, Decision};
+use crate::decision::{Attempt, Decision, Next};
 use crate::event::step::Step;
 use crate::event::{DeadLetter, Event};
 use crate::store::{Line, Reacted};
@@ -57,6 +57,7 @@ fn reacted(reacted: &Reacted) -> Value {
 }
 
 pub fn decision(decision: &Decision) -> Value {
+    let weighed = decision.weighed.as_ref();
     json!({
         "id": decision.id,
         "channel": decision.conversation.channel,
@@ -66,16 +67,29 @@ pub fn decision(decision: &Decision) -> Value {
         "messages": decision.messages,
         "addressed": decision.addressed,
         "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
-        "mode": "companion",
+        "mode": weighed.map(|weighed| weighed.mode),
+        "passed": weighed.map(|weighed| &weighed.passed),
         "gate": decision.gate,
+        "conversation_state": weighed.and_then(|weighed| weighed.conversation_state),
         "verdict": decision.judgment,
         "state": decision.state.map(|state| state.to_string()),
         "ended": decision.ended,
         "why": decision.why,
         "said": decision.said.first(),
+        "all_said": decision.said,
+        "reacted": decision.reacted.as_ref().map(|(on, emoji)| json!({ "message": on, "emoji": emoji })),
+        "next": next(&decision.next),
         "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "revision": decision.revision,
     })
+}
+
+/// What happened after it had closed.
+fn next(next: &Next) -> Value {
+    let answered = next.answered.as_ref().map(
+        |answered| json!({ "message": answered.message, "seconds": answered.after.as_secs_f64() }),
+    );
+    json!({ "answered": answered, "reactions": next.reactions })
 }
 
 pub fn step(step: &Step, now: Timestamp) -> Value {
