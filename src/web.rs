@@ -7,7 +7,7 @@ mod events;
 mod health;
 mod markdown;
 mod page;
-mod shapes;
+pub mod shapes;
 
 use std::sync::Arc;
 

@@ -30,4 +30,5 @@ mod tidy;
 mod tool_calls;
 mod tools;
 mod twins;
+mod why;
 mod world;
