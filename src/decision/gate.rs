@@ -106,6 +106,27 @@ pub struct Facts<'a> {
     pub zone: &'a TimeZone,
 }
 
+/// How far what may be used up is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    Within,
+    /// Nothing is said unasked.
+    Soft,
+    /// Not even mentions get a thought.
+    Hard,
+}
+
+impl Reach {
+    pub fn of(spent: &Spent, allowance: &Allowance, soft_share: f64) -> Self {
+        match () {
+            () if is_over(spent, allowance, 1.0) => Self::Hard,
+            () if is_over(spent, allowance, soft_share) => Self::Soft,
+            () => Self::Within,
+        }
+    }
+}
+
 /// The gates that let a decision pass, and the one that settles it, if one does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {

@@ -11,7 +11,8 @@ async fn a_mention_is_answered_where_it_stood() {
     let room = home.start();
     let channels = room.get("/api/channels").await;
     assert_eq!(channels["persona"]["name"], "Aizuchi");
-    assert_eq!(channels["channels"][0], json!({ "id": "general", "name": "general" }));
+    let general = &channels["channels"][0];
+    assert_eq!((&general["id"], &general["name"]), (&json!("general"), &json!("general")));
     let parent = room.says("alice", "the roses look ill").await;
     let body =
         json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi why?" });

@@ -16,6 +16,7 @@ mod memory;
 mod memos;
 mod minds;
 mod models;
+mod orders;
 mod program;
 mod promises;
 mod prompt_command;
