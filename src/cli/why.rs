@@ -171,8 +171,11 @@ fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
         .iter()
         .map(|fact| format!("{}{}{}", fact.name, language.pick(": ", "："), fact.value))
         .collect();
-    let told = told.join(language.pick("; ", "、"));
-    fact(language.pick("Call", "呼び出し"), &format!("{title} ({told})"), language)
+    let told = match language {
+        Language::En => format!("{title} ({})", told.join("; ")),
+        Language::Ja => format!("{title}（{}）", told.join("、")),
+    };
+    fact(language.pick("Call", "呼び出し"), &told, language)
 }
 
 fn fact(name: &str, value: &str, language: Language) -> String {

@@ -98,3 +98,31 @@ pub fn section(section: &str, language: Language) -> &str {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_ends_sound_alike() {
+        let all = [
+            Ended::Spoke,
+            Ended::Reacted,
+            Ended::ChoseSilence,
+            Ended::Dropped,
+            Ended::Muted,
+            Ended::OverBudget,
+            Ended::Failed,
+        ];
+        let all = || all.map(Some).into_iter().chain([None]);
+        for language in [Language::En, Language::Ja] {
+            let words: BTreeSet<&str> = all().map(|one| ended(one, language)).collect();
+            assert_eq!(words.len(), all().count(), "{words:?}");
+            let is_japanese =
+                |words: &str| words.chars().any(|letter| ('ぁ'..='ん').contains(&letter));
+            assert!(words.iter().all(|words| is_japanese(words) == (language == Language::Ja)));
+        }
+    }
+}
