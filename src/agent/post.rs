@@ -106,7 +106,7 @@ impl Agent {
         let facts = self.facts(context);
         let notes = &piece.draft;
         if claim.is_owed || piece.is_out() {
-            let silenced = facts.before_answering().filter(|gate| *gate != Gate::Budget);
+            let silenced = facts.before_answering().settled.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {
                 return Some(self.not_answered(gate, context));
             }

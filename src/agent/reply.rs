@@ -10,8 +10,8 @@ use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, Attempts, Notes, Trouble};
 use crate::chat::{ConversationId, Message, one_line};
 use crate::context::Context;
-use crate::decision::Ended;
 use crate::decision::gate::Gate;
+use crate::decision::{Ended, Weighed};
 use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
@@ -56,6 +56,9 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }
+        if claim.is_owed {
+            notes.weighed = Some(self.weigh_answering(&context));
+        }
         if let Some(end) = self.may_not(claim, &context)? {
             return Ok(end);
         }
@@ -82,6 +85,14 @@ impl Agent {
         }
     }
 
+    /// What is looked at before somebody is answered. The state of the talk stays as it was named.
+    fn weigh_answering(&self, context: &Context) -> Weighed {
+        let facts = self.facts(context);
+        let conversation_state =
+            context.motive.as_ref().and_then(|motive| motive.conversation_state);
+        Weighed { mode: facts.mode(), passed: facts.before_answering().passed, conversation_state }
+    }
+
     /// What was allowed when it was decided may not be any more. Whoever waits for an answer is told once
     /// an hour where no thought may be had.
     fn may_not(&self, claim: &Claim, context: &Context) -> Result<Option<End>, Trouble> {
@@ -90,7 +101,7 @@ impl Agent {
             let gate = facts.before_speaking();
             return Ok(gate.map(|gate| End::Silent(self.settled(gate))));
         }
-        let Some(gate) = facts.before_answering() else { return Ok(None) };
+        let Some(gate) = facts.before_answering().settled else { return Ok(None) };
         if gate == Gate::Budget && !context.circumstances.has_said_so {
             let words = self.persona.language.pick(
                 "I have used up what I may use for now. Please ask me again later.",

@@ -156,12 +156,15 @@ impl Facts<'_> {
         BEFORE_SPEAKING.into_iter().find(is_shut)
     }
 
-    pub fn before_answering(&self) -> Option<Gate> {
-        BEFORE_ANSWERING.into_iter().find(|gate| match gate {
+    pub fn before_answering(&self) -> Passage {
+        let is_shut = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent(),
             Gate::Budget => self.is_used_up(),
             gate => self.is_shut_unasked(*gate),
-        })
+        };
+        let mut gates = BEFORE_ANSWERING.into_iter();
+        let passed = gates.clone().take_while(|gate| !is_shut(gate)).collect();
+        Passage { passed, settled: gates.find(is_shut) }
     }
 
     /// What people ordered outranks what the settings say.

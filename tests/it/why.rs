@@ -66,6 +66,8 @@ async fn silence_and_speech_are_told_while_the_room_is_open() {
       Looked at: 0-0-0 0:0:0 UTC  bob: @Aizuchi are you there?
       Opened: 0-0-0 0:0:0 UTC
       Closed: 0-0-0 0:0:0 UTC
+      Mode: companion
+      Rules that let it pass: channel mode, muted, budget
       Call: Reply: used (Model: builtin; At: 0-0-0 0:0:0 UTC; Took: 0.0 s; Tokens (in, of which cached, out): 0 · 0 · 0)
       How it ended: spoke — bob asked me
       Said: 0-0-0 0:0:0 UTC  Aizuchi: bob, nothing that was said here answers that, and I know nothing else. Can anyone help?
