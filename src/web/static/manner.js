@@ -161,25 +161,26 @@ function muted(what, until, state) {
 }
 
 function used(where, { limits, ...spent }, currency) {
-  const money = (amount) => `${MONEY.format(amount)} ${currency}`;
+  const money = (amount, limit) => `${of(amount, limit, MONEY)} ${currency}`;
   return [
     row(
       "td",
       say("used_tokens", { where }),
-      of(COUNT.format(spent.tokens_in_day), limits.tokens_per_day, COUNT.format),
+      of(spent.tokens_in_day, limits.tokens_per_day, COUNT),
       COUNT.format(spent.tokens_in_month),
     ),
     row(
       "td",
       say("used_money", { where }),
-      of(money(spent.price_in_day), limits.price_per_day, money),
-      of(money(spent.price_in_month), limits.price_per_month, money),
+      money(spent.price_in_day, limits.price_per_day),
+      money(spent.price_in_month, limits.price_per_month),
     ),
   ];
 }
 
-function of(used, limit, format) {
-  return limit === null ? used : say("used_of", { used, limit: format(limit) });
+function of(amount, limit, format) {
+  const used = format.format(amount);
+  return limit === null ? used : say("used_of", { used, limit: format.format(limit) });
 }
 
 function row(kind, ...cells) {
