@@ -1,9 +1,15 @@
 //! What people order through the room's API, on the real program: it holds at once, is told to everybody,
 //! and outlives a restart.
 
+use aizuchi::decision::Ended;
+use aizuchi::prompt::Verb;
+use aizuchi::rules::Mode;
+use aizuchi::store::Order;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::program::{Home, Program};
+use crate::world::{JOIN, Kept, World, top, workspace};
 
 const MUTE_SHAPE: &str = r#"send {"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
 const MODE_SHAPE: &str = r#"send {"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
@@ -200,4 +206,37 @@ async fn what_was_used_up_stands_beside_its_limits() {
     let more = room.says("alice", "dinner as well").await;
     let row = closed(&room, &more).await;
     assert_eq!((&row["ended"], &row["gate"]), (&json!("over_budget"), &json!("budget")));
+}
+
+#[tokio::test]
+async fn an_order_holds_for_what_is_under_way() {
+    let channel = || top("garden").channel;
+    let mute =
+        || Order::Mute { workspace: workspace(), channel: Some(channel()), until: Timestamp::MAX };
+    let everywhere =
+        || Order::Mute { workspace: workspace(), channel: None, until: Timestamp::MAX };
+    let mode = |mode| Order::Mode { workspace: workspace(), channel: channel(), mode: Some(mode) };
+    for (text, order, ended) in [
+        ("does it rain tomorrow?", mute(), Ended::Muted),
+        ("does it rain tomorrow?", everywhere(), Ended::Muted),
+        ("does it rain tomorrow?", mode(Mode::MentionOnly), Ended::ChoseSilence),
+        ("@Aizuchi does it rain tomorrow?", mute(), Ended::Muted),
+        ("@Aizuchi does it rain tomorrow?", mode(Mode::Observe), Ended::Muted),
+        ("@Aizuchi does it rain tomorrow?", mode(Mode::MentionOnly), Ended::Spoke),
+    ] {
+        for kept in [Kept::volatile(), Kept::sqlite().await] {
+            let world = World::new(kept).await;
+            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.says("alice", text).await;
+            let (ears, given) = (world.ears.clone(), order.clone());
+            // The words are found, and only the last check stands between them and the room.
+            world.mind.meanwhile(Verb::Reply, || async move { ears.order(given).await.unwrap() });
+            world.pass(1000).await;
+            let said = usize::from(ended == Ended::Spoke);
+            assert_eq!(world.room.texts().len(), said, "{text} {order:?}");
+            let rows = world.decisions("garden").await;
+            assert_eq!(rows[0].ended, Some(ended), "{text} {order:?}");
+            assert_eq!(rows[0].attempts.last().unwrap().verb.as_ref(), "reply");
+        }
+    }
 }
