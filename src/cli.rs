@@ -8,6 +8,7 @@ mod log;
 mod prompt;
 mod replay;
 mod search;
+mod why;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
+use crate::chat::one_line;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::model::ModelId;
 use crate::persona::Language;
@@ -54,6 +56,8 @@ enum Verb {
     Prompt(prompt::PromptOf),
     /// Find old lines by their words.
     Search(search::Search),
+    /// Tell why it spoke, or why it did not.
+    Why(why::Why),
     Forget(forget::Forget),
     /// Show what can be set.
     Config(config::Config),
@@ -77,7 +81,11 @@ impl Cli {
         match self.verb.unwrap_or(Verb::Run) {
             Verb::Run => run(self.config.as_deref(), thinkers),
             Verb::Check => check::obey(self.config.as_deref(), thinkers),
-            Verb::Replay(_) | Verb::Search(_) | Verb::Forget(_) | Verb::Config(_)
+            Verb::Replay(_)
+            | Verb::Search(_)
+            | Verb::Why(_)
+            | Verb::Forget(_)
+            | Verb::Config(_)
                 if self.model.is_some() =>
             {
                 anyhow::bail!("--model goes with run, check, prompt and eval only")
@@ -86,6 +94,7 @@ impl Cli {
             Verb::Replay(replay) => replay.obey(self.config),
             Verb::Eval(eval) => eval.obey(self.config.as_deref(), thinkers),
             Verb::Search(search) => search.obey(self.config.as_deref()),
+            Verb::Why(why) => why.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
         }
@@ -126,6 +135,21 @@ fn print(text: &str) -> anyhow::Result<()> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Nothing that would do anything to a terminal.
+fn plain(text: &str) -> String {
+    one_line(text).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// The beginning of what a line says.
+fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 160;
+    let text = plain(text);
+    let mut letters = text.chars();
+    let beginning: String = letters.by_ref().take(SHOWN).collect();
+    let rest = if letters.next().is_some() { "…" } else { "" };
+    format!("{beginning}{rest}")
 }
 
 /// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.

@@ -40,7 +40,8 @@ pub mod config;
 pub mod replay;
 pub mod eval;
 
-// Pages, and the whole put together.
+// The ledger in words, pages, and the whole put together.
+pub mod ledger;
 pub mod web;
 pub mod app;
 pub mod cli;

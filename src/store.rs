@@ -17,7 +17,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
     WorkspaceId,
 };
-use crate::context::{Context, Window};
+use crate::context::{Context, Spent, Window};
 use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionId, Ended, Exchange};
 use crate::event::chore::{Chore, ChoreOutcome};
@@ -183,6 +183,14 @@ pub trait Archive: Send + Sync {
 
     /// The pending steps of a workspace.
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
+
+    /// What models used up: for the whole workspace, then for each channel where it was anything, in the
+    /// order of their ids.
+    async fn spending(
+        &self,
+        workspace: &WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Vec<Spending>, StoreError>;
 }
 
 /// Something heard, and what follows from it.
@@ -298,6 +306,16 @@ impl Settled {
             unseen,
         }
     }
+}
+
+/// What models used up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spending {
+    /// `None`: all of the workspace.
+    pub channel: Option<ChannelId>,
+    pub spent: Spent,
+    /// Within the last 30 days; no limit is set for it.
+    pub tokens_in_month: u64,
 }
 
 /// What waits.

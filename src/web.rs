@@ -6,8 +6,9 @@ mod decision;
 mod events;
 mod health;
 mod markdown;
+mod orders;
 mod page;
-mod shapes;
+pub mod shapes;
 
 use std::sync::Arc;
 
@@ -110,6 +111,11 @@ fn router(web: Arc<Web>) -> Router {
         .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
         .route("/api/reactions", post(api::react))
         .route("/api/decisions", get(api::decisions))
+        .route("/api/mute", post(orders::mute))
+        .route("/api/unmute", post(orders::unmute))
+        .route("/api/mode", post(orders::mode))
+        .route("/api/opt-out", post(orders::opt_out))
+        .route("/api/spending", get(orders::spending))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))

@@ -62,7 +62,9 @@ impl Agent {
             return Ok(self.nothing_left(&context));
         }
         let (mode, passage) = self.passage(claim, &context);
-        let weighed = Weighed { mode, passed: passage.passed, conversation_state: None };
+        // The state of the talk stays as it was named.
+        let named = context.motive.as_ref().and_then(|motive| motive.conversation_state);
+        let weighed = Weighed { mode, passed: passage.passed, conversation_state: named };
         notes.weighed = claim.is_owed.then_some(weighed);
         if let Some(gate) = passage.settled {
             return self.may_not(claim, gate, &context);

@@ -7,14 +7,11 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, WorkspaceId, one_line};
-use crate::cli::print;
+use crate::chat::{ChannelId, WorkspaceId};
+use crate::cli::{excerpt, plain, print};
 use crate::config::{Config, Thinkers};
 use crate::recall::{RecallQuery, Recalled};
 use crate::store::sqlite::onlooker::Onlooker;
-
-/// How much of a line is shown, in letters.
-const SHOWN: usize = 160;
 
 #[derive(Debug, Args)]
 pub struct Search {
@@ -87,11 +84,8 @@ impl Search {
 fn shown(line: &Recalled) -> String {
     let at = line.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
     let channel = plain(bare(&line.channel_name));
-    let (name, text) = (plain(&line.name), plain(&line.message.text));
-    let mut letters = text.chars();
-    let beginning: String = letters.by_ref().take(SHOWN).collect();
-    let rest = if letters.next().is_some() { "…" } else { "" };
-    format!("{at}  #{channel}  {name}: {beginning}{rest}")
+    let (name, text) = (plain(&line.name), excerpt(&line.message.text));
+    format!("{at}  #{channel}  {name}: {text}")
 }
 
 fn result(line: &Recalled) -> Value {
@@ -111,9 +105,4 @@ fn result(line: &Recalled) -> Value {
 
 fn bare(channel: &str) -> &str {
     channel.strip_prefix('#').unwrap_or(channel)
-}
-
-/// Nothing that would do anything to a terminal.
-fn plain(text: &str) -> String {
-    one_line(text).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

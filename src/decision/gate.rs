@@ -106,6 +106,27 @@ pub struct Facts<'a> {
     pub zone: &'a TimeZone,
 }
 
+/// How far what may be used up is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    Within,
+    /// Nothing is said unasked.
+    Soft,
+    /// Not even mentions get a thought.
+    Hard,
+}
+
+impl Reach {
+    pub fn of(spent: &Spent, allowance: &Allowance, soft_share: f64) -> Self {
+        match () {
+            () if is_over(spent, allowance, 1.0) => Self::Hard,
+            () if is_over(spent, allowance, soft_share) => Self::Soft,
+            () => Self::Within,
+        }
+    }
+}
+
 /// The gates that let a decision pass, and the one that settles it, if one does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
@@ -141,9 +162,9 @@ impl Facts<'_> {
             Gate::Budget => self.is_used_up(),
             gate => self.is_shut_unasked(*gate),
         };
-        let settled = BEFORE_ANSWERING.into_iter().find(is_shut);
-        let passed = BEFORE_ANSWERING.into_iter().take_while(|gate| Some(*gate) != settled);
-        Passage { passed: passed.collect(), settled }
+        let mut gates = BEFORE_ANSWERING.into_iter();
+        let passed = gates.clone().take_while(|gate| !is_shut(gate)).collect();
+        Passage { passed, settled: gates.find(is_shut) }
     }
 
     /// What people ordered outranks what the settings say.

@@ -77,6 +77,12 @@ impl Rooms {
         })
     }
 
+    /// The mode that people gave a channel, if they have.
+    pub fn ordered_mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Mode> {
+        let key = (workspace.clone(), channel.clone());
+        self.read(|known| known.modes.get(&key).copied())
+    }
+
     pub fn mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Mode {
         let key = (workspace.clone(), channel.clone());
         self.read(|known| {

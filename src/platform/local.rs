@@ -2,6 +2,7 @@
 //! the store's rows, so what was not committed was not said, and nothing is ever in doubt.
 
 pub mod mention;
+pub mod orders;
 pub mod reaction;
 pub mod refusal;
 

@@ -26,13 +26,17 @@ const EDIT_SHAPE: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
 const REACT_SHAPE: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
 const NAME_SHAPE: &str = r#"{"name": "…"}"#;
 
-type Answer = Result<Json<Value>, Problem>;
+pub(super) type Answer = Result<Json<Value>, Problem>;
 
 pub async fn channels(State(web): State<Arc<Web>>) -> Answer {
     let revision = *web.revisions.borrow();
-    let channels = shapes::channels(&web.room.channels().await?);
-    let persona = json!({ "name": web.persona.name });
-    Ok(Json(json!({ "persona": persona, "channels": channels, "revision": revision })))
+    let (channels, muted_until) = shapes::manner(&web.room.manner().await?);
+    Ok(Json(json!({
+        "persona": { "name": web.persona.name },
+        "channels": channels,
+        "muted_until": muted_until,
+        "revision": revision,
+    })))
 }
 
 #[derive(Deserialize)]
@@ -269,7 +273,7 @@ async fn span(
     time.map(Span::AfterTime).ok_or_else(|| unknown(&after))
 }
 
-fn refused(web: &Web, error: &SayError) -> Problem {
+pub(super) fn refused(web: &Web, error: &SayError) -> Problem {
     let status = match error {
         SayError::UnknownChannel(_) | SayError::UnknownThread(_) | SayError::UnknownLine(_) => {
             StatusCode::NOT_FOUND
@@ -279,6 +283,7 @@ fn refused(web: &Web, error: &SayError) -> Problem {
         | SayError::BadChannelName
         | SayError::BadId
         | SayError::BadEmoji
+        | SayError::BadMinutes
         | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
         SayError::NameTaken(_) | SayError::ChannelTaken(_) | SayError::IdTaken => {
             StatusCode::CONFLICT
@@ -289,7 +294,7 @@ fn refused(web: &Web, error: &SayError) -> Problem {
     Problem::new(status, error.sentence(web.persona.language))
 }
 
-fn unreadable(web: &Web, rejection: &JsonRejection, shape: &str) -> Problem {
+pub(super) fn unreadable(web: &Web, rejection: &JsonRejection, shape: &str) -> Problem {
     let status = rejection.status();
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {

@@ -147,10 +147,11 @@ impl Tail {
         self.read_status().await
     }
 
-    /// Who and what is here.
+    /// Who and what is here, and how it takes part.
     async fn read_room(&mut self) -> Result<(), StoreError> {
-        let channels = shapes::channels(&self.room.channels().await?);
-        let room = json!({ "channels": channels, "people": shapes::people(&self.room.names()) });
+        let (channels, muted_until) = shapes::manner(&self.room.manner().await?);
+        let people = shapes::people(&self.room.names());
+        let room = json!({ "channels": channels, "muted_until": muted_until, "people": people });
         self.snapshots.push_back(Event::default().event("room").data(room.to_string()));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The page of the room and its files.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -10,6 +11,8 @@ use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
 
+use crate::decision::gate::Gate;
+use crate::ledger;
 use crate::web::{Problem, Web};
 
 #[derive(Template)]
@@ -26,6 +29,11 @@ struct RoomPage<'a> {
 struct Files;
 
 pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> {
+    // What settles a line when it is heard. That the persona's own lines are its own need not be said.
+    let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode];
+    let language = web.persona.language;
+    let gates = gates.map(|gate| (gate.name(), ledger::heard_reason(gate, language)));
+    let gates: BTreeMap<&str, &str> = gates.into();
     let settings = json!({
         "language": web.persona.language.tag(),
         "persona": web.persona.name,
@@ -33,6 +41,7 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
         "usual_wait_seconds": web.usual_wait_seconds,
         "mind": web.mind,
         "judge": web.judge,
+        "gates": gates,
     });
     let page = RoomPage {
         language: web.persona.language.tag(),

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::{AuthorKind, Channel};
-use crate::decision::{Attempt, Decision};
+use crate::chat::{AuthorKind, Channel, ChannelId};
+use crate::decision::gate::Reach;
+use crate::decision::{Attempt, Decision, Next};
 use crate::event::step::Step;
 use crate::event::{DeadLetter, Event};
-use crate::store::{Line, Reacted};
+use crate::platform::local::orders::{ChannelManner, Manner};
+use crate::rules::{Allowance, Rulebook};
+use crate::store::{Line, Reacted, Spending};
 use crate::web::markdown;
 
 pub fn seconds(at: Timestamp) -> f64 {
@@ -20,8 +23,54 @@ pub fn channel(channel: &Channel) -> Value {
     json!({ "id": channel.id, "name": channel.name })
 }
 
-pub fn channels(channels: &[Channel]) -> Vec<Value> {
-    channels.iter().map(channel).collect()
+/// How it takes part in each channel, and until when it is muted everywhere.
+pub fn manner(manner: &Manner) -> (Vec<Value>, Option<f64>) {
+    let channel = |here: &ChannelManner| {
+        json!({
+            "id": here.channel.id,
+            "name": here.channel.name,
+            "mode": here.mode,
+            "ordered": here.is_ordered,
+            "muted_until": here.muted_until.map(seconds),
+        })
+    };
+    (manner.channels.iter().map(channel).collect(), manner.muted_until.map(seconds))
+}
+
+/// What was used up and what may be, for all and for each channel.
+pub fn spending(
+    spendings: &[Spending],
+    channels: &[Channel],
+    book: &Rulebook,
+    currency: &str,
+) -> Value {
+    let of = |channel: Option<&ChannelId>, allowance: &Allowance| {
+        let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
+        let spent = found.map(|found| found.spent).unwrap_or_default();
+        let money = |micros: u64| micros as f64 / 1e6;
+        json!({
+            "tokens_in_day": spent.tokens_in_day,
+            "tokens_in_month": found.map_or(0, |found| found.tokens_in_month),
+            "price_in_day": money(spent.micros_in_day),
+            "price_in_month": money(spent.micros_in_month),
+            "limits": {
+                "tokens_per_day": allowance.tokens_per_day,
+                "price_per_day": allowance.micros_per_day.map(money),
+                "price_per_month": allowance.micros_per_month.map(money),
+            },
+            "reached": Reach::of(&spent, allowance, book.soft_share),
+        })
+    };
+    let here = |channel: &Channel| {
+        let mut spending = of(Some(&channel.id), &book.of(&channel.id, &channel.name).allowance);
+        spending["id"] = json!(channel.id);
+        spending
+    };
+    json!({
+        "currency": currency,
+        "workspace": of(None, &book.workspace),
+        "channels": channels.iter().map(here).collect::<Vec<_>>(),
+    })
 }
 
 pub fn people(names: &[Arc<str>]) -> Vec<Value> {
@@ -57,6 +106,7 @@ fn reacted(reacted: &Reacted) -> Value {
 }
 
 pub fn decision(decision: &Decision) -> Value {
+    let weighed = decision.weighed.as_ref();
     json!({
         "id": decision.id,
         "channel": decision.conversation.channel,
@@ -66,16 +116,29 @@ pub fn decision(decision: &Decision) -> Value {
         "messages": decision.messages,
         "addressed": decision.addressed,
         "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
-        "mode": "companion",
+        "mode": weighed.map(|weighed| weighed.mode),
+        "passed": weighed.map(|weighed| &weighed.passed),
         "gate": decision.gate,
+        "conversation_state": weighed.and_then(|weighed| weighed.conversation_state),
         "verdict": decision.judgment,
         "state": decision.state.map(|state| state.to_string()),
         "ended": decision.ended,
         "why": decision.why,
         "said": decision.said.first(),
+        "all_said": decision.said,
+        "reacted": decision.reacted.as_ref().map(|(on, emoji)| json!({ "message": on, "emoji": emoji })),
+        "next": next(&decision.next),
         "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "revision": decision.revision,
     })
+}
+
+/// What happened after it had closed.
+fn next(next: &Next) -> Value {
+    let answered = next.answered.as_ref().map(
+        |answered| json!({ "message": answered.message, "seconds": answered.after.as_secs_f64() }),
+    );
+    json!({ "answered": answered, "reactions": next.reactions })
 }
 
 pub fn step(step: &Step, now: Timestamp) -> Value {

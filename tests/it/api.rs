@@ -11,7 +11,8 @@ async fn a_mention_is_answered_where_it_stood() {
     let room = home.start();
     let channels = room.get("/api/channels").await;
     assert_eq!(channels["persona"]["name"], "Aizuchi");
-    assert_eq!(channels["channels"][0], json!({ "id": "general", "name": "general" }));
+    let general = &channels["channels"][0];
+    assert_eq!((&general["id"], &general["name"]), (&json!("general"), &json!("general")));
     let parent = room.says("alice", "the roses look ill").await;
     let body =
         json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi why?" });
@@ -240,6 +241,51 @@ async fn a_decision_can_be_opened_and_read() {
     assert!(!shown.contains("roses"), "{shown}");
     for absent in ["/decisions/999", "/decisions/x"] {
         assert_eq!(room.request(absent).await.status().as_u16(), 404);
+    }
+}
+
+#[tokio::test]
+async fn what_was_weighed_and_what_happened_next_is_told() {
+    let home = Home::new(0.1);
+    let room = home.start();
+    let remark = room.says("alice", "lunch was good").await;
+    let row = room.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
+    assert_eq!(row["mode"], "companion");
+    assert_eq!(row["passed"].as_array().unwrap().len(), 11);
+    assert_eq!((&row["conversation_state"], &row["about"]), (&Value::Null, &json!(remark)));
+    assert_eq!(row["next"], json!({ "answered": null, "reactions": 0 }));
+    let answer = room.says("bob", "@Aizuchi so it was").await;
+    let rows = room.get(&format!("/api/decisions?message={remark}")).await;
+    let next = &rows["decisions"][0]["next"]["answered"];
+    assert_eq!(next["message"], json!(answer));
+    assert!(next["seconds"].as_f64().is_some_and(|seconds| (0.0..60.0).contains(&seconds)));
+
+    let said = room.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let nod = json!({ "channel": "general", "message": said["id"], "user": "bob", "emoji": "👍" });
+    assert_eq!(room.send("POST", "/api/reactions", Some(&nod)).await.0, 204);
+    let rows = room.get(&format!("/api/decisions?message={answer}")).await;
+    let asked = &rows["decisions"][0];
+    assert_eq!((&asked["mode"], &asked["addressed"]), (&json!("companion"), &json!(true)));
+    assert_eq!(asked["passed"], json!(["channel_mode", "muted", "budget"]));
+    assert_eq!(asked["next"], json!({ "answered": null, "reactions": 1 }));
+    assert_eq!(asked["all_said"], json!([said["id"]]));
+    for (row, parts) in [
+        (
+            &row,
+            &[
+                "<dd>companion</dd>",
+                "channel mode, muted, quiet hours",
+                "<dd>alice: lunch was good</dd>",
+                "bob said something after ",
+            ][..],
+        ),
+        (asked, &["<dd>channel mode, muted, budget</dd>", "<dd>1 reaction to what I said</dd>"]),
+    ] {
+        let page = room.request(&format!("/decisions/{}", row["id"])).await;
+        let page = page.text().await.unwrap();
+        for part in parts {
+            assert!(page.contains(part), "{part:?} is missing in {page}");
+        }
     }
 }
 

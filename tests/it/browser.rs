@@ -5,6 +5,7 @@ mod history;
 mod keyboard;
 mod languages;
 mod lines;
+mod manner;
 mod narrow;
 mod reactions;
 mod tab;

@@ -3,16 +3,19 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{Arrival, Deletion, Edit, Heard, Message, MessageId, User};
+use aizuchi::chat::{Arrival, ChannelId, Deletion, Edit, Heard, Message, MessageId, User};
 use aizuchi::clock::seconds;
+use aizuchi::context::Spent;
 use aizuchi::decision::gate::Gate;
 use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage};
 use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Rest, Words,
 };
 use aizuchi::memory::{LineId, Lineage};
-use aizuchi::store::{DecisionQuery, Hearing, LineQuery, Receipt, Span, StoreError};
-use jiff::SignedDuration;
+use aizuchi::store::{
+    DecisionQuery, Hearing, LineQuery, Order, Receipt, Span, Spending, StoreError,
+};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::world::{Kept, at, line, thread, top, window, workspace};
 
@@ -401,6 +404,78 @@ async fn revisions_rise_and_nothing_is_missed_between_two() {
         let rows = kept.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
         assert_eq!(rows.len(), 1);
         assert!(rows[0].revision > seen);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mute_without_an_end_is_kept() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let until = Timestamp::MAX;
+        for channel in [None, Some(ChannelId::new("garden"))] {
+            let order = Order::Mute { workspace: workspace(), channel, until };
+            kept.store.order(order, at(0)).await.unwrap();
+        }
+        let orders = kept.store.orders(&workspace()).await.unwrap();
+        assert_eq!(
+            (orders.muted_until, &*orders.muted),
+            (Some(until), &[(ChannelId::new("garden"), until)][..])
+        );
+        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+        assert_eq!(context.circumstances.muted_until, Some(until));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_used_up_is_told_for_a_day_and_a_month() {
+    const DAY: i64 = 86_400;
+    on_each(|kept| async move {
+        let spending =
+            async |second| kept.archive.spending(&workspace(), at(second)).await.unwrap();
+        assert_eq!(spending(0).await, []);
+        let (free, dear) = (Price::default(), Price { micros: 42 });
+        for (place, id, second, price) in [
+            ("garden", "1", 0, dear),
+            ("kitchen", "2", 2 * DAY, free),
+            ("garden", "3", 2 * DAY, dear),
+        ] {
+            let message = line(top(place), id, at(second), "alice", "hi");
+            kept.hear(message, Follows::Judge(Rest::until(at(second)))).await;
+            let claim = kept.claim(second).await.remove(0);
+            let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            kept.complete(&claim, outcome, second).await;
+        }
+        let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
+        let used = |channel: Option<&str>, day: (u64, u64), month: (u64, u64)| Spending {
+            channel: channel.map(ChannelId::new),
+            spent: Spent {
+                tokens_in_day: day.0 * tokens,
+                micros_in_day: day.1,
+                micros_in_month: month.1,
+            },
+            tokens_in_month: month.0 * tokens,
+        };
+        let (garden, kitchen) = (Some("garden"), Some("kitchen"));
+        assert_eq!(
+            spending(2 * DAY).await,
+            [
+                used(None, (2, 42), (3, 84)),
+                used(garden, (1, 42), (2, 84)),
+                used(kitchen, (1, 0), (1, 0))
+            ]
+        );
+        assert_eq!(
+            spending(31 * DAY).await,
+            [
+                used(None, (0, 0), (2, 42)),
+                used(garden, (0, 0), (1, 42)),
+                used(kitchen, (0, 0), (1, 0))
+            ]
+        );
+        assert_eq!(spending(40 * DAY).await, []);
     })
     .await;
 }

@@ -188,11 +188,12 @@ async fn look(kept: &Kept, second: i64) -> String {
     assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
     assert_eq!(pending.dead_letters, letters.len() as u64);
     let ready = kept.store.next_ready().await.unwrap();
+    let spending = kept.archive.spending(&workspace(), at(second)).await.unwrap();
     let window = Window { now: at(second), compared: 3, ..window(7) };
     let here = kept.store.context(&top("garden"), &window).await.unwrap();
     let there = kept.store.context(&thread("garden", "m00"), &window).await.unwrap();
     format!(
-        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{here:#?}\n{there:#?}"
+        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Why the room does not take something, in words for the person who wanted it.
 
 use crate::persona::Language;
+use crate::platform::local::orders::LONGEST_MUTE_MINUTES;
 use crate::platform::local::reaction::LONGEST_EMOJI;
 use crate::platform::local::{LONGEST_LINE, LONGEST_NAME};
 use crate::store::StoreError;
@@ -22,6 +23,8 @@ pub enum SayError {
     /// Another line has this id.
     IdTaken,
     BadEmoji,
+    /// So long cannot be muted.
+    BadMinutes,
     Empty,
     /// So many characters.
     TooLong(usize),
@@ -91,6 +94,12 @@ impl SayError {
             }
             (Self::BadEmoji, Language::Ja) => {
                 format!("絵文字は一行、{LONGEST_EMOJI} 文字以内で指定してください")
+            }
+            (Self::BadMinutes, Language::En) => {
+                format!("it can be muted for 1 to {LONGEST_MUTE_MINUTES} minutes")
+            }
+            (Self::BadMinutes, Language::Ja) => {
+                format!("ミュートできるのは 1〜{LONGEST_MUTE_MINUTES} 分です")
             }
             (Self::Empty, Language::En) => "the text is empty".to_owned(),
             (Self::Empty, Language::Ja) => "文章が空です".to_owned(),

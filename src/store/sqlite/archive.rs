@@ -3,16 +3,18 @@
 use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde_json::json;
 use sqlx::query;
 use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
+use crate::context::Spent;
 use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::sqlite::{SqliteStore, rows, sql, stored};
-use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, StoreError};
+use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, Spending, StoreError};
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -147,6 +149,30 @@ impl Archive for SqliteStore {
         let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
         rows::steps(&rows::column::<String>(&row.map_err(stored)?, "steps")?)
     }
+
+    async fn spending(
+        &self,
+        workspace: &WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Vec<Spending>, StoreError> {
+        let query = query(sql::SPENDING).bind(workspace.as_str()).bind(now.as_millisecond());
+        let rows = query.fetch_all(&self.readers).await.map_err(stored)?;
+        rows.iter().map(spending).collect()
+    }
+}
+
+fn spending(row: &SqliteRow) -> Result<Spending, StoreError> {
+    let count = |name| rows::unsigned(rows::column(row, name)?);
+    let channel: String = rows::column(row, "channel")?;
+    Ok(Spending {
+        channel: (!channel.is_empty()).then(|| ChannelId::new(channel)),
+        spent: Spent {
+            tokens_in_day: count("tokens_in_day")?,
+            micros_in_day: count("micros_in_day")?,
+            micros_in_month: count("micros_in_month")?,
+        },
+        tokens_in_month: count("tokens_in_month")?,
+    })
 }
 
 impl SqliteStore {

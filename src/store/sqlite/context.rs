@@ -138,7 +138,7 @@ impl CircumstancesRow {
     fn read(self, lines: Vec<Arc<Message>>) -> Result<Circumstances, StoreError> {
         let at = self.intervened_ms.map(rows::time).transpose()?;
         Ok(Circumstances {
-            muted_until: self.muted_until_ms.map(rows::time).transpose()?,
+            muted_until: self.muted_until_ms.map(rows::end).transpose()?,
             ordered_mode: self.ordered_mode,
             intervention: at.map(|at| Intervention { at, lines }),
             interventions_lately: self.interventions_lately,

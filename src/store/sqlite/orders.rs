@@ -82,7 +82,7 @@ pub async fn read(readers: &SqlitePool, workspace: &WorkspaceId) -> Result<Order
         let whom: String = rows::column(&row, "whom")?;
         match kind.as_str() {
             "mute" => {
-                let until = rows::time(rows::column(&row, "until_ms")?)?;
+                let until = rows::end(rows::column(&row, "until_ms")?)?;
                 match whom.is_empty() {
                     true => orders.muted_until = Some(until),
                     false => orders.muted.push((ChannelId::new(whom), until)),

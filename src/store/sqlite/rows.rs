@@ -251,6 +251,14 @@ pub fn time(milliseconds: i64) -> Read<Timestamp> {
         .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
 }
 
+/// When something ends; the last moment there is stands for never.
+pub fn end(milliseconds: i64) -> Read<Timestamp> {
+    if milliseconds >= Timestamp::MAX.as_millisecond() {
+        return Ok(Timestamp::MAX);
+    }
+    time(milliseconds)
+}
+
 pub fn parsed<T: DeserializeOwned>(json: &str) -> Read<T> {
     serde_json::from_str(json)
         .map_err(|error| StoreError::Broken(format!("a JSON column: {error}")))

@@ -482,6 +482,18 @@ statements! {
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";
+    /// What models used up at ?2, for all ('') and for each channel, as contexts have it.
+    SPENDING = "
+        SELECT channel, coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0) AS tokens_in_day,
+            coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0) AS micros_in_day,
+            coalesce(sum(tokens) FILTER (WHERE span = 'day'), 0) AS tokens_in_month,
+            coalesce(sum(micros) FILTER (WHERE span = 'day'), 0) AS micros_in_month
+        FROM spending
+        WHERE workspace = ?1
+            AND (span = 'hour' AND begin_ms > ?2 - 86400000 OR span = 'day' AND begin_ms > ?2 - 2592000000)
+        GROUP BY channel
+        HAVING sum(tokens) > 0 OR sum(micros) > 0
+        ORDER BY channel";
     PENDING = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId,
@@ -12,7 +13,9 @@ use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::volatile::{KeptExchange, KeptReaction, State, StoredLine, VolatileStore};
-use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Reacted, Span, StoreError};
+use crate::store::{
+    Archive, Backlog, DecisionQuery, Line, LineQuery, Reacted, Span, Spending, StoreError,
+};
 
 #[async_trait]
 impl Archive for VolatileStore {
@@ -157,6 +160,14 @@ impl Archive for VolatileStore {
         Ok(pending
             .filter_map(|(_, conversation)| state.talks.get(conversation)?.standing.step.clone())
             .collect())
+    }
+
+    async fn spending(
+        &self,
+        workspace: &WorkspaceId,
+        now: Timestamp,
+    ) -> Result<Vec<Spending>, StoreError> {
+        Ok(self.lock().spending(workspace, now))
     }
 }
 

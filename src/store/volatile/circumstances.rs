@@ -10,8 +10,8 @@ use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::{Attempt, DecisionId, Ended};
 use crate::event::PieceId;
 use crate::memory::LineId;
-use crate::store::Order;
 use crate::store::volatile::{State, StoredLine, Talk};
+use crate::store::{Order, Spending};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -118,22 +118,23 @@ impl State {
     }
 
     fn spent(&self, workspace: &WorkspaceId, channel: &str, now: Timestamp) -> Spent {
-        let now = now.as_millisecond();
-        let Some(buckets) = self.spending.get(&(workspace.clone(), ChannelId::new(channel))) else {
-            return Spent::default();
+        let buckets = self.spending.get(&(workspace.clone(), ChannelId::new(channel)));
+        buckets.map_or(Spent::default(), |buckets| lately(buckets, now).0)
+    }
+
+    pub(super) fn spending(&self, workspace: &WorkspaceId, now: Timestamp) -> Vec<Spending> {
+        let here = self.spending.iter().filter(|((other, _), _)| other == workspace);
+        let spendings = here.map(|((_, channel), buckets)| {
+            let channel = (!channel.as_str().is_empty()).then(|| channel.clone());
+            let (spent, tokens_in_month) = lately(buckets, now);
+            Spending { channel, spent, tokens_in_month }
+        });
+        let is_any = |spending: &Spending| {
+            spending.spent != Spent::default() || spending.tokens_in_month > 0
         };
-        let mut spent = Spent::default();
-        for (bucket, (tokens, micros)) in buckets {
-            match bucket {
-                Bucket::Hour(begin) if *begin > now - DAY_MS => {
-                    spent.tokens_in_day += tokens;
-                    spent.micros_in_day += micros;
-                }
-                Bucket::Day(begin) if *begin > now - 30 * DAY_MS => spent.micros_in_month += micros,
-                Bucket::Hour(_) | Bucket::Day(_) => {}
-            }
-        }
-        spent
+        let mut spendings: Vec<Spending> = spendings.filter(is_any).collect();
+        spendings.sort_by(|one, other| one.channel.cmp(&other.channel));
+        spendings
     }
 
     /// Counts what a call used up, whatever came of it.
@@ -236,6 +237,26 @@ impl State {
 /// As exact as the database.
 fn in_milliseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
+}
+
+/// What was used up within the last day and month, and the tokens of the month.
+fn lately(buckets: &BTreeMap<Bucket, (u64, u64)>, now: Timestamp) -> (Spent, u64) {
+    let now = now.as_millisecond();
+    let (mut spent, mut tokens_in_month) = (Spent::default(), 0);
+    for (bucket, (tokens, micros)) in buckets {
+        match bucket {
+            Bucket::Hour(begin) if *begin > now - DAY_MS => {
+                spent.tokens_in_day += tokens;
+                spent.micros_in_day += micros;
+            }
+            Bucket::Day(begin) if *begin > now - 30 * DAY_MS => {
+                tokens_in_month += tokens;
+                spent.micros_in_month += micros;
+            }
+            Bucket::Hour(_) | Bucket::Day(_) => {}
+        }
+    }
+    (spent, tokens_in_month)
 }
 
 /// The lines that an intervention ended with.

@@ -21,7 +21,10 @@ export class Refusal extends Error {
   }
 }
 
-/** @returns {Promise<{persona: {name: string}, channels: {id: string, name: string}[], revision: number}>} */
+/**
+ * @returns {Promise<{persona: {name: string}, channels: {id: string, name: string}[], muted_until: ?number,
+ *   revision: number}>}
+ */
 export function fetchChannels() {
   return ask("/api/channels");
 }
@@ -74,6 +77,20 @@ export function deleteMessage(id, whose) {
 /** @param {{channel: string, message: string, user: string, emoji: string, remove: boolean}} reaction */
 export function postReaction(reaction) {
   return send("POST", "/api/reactions", reaction);
+}
+
+/**
+ * What people order: `mute`, `unmute` or `mode`.
+ * @param {string} what
+ * @param {Object} order
+ */
+export function postOrder(what, order) {
+  return send("POST", `/api/${what}`, order);
+}
+
+/** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} what was used up, and what may be */
+export function fetchSpending() {
+  return ask("/api/spending");
 }
 
 /**

@@ -7,7 +7,7 @@ import { askDelete } from "./dialogs.js";
 import { fitHeight } from "./fit.js";
 import { say } from "./i18n.js";
 import { drawMessages, drawNotes } from "./messages.js";
-import { EMPTY, decisionNote, pendingNote } from "./note.js";
+import { EMPTY, decisionNote, pendingNote, settledNote } from "./note.js";
 import { Older } from "./older.js";
 import { presence } from "./presence.js";
 import { hasReacted, toggled } from "./reactions.js";
@@ -203,10 +203,12 @@ export class Conversation {
     const last = messages.at(-1);
     if (last !== undefined && isHuman(last) && !last.deleted) notes.set(last, EMPTY);
     for (const message of messages) {
+      const settled = settledNote(message);
       if (decisions.has(message.id)) notes.set(message, decisionNote(decisions.get(message.id)));
+      else if (settled !== null) notes.set(message, settled);
     }
     const step = this.#state.step(channel, thread);
-    const asked = messages.findLast((message) => isHuman(message) && !message.deleted);
+    const asked = messages.findLast((message) => isHuman(message) && !message.deleted && message.gate === null);
     if (step !== undefined && asked !== undefined) notes.set(asked, pendingNote(this.#state, step));
     return notes;
   }

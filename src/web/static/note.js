@@ -1,17 +1,27 @@
 /** The quiet sentence beside a line: what the persona is about to decide there, or what it decided and why. */
 
 import { build } from "./elements.js";
-import { say } from "./i18n.js";
+import { say, settings } from "./i18n.js";
 import { pending } from "./presence.js";
 
-const TESTIDS = { pending: "pending", silent: "silence", dropped: "silence", failed: "silence", spoke: "spoke" };
+const TESTIDS = {
+  pending: "pending",
+  settled: "settled",
+  silent: "silence",
+  dropped: "silence",
+  muted: "silence",
+  over_budget: "silence",
+  failed: "silence",
+  reacted: "reacted",
+  spoke: "spoke",
+};
 
 /** Keeps its place before there is something to say, so that nothing moves when there is. */
 export const EMPTY = { kind: "empty", sentence: "", decision: null };
 
 /**
  * @typedef {Object} Note
- * @property {"empty"|"pending"|"silent"|"dropped"|"failed"|"spoke"} kind
+ * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"reacted"|"spoke"} kind
  * @property {string} sentence
  * @property {?number} decision the ledger's row, to read more
  */
@@ -26,11 +36,21 @@ export function pendingNote(state, step) {
 }
 
 /**
+ * Of a line that no decision is about, since a rule settled it when it was heard. One's own lines need no word.
+ * @param {Object} message
+ * @returns {?Note}
+ */
+export function settledNote({ gate, deleted }) {
+  const why = settings.gates[gate];
+  return why === undefined || deleted ? null : { kind: "settled", sentence: say("settled", { why }), decision: null };
+}
+
+/**
  * @param {Object} decision a closed one
  * @returns {Note}
  */
 export function decisionNote({ id, ended, why }) {
-  const kind = ["spoke", "dropped", "failed"].includes(ended) ? ended : "silent";
+  const kind = ended === "chose_silence" ? "silent" : ended;
   return { kind, sentence: why ? say(`${kind}_because`, { why }) : say(kind), decision: id };
 }
 

@@ -12,6 +12,7 @@ import { History } from "./history.js";
 import { say, settings } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 import { startIntro } from "./intro.js";
+import { Manner } from "./manner.js";
 import { askName, myName, speakAs } from "./name.js";
 import { decisionNote } from "./note.js";
 import { fillPage } from "./page.js";
@@ -45,6 +46,7 @@ const threadPane = new Conversation(document.getElementById("thread-pane"), { st
 let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
+const manner = new Manner(state, () => open.channel);
 
 start();
 
@@ -76,6 +78,7 @@ async function start() {
   setInterval(() => {
     channelPane.drawStatus();
     threadPane.drawStatus();
+    manner.draw();
   }, 500);
   await asked;
   focusComposer();
@@ -109,7 +112,9 @@ function cast() {
 async function loadAll() {
   for (;;) {
     try {
-      state.channels = (await fetchChannels()).channels;
+      const { channels, muted_until } = await fetchChannels();
+      state.channels = channels;
+      state.mutedUntil = muted_until;
       const revisions = await Promise.all(state.channels.map(({ id }) => history.meet(id)));
       return Math.min(...revisions);
     } catch (error) {
@@ -292,6 +297,7 @@ function drawNow() {
   const unread = drawChannels(state.channels, open.channel, (id) => reading.unread(id, state.messages(id)));
   drawPeople(cast());
   drawMe();
+  manner.draw();
   const name = state.channels.find(({ id }) => id === open.channel)?.name ?? "";
   document.getElementById("channel-title").textContent = name;
   document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · ${settings.persona}`;

@@ -7,8 +7,10 @@ const NAMES = new Intl.Collator([], { numeric: true });
 
 /** Messages, decisions and steps, and the questions the page asks about them. */
 export class State {
-  /** @type {{id: string, name: string}[]} */
+  /** @type {{id: string, name: string, mode?: string, ordered?: boolean, muted_until?: ?number}[]} */
   channels = [];
+  /** @type {?number} until when nothing is said anywhere */
+  mutedUntil = null;
   /** @type {string[]} everyone who may speak here, the persona aside */
   people = [];
   /** By channel, the line from which on everything is known. */
@@ -44,10 +46,11 @@ export class State {
   }
 
   /**
-   * @param {{channels: {id: string, name: string}[], people: {name: string}[]}} room
+   * @param {{channels: {id: string, name: string}[], muted_until: ?number, people: {name: string}[]}} room
    */
-  applyRoom({ channels, people }) {
+  applyRoom({ channels, muted_until, people }) {
     this.channels = channels;
+    this.mutedUntil = muted_until;
     this.people = people.map(({ name }) => name).sort(NAMES.compare);
   }
 

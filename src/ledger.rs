@@ -1,0 +1,281 @@
+//! The ledger, told to people: what was looked at, which gates let it pass, what was judged, how it
+//! ended and what happened next. The page of a decision and `aizuchi why` say the same.
+
+pub mod words;
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::agent::judge::gate_reason;
+use crate::chat::{ChannelId, MessageId, WorkspaceId};
+use crate::decision::gate::Gate;
+use crate::decision::{Attempt, Decision, Judgment, LeftOut, Weighed};
+use crate::persona::Language;
+use crate::store::{Archive, Line, StoreError};
+
+/// A decision with the lines that it names.
+pub struct Account {
+    pub decision: Decision,
+    pub channel_name: Arc<str>,
+    /// What it covers, oldest first.
+    pub considered: Vec<Line>,
+    pub said: Vec<Line>,
+    /// What would be, or was, answered or reacted to.
+    pub about: Option<Line>,
+    /// What somebody else said next.
+    pub answer: Option<Line>,
+}
+
+/// Something that is known of a decision or a call.
+pub struct Fact {
+    pub name: &'static str,
+    pub value: String,
+    /// If it is a moment: browsers show it in their own time.
+    pub moment: Option<Timestamp>,
+}
+
+impl Fact {
+    pub fn new(name: &'static str, value: impl Into<String>) -> Self {
+        Self { name, value: value.into(), moment: None }
+    }
+
+    fn at(name: &'static str, at: Timestamp) -> Self {
+        Self { name, value: moment(at), moment: Some(at) }
+    }
+}
+
+pub fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+impl Account {
+    pub async fn read(archive: &dyn Archive, decision: Decision) -> Result<Self, StoreError> {
+        let place = &decision.conversation;
+        let (workspace, channel) = (&place.workspace, &place.channel);
+        let reacted = decision.reacted.as_ref().map(|(on, _)| on);
+        let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref());
+        let answered = decision.next.answered.as_ref().map(|answered| &answered.message);
+        let known = archive.channels(workspace).await?;
+        let known = known.into_iter().find(|known| known.id == *channel);
+        let read = async |ids: &[MessageId]| lines(archive, workspace, channel, ids).await;
+        let one = async |id: Option<&MessageId>| {
+            Ok::<_, StoreError>(read(id.map(std::slice::from_ref).unwrap_or_default()).await?.pop())
+        };
+        Ok(Self {
+            channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
+            considered: read(&decision.messages).await?,
+            said: read(&decision.said).await?,
+            about: one(reacted.or(judged)).await?,
+            answer: one(answered).await?,
+            decision,
+        })
+    }
+
+    /// How it came about, all but the calls.
+    pub fn facts(&self, language: Language) -> Vec<Fact> {
+        let decision = &self.decision;
+        let mut facts = vec![Fact::at(language.pick("Opened", "開始"), decision.opened)];
+        facts.extend(decision.closed.map(|at| Fact::at(language.pick("Closed", "終了"), at)));
+        facts.extend(decision.weighed.iter().flat_map(|weighed| weighed_facts(weighed, language)));
+        facts.extend(decision.gate.map(|gate| {
+            Fact::new(
+                language.pick("Settled by a rule", "適用されたルール"),
+                settled_by(gate, language),
+            )
+        }));
+        facts.extend(
+            decision.judgment.iter().flat_map(|judgment| judgment_facts(judgment, language)),
+        );
+        facts.extend(
+            self.about
+                .as_ref()
+                .map(|line| Fact::new(language.pick("About", "対象の発言"), told(line, language))),
+        );
+        facts.extend(decision.reacted.as_ref().map(|(_, emoji)| {
+            Fact::new(language.pick("Reacted with", "付けたリアクション"), emoji.to_string())
+        }));
+        facts
+    }
+
+    /// What happened when it was over, once something has.
+    pub fn next(&self, language: Language) -> Option<Fact> {
+        let next = &self.decision.next;
+        let answered = next.answered.as_ref().map(|answered| {
+            let line = self.answer.as_ref();
+            let name = line.map_or(language.pick("somebody", "誰か"), |line| &*line.name);
+            let after = length(answered.after, language);
+            match language {
+                Language::En => format!("{name} said something after {after}"),
+                Language::Ja => format!("{after}後に {name} さんが発言しました"),
+            }
+        });
+        let reactions = (next.reactions > 0).then(|| match (language, next.reactions) {
+            (Language::En, 1) => "1 reaction to what I said".to_owned(),
+            (Language::En, count) => format!("{count} reactions to what I said"),
+            (Language::Ja, count) => format!("私の発言にリアクション {count} 件"),
+        });
+        let all: Vec<String> = answered.into_iter().chain(reactions).collect();
+        let name = language.pick("What happened next", "その後");
+        (!all.is_empty()).then(|| Fact::new(name, all.join(language.pick("; ", "、"))))
+    }
+}
+
+async fn lines(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+    ids: &[MessageId],
+) -> Result<Vec<Line>, StoreError> {
+    let mut lines = Vec::with_capacity(ids.len());
+    for id in ids {
+        lines.extend(archive.line(workspace, channel, id).await?);
+    }
+    Ok(lines)
+}
+
+/// What a line says, unless it was deleted.
+pub fn text(line: &Line, language: Language) -> String {
+    let deleted = language.pick("(deleted)", "（削除されました）");
+    if line.is_deleted { deleted.to_owned() } else { line.message.text.to_string() }
+}
+
+fn told(line: &Line, language: Language) -> String {
+    format!("{}: {}", line.name, text(line, language))
+}
+
+/// A gate that settled a decision, by its name and in a sentence.
+fn settled_by(gate: Gate, language: Language) -> String {
+    named(gate, gate_reason(gate, language), language)
+}
+
+/// The same of a gate that settled a line when it was heard.
+pub fn settled_when_heard(gate: Gate, language: Language) -> String {
+    named(gate, heard_reason(gate, language), language)
+}
+
+/// Why a line was settled when it was heard.
+pub fn heard_reason(gate: Gate, language: Language) -> &'static str {
+    match gate {
+        // Any other mode hears lines.
+        Gate::ChannelMode => {
+            language.pick("I am turned off in this channel", "このチャンネルではオフになっています")
+        }
+        gate => gate_reason(gate, language),
+    }
+}
+
+fn named(gate: Gate, reason: &str, language: Language) -> String {
+    let name = words::gate(gate, language);
+    match language {
+        Language::En => format!("{name}: {reason}"),
+        Language::Ja => format!("{name}（{reason}）"),
+    }
+}
+
+fn weighed_facts(weighed: &Weighed, language: Language) -> Vec<Fact> {
+    let mode = words::mode(weighed.mode, language);
+    let mut facts = vec![Fact::new(language.pick("Mode", "モード"), mode)];
+    let passed: Vec<&str> =
+        weighed.passed.iter().map(|gate| words::gate(*gate, language)).collect();
+    if !passed.is_empty() {
+        let name = language.pick("Rules that let it pass", "通過したルール");
+        facts.push(Fact::new(name, passed.join(language.pick(", ", "、"))));
+    }
+    let state = weighed.conversation_state.map(|state| words::state(state, language));
+    facts.extend(state.map(|state| Fact::new(language.pick("The talk", "会話の状態"), state)));
+    facts
+}
+
+fn judgment_facts(judgment: &Judgment, language: Language) -> Vec<Fact> {
+    let wants = match judgment.should_respond {
+        true => language.pick("speak", "発言する"),
+        false => language.pick("stay silent", "黙っている"),
+    };
+    let mut facts = vec![Fact::new(language.pick("Verdict", "結論"), wants)];
+    if !judgment.reason.is_empty() {
+        facts.push(Fact::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
+    }
+    let confidence = format!("{:.2}", judgment.confidence);
+    facts.push(Fact::new(language.pick("Confidence", "確信度"), confidence));
+    let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
+    let delay = delay.map(|delay| length(SignedDuration::from_secs(delay.into()), language));
+    facts.extend(delay.map(|delay| Fact::new(language.pick("Delay", "待ち時間"), delay)));
+    let emoji = judgment.reaction.as_deref().filter(|_| !judgment.should_respond);
+    facts.extend(emoji.map(|emoji| {
+        Fact::new(language.pick("Proposed reaction", "提案されたリアクション"), emoji)
+    }));
+    facts
+}
+
+/// What a call was for, and what became of it.
+pub fn call_title(attempt: &Attempt, language: Language) -> String {
+    format!("{}: {}", words::verb(&attempt.verb, language), words::end(attempt.end, language))
+}
+
+pub fn call_facts(attempt: &Attempt, language: Language, currency: &str) -> Vec<Fact> {
+    let usage = attempt.usage;
+    let took = format!("{:.1} s", attempt.latency.as_secs_f64());
+    let tokens =
+        format!("{} · {} · {}", usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+    let tokens_name = language
+        .pick("Tokens (in, of which cached, out)", "トークン（入力・うちキャッシュ・出力）");
+    let mut facts = vec![
+        Fact::new(language.pick("Model", "モデル"), attempt.model.to_string()),
+        Fact::at(language.pick("At", "時刻"), attempt.at),
+        Fact::new(language.pick("Took", "所要時間"), took),
+        Fact::new(tokens_name, tokens),
+    ];
+    let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
+    facts.extend(price.map(|price| Fact::new(language.pick("Price", "費用"), price)));
+    let left_out = attempt.left_out.iter().map(|left| left_out(left, language));
+    let left_out = left_out.collect::<Vec<_>>().join(language.pick(", ", "、"));
+    if !left_out.is_empty() {
+        let name = language.pick("Left out for want of room", "入りきらず省いたもの");
+        facts.push(Fact::new(name, left_out));
+    }
+    let error = attempt.error.clone();
+    facts.extend(error.map(|error| Fact::new(language.pick("What went wrong", "エラー"), error)));
+    facts
+}
+
+fn left_out(left: &LeftOut, language: Language) -> String {
+    let section = words::section(&left.section, language);
+    let (count, tokens) = (left.count, left.tokens);
+    match language {
+        Language::En => format!("{section}: {count} ({tokens} tokens)"),
+        Language::Ja => format!("{section}: {count} 件（{tokens} トークン）"),
+    }
+}
+
+/// How long something took, as people say it.
+fn length(length: SignedDuration, language: Language) -> String {
+    let seconds = length.as_secs();
+    let (count, unit) = match seconds {
+        ..120 => (seconds, language.pick("s", "秒")),
+        120..7200 => (seconds / 60, language.pick("min", "分")),
+        7200..172_800 => (seconds / 3600, language.pick("h", "時間")),
+        172_800.. => (seconds / 86_400, language.pick("days", "日")),
+    };
+    format!("{count} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_told_in_the_unit_that_fits() {
+        for (seconds, english, japanese) in [
+            (0, "0 s", "0 秒"),
+            (119, "119 s", "119 秒"),
+            (120, "2 min", "2 分"),
+            (7_199, "119 min", "119 分"),
+            (7_200, "2 h", "2 時間"),
+            (172_800, "2 days", "2 日"),
+        ] {
+            let told = |language| length(SignedDuration::from_secs(seconds), language);
+            assert_eq!((&*told(Language::En), &*told(Language::Ja)), (english, japanese));
+        }
+    }
+}
