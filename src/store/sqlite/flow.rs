@@ -336,7 +336,8 @@ async fn write_completion(
             .bind(closing.gate.map(|gate| gate.name()))
             .bind(closing.judgment.map(|judgment| json!(judgment).to_string()))
             .bind(closing.state.map(|state| state.0))
-            .bind(closing.why);
+            .bind(closing.why)
+            .bind(claim.is_owed);
         close.execute(&mut *connection).await.map_err(stored)?;
         if let Event::Post(_) = &claim.event {
             let said = query(sql::FORGET_SAID).bind(claim.decision.0);

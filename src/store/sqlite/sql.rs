@@ -308,7 +308,7 @@ statements! {
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
-            state = coalesce(?6, state), why = ?7
+            state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
     COUNT_UNSEEN = "SELECT count(*) AS n FROM messages WHERE decision = ?1 AND heard > ?2";

@@ -206,6 +206,8 @@ impl State {
                     let is_silent = matches!(
                         closing.ended,
                         Ended::ChoseSilence | Ended::Reacted | Ended::Muted
+                // Whoever asks while it speaks unasked makes no answer of what it said.
+                decision.addressed = claim.is_owed;
                     );
                     talk.silent_state = is_silent.then_some(state);
                 }
