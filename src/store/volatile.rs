@@ -254,8 +254,8 @@ struct State {
     /// One for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<KeptExchange>>>,
     outbox: BTreeMap<PieceId, Outgoing>,
-    /// What was on its way unasked, and since when; oldest first.
-    unasked: Vec<(Timestamp, PieceId)>,
+    /// What was said unasked, or is on its way; oldest first.
+    unasked: Vec<UnaskedPost>,
     /// When people asked for an answer.
     asked: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Timestamp>>,
     /// Tokens and money by hours and days; the empty channel is the whole workspace.
@@ -314,6 +314,20 @@ impl StoredLine {
     fn is_told(&self) -> bool {
         let is_withheld = matches!(self.gate, Some(Gate::OptedOut | Gate::ChannelMode));
         !self.is_deleted && !is_withheld
+
+    /// Its author or its channel is not listened to.
+    fn is_withheld(&self) -> bool {
+        matches!(self.gate, Some(Gate::OptedOut | Gate::ChannelMode))
+    }
+}
+
+/// Its row of the outbox goes when its decision closes; that it was said stays known.
+struct UnaskedPost {
+    /// When it was dispatched.
+    at: Timestamp,
+    piece: PieceId,
+    place: ConversationId,
+    is_said: bool,
     }
 }
 

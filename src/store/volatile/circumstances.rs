@@ -7,9 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
 use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::Attempt;
-use crate::event::PieceId;
 use crate::store::Order;
-use crate::store::volatile::{State, Talk};
+use crate::store::volatile::{State, Talk, UnaskedPost};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -64,15 +63,13 @@ impl State {
         conversation: &ConversationId,
         since: Timestamp,
     ) -> Vec<&ConversationId> {
-        let recent = self.unasked.iter().rev().take_while(|(at, _)| *at >= since);
-        let counts = |piece: &PieceId| {
-            let out = self.outbox.get(piece)?;
-            let place = &out.piece.conversation;
-            let is_here = place.workspace == conversation.workspace;
-            let is_own = !out.is_said && place == conversation;
-            (is_here && out.piece.is_sending() && !is_own).then_some(place)
-        };
-        recent.filter_map(|(_, piece)| counts(piece)).collect()
+        let recent = self.unasked.iter().rev().take_while(|post| post.at >= since);
+        let is_here = |post: &&UnaskedPost| post.place.workspace == conversation.workspace;
+        let is_sending = |piece| self.outbox.get(&piece).is_some_and(|out| out.piece.is_sending());
+        // What is on its way from here is what asks.
+        let is_other = |post: &UnaskedPost| post.place != *conversation && is_sending(post.piece);
+        let counts = |post: &&UnaskedPost| post.is_said || is_other(post);
+        recent.filter(is_here).filter(counts).map(|post| &post.place).collect()
     }
 
     fn asked_since(&self, workspace: &WorkspaceId, talk: Option<&Talk>, since: Timestamp) -> u64 {

@@ -11,7 +11,7 @@ use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
 use crate::store::Settled;
-use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, supersede};
+use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, UnaskedPost, supersede};
 
 impl State {
     pub(super) fn claim(
@@ -38,7 +38,8 @@ impl State {
             let is_new = out.piece.dispatched.replace(piece.dispatched.unwrap_or(now)).is_none();
             let is_unasked = !claim.is_owed && piece.on.is_none() && piece.id == piece.first;
             if is_new && is_unasked {
-                self.unasked.push((now, piece.id));
+                let (at, piece, place) = (now, piece.id, piece.conversation.clone());
+                self.unasked.push(UnaskedPost { at, piece, place, is_said: false });
             }
         }
         Some(claim)
@@ -110,6 +111,9 @@ impl State {
             Some(out) => out.is_said = true,
             None if self.heard.contains_key(&place) => return,
             None => {}
+        }
+        if let Some(post) = self.unasked.iter_mut().rev().find(|post| post.piece == piece.id) {
+            post.is_said = true;
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             match &piece.on {
@@ -202,12 +206,12 @@ impl State {
                 decision.judgment = closing.judgment.or(decision.judgment.take());
                 decision.state = closing.state.or(decision.state);
                 decision.why = Some(closing.why);
+                // Whoever asks while it speaks unasked makes no answer of what it said.
+                decision.addressed = claim.is_owed;
                 if let Some(state) = decision.state {
                     let is_silent = matches!(
                         closing.ended,
                         Ended::ChoseSilence | Ended::Reacted | Ended::Muted
-                // Whoever asks while it speaks unasked makes no answer of what it said.
-                decision.addressed = claim.is_owed;
                     );
                     talk.silent_state = is_silent.then_some(state);
                 }
@@ -233,6 +237,10 @@ impl State {
         match unsaid {
             Unsaid::Draft => {
                 self.outbox.entry(piece.id).and_modify(|out| out.piece.dispatched = None);
+                let is_it = |post: &UnaskedPost| post.piece == piece.id && !post.is_said;
+                if let Some(place) = self.unasked.iter().rposition(is_it) {
+                    self.unasked.remove(place);
+                }
             }
             Unsaid::Replaced | Unsaid::Dropped | Unsaid::Dead => {
                 self.outbox.retain(|_, out| out.piece.first != piece.first);
