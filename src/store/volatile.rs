@@ -312,8 +312,8 @@ struct KeptReaction {
 impl StoredLine {
     /// It may be in prompts and memories.
     fn is_told(&self) -> bool {
-        let is_withheld = matches!(self.gate, Some(Gate::OptedOut | Gate::ChannelMode));
-        !self.is_deleted && !is_withheld
+        !self.is_deleted && !self.is_withheld()
+    }
 
     /// Its author or its channel is not listened to.
     fn is_withheld(&self) -> bool {
@@ -328,7 +328,6 @@ struct UnaskedPost {
     piece: PieceId,
     place: ConversationId,
     is_said: bool,
-    }
 }
 
 struct KeptExchange {

@@ -169,11 +169,13 @@ pub async fn hear_edit(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge(rest), Some((before, edited_ms))) = (follows, before) else {
+    let (Follows::Judge(rest), Some(before)) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
+    let KnownLine { message: before, edited_ms, is_withheld } = before;
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
-    if before.text == edit.text || is_old {
+    let has_no_text = is_withheld && before.text.is_empty();
+    if before.text == edit.text || is_old || has_no_text {
         return Ok(counters.nothing_new());
     }
     counters.revision += 1;
@@ -186,7 +188,10 @@ pub async fn hear_edit(
     let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
     let standing = standings.of(&edit.conversation);
     let edited = Edited { before: &before, after: &after };
-    let arrived = standing.hear_edit(edited, edit.at, rest, counters.next_decision());
+    let arrived = match is_withheld {
+        true => None,
+        false => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
+    };
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
     let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
@@ -226,14 +231,18 @@ pub async fn hear_deletion(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge(rest), Some((before, _))) = (follows, before) else {
+    let (Follows::Judge(rest), Some(before)) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
+    let KnownLine { message: before, is_withheld, .. } = before;
     counters.revision += 1;
     let mut standings =
         Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let standing = standings.of(&deletion.conversation);
-    let arrived = standing.hear_deletion(&before, deletion.at, rest);
+    let arrived = match is_withheld {
+        true => None,
+        false => standing.hear_deletion(&before, deletion.at, rest),
+    };
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
         effects.note(&before, deletion.at, arrived, standing, counters.revision);
@@ -362,11 +371,19 @@ async fn forget(
 }
 
 /// A line that is not deleted, and when it was edited last.
+/// A line that was heard before.
+struct KnownLine {
+    message: Message,
+    edited_ms: Option<i64>,
+    /// Nothing follows from it, whatever becomes of it.
+    is_withheld: bool,
+}
+
 async fn read_line(
     connection: &mut SqliteConnection,
     conversation: &ConversationId,
     message: &MessageId,
-) -> Result<Option<(Message, Option<i64>)>, StoreError> {
+) -> Result<Option<KnownLine>, StoreError> {
     let row = query(sql::LINE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
@@ -375,7 +392,12 @@ async fn read_line(
         .fetch_optional(connection)
         .await
         .map_err(stored)?;
-    row.as_ref().map(|row| Ok((rows::message(row)?, rows::column(row, "edited_ms")?))).transpose()
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(KnownLine {
+        message: rows::message(&row)?,
+        edited_ms: rows::column(&row, "edited_ms")?,
+        is_withheld: rows::column(&row, "withheld")?,
+    }))
 }
 
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].

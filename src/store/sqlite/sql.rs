@@ -145,7 +145,8 @@ statements! {
         WHERE true
         ON CONFLICT DO NOTHING";
     LINE = "
-        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
+            withheld
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
     EDIT_LINE = "
@@ -305,6 +306,7 @@ statements! {
         WHERE c.value <> '' OR c.key = 1
         ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, micros = micros + excluded.micros";
     DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
+    /// Whoever asks while it speaks unasked, or takes a question back, makes no answer of what it said.
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),

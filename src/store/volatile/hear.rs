@@ -73,9 +73,12 @@ impl State {
         let fresh = DecisionId(self.last_number + 1);
         let edited = Edited { before: &before, after: &after };
         let conversation = &edit.conversation;
-        let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_edit(edited, edit.at, rest, fresh)
-        });
+        let arrived = match self.is_withheld(conversation, &edit.message) {
+            true => None,
+            false => self.change_standing(conversation, |standing| {
+                standing.hear_edit(edited, edit.at, rest, fresh)
+            }),
+        };
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, edit.at);
             self.note_asked(conversation);
@@ -113,9 +116,12 @@ impl State {
         letters
             .filter(|letter| letter.conversation == *conversation)
             .for_each(|letter| letter.text = None);
-        let arrived = self.change_standing(conversation, |standing| {
-            standing.hear_deletion(&before, deletion.at, rest)
-        });
+        let arrived = match self.is_withheld(conversation, &deletion.message) {
+            true => None,
+            false => self.change_standing(conversation, |standing| {
+                standing.hear_deletion(&before, deletion.at, rest)
+            }),
+        };
         if let Some(arrived) = arrived {
             self.apply(conversation, arrived, deletion.at);
         }
@@ -198,11 +204,18 @@ impl State {
         owed.is_some_and(|owed| owed.iter().any(|owed| owed.message == *message))
     }
 
+    /// Nothing follows from such a line, whatever becomes of it.
+    fn is_withheld(&mut self, conversation: &ConversationId, message: &MessageId) -> bool {
+        self.line(conversation, message).is_some_and(|line| line.is_withheld())
+    }
+
     fn edit_line(&mut self, edit: &Edit) -> Option<(Arc<Message>, Arc<Message>)> {
         let revision = self.revision + 1;
         let line = self.line(&edit.conversation, &edit.message).filter(|line| !line.is_deleted)?;
         let before = line.message.clone();
-        if before.text == edit.text || line.edited.is_some_and(|edited| edited >= edit.at) {
+        let is_old = line.edited.is_some_and(|edited| edited >= edit.at);
+        let has_no_text = line.is_withheld() && before.text.is_empty();
+        if before.text == edit.text || is_old || has_no_text {
             return None;
         }
         line.edited = Some(edit.at);
