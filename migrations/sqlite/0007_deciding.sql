@@ -19,9 +19,8 @@ ALTER TABLE decisions ADD COLUMN passed TEXT;
 ALTER TABLE decisions ADD COLUMN conversation_state TEXT;
 -- The revision that the verdict was made from.
 ALTER TABLE decisions ADD COLUMN considered INTEGER;
--- 1: it spoke, and nobody had asked.
-ALTER TABLE decisions ADD COLUMN is_unasked INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX decisions_unasked ON decisions (workspace, channel, closed_ms, thread) WHERE is_unasked = 1;
+CREATE INDEX decisions_unasked ON decisions (workspace, channel, closed_ms, thread)
+    WHERE ended = 'spoke' AND is_addressed = 0;
 CREATE INDEX decisions_over_budget ON decisions (workspace, channel, thread, closed_ms)
     WHERE ended = 'over_budget';
 

@@ -257,8 +257,8 @@ struct State {
     /// One for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<KeptExchange>>>,
     outbox: BTreeMap<PieceId, Outgoing>,
-    /// What was on its way unasked, and since when; oldest first.
-    unasked: Vec<(Timestamp, PieceId)>,
+    /// What was said unasked, or is on its way; oldest first.
+    unasked: Vec<UnaskedPost>,
     /// Owed lines that are owed nothing any more: since when, and in which thread they stand.
     settled: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Settlement>>,
     /// When it spoke in a channel unasked.
@@ -321,6 +321,15 @@ impl StoredLine {
     fn is_told(&self) -> bool {
         !self.is_deleted && !self.is_withheld
     }
+}
+
+/// Its row of the outbox goes when its decision closes; that it was said stays known.
+struct UnaskedPost {
+    /// When it was dispatched.
+    at: Timestamp,
+    piece: PieceId,
+    place: ConversationId,
+    is_said: bool,
 }
 
 struct KeptExchange {

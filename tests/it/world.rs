@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aizuchi::agent::tools::Tools;
-use aizuchi::agent::{self, Agent, Minds, Settings};
+use aizuchi::agent::{self, Agent, Minds, Settings, StateCall};
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::clock::Clock;
 use aizuchi::context::{Limits, Window};
+use aizuchi::event::step::Step;
 use aizuchi::event::{Piece, Posted};
 use aizuchi::hear::rooms::Rooms;
 use aizuchi::hear::under_way::UnderWay;
@@ -27,11 +28,12 @@ use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::{Platform, PlatformError, Platforms};
 use aizuchi::prompt::prompts::Prompts;
 use aizuchi::prompt::{Prompt, Verb};
+use aizuchi::rules::{Rulebook, Rules};
 use aizuchi::runner::{self, Runner};
 use aizuchi::store::sqlite::SqliteStore;
 use aizuchi::store::sqlite::writer::SqliteWriter;
 use aizuchi::store::volatile::VolatileStore;
-use aizuchi::store::{Archive, DecisionQuery, LineQuery, Receipt, Span, Store};
+use aizuchi::store::{Archive, DecisionQuery, LineQuery, Order, Receipt, Span, Store};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -180,6 +182,7 @@ pub struct World {
     pub mind: Arc<Mind>,
     pub room: Arc<Room>,
     pub next_line: Arc<AtomicUsize>,
+    pub extras: Extras,
 }
 
 impl World {
@@ -189,12 +192,7 @@ impl World {
         mind.script.always(Verb::Reply, "Here I am.");
         let world = Self::with(kept, Clock::manual(at(0)), mind, Arc::new(Room::default()));
         for channel in ["garden", "kitchen"] {
-            let channel = Channel {
-                workspace: workspace(),
-                id: ChannelId::new(channel),
-                name: channel.into(),
-                visibility: Visibility::Public,
-            };
+            let channel = channel_of(channel, Visibility::Public);
             world.ears.hear(Heard::Channel(channel)).await.unwrap();
         }
         world
@@ -204,23 +202,44 @@ impl World {
     pub fn with(kept: Kept, clock: Clock, mind: Arc<Mind>, room: Arc<Room>) -> Self {
         *room.clock.lock().unwrap() = Some(clock.clone());
         let (ears, runner) = parts(kept.store.clone(), clock.clone(), mind.clone(), room.clone());
-        Self { kept, clock, ears, runner: Arc::new(runner), mind, room, next_line: Arc::default() }
+        let (runner, next_line) = (Arc::new(runner), Arc::default());
+        Self { kept, clock, ears, runner, mind, room, next_line, extras: Extras::default() }
     }
 
     /// The same world with more to it.
     pub fn having(self, extras: Extras) -> Self {
         let (store, clock) = (self.kept.store.clone(), self.clock.clone());
         let (mind, room) = (self.mind.clone(), self.room.clone());
-        let (ears, runner) = parts_with(store, clock, mind, room, extras);
-        Self { ears, runner: Arc::new(runner), ..self }
+        let (ears, runner) = parts_with(store, clock, mind, room, extras.clone());
+        for channel in ["garden", "kitchen"] {
+            ears.rooms.learn(&channel_of(channel, Visibility::Public));
+        }
+        Self { ears, runner: Arc::new(runner), extras, ..self }
     }
 
-    /// Restarts the process; platform, people and time go on.
+    /// Restarts the process; platform, people and time go on, settings and orders stay.
     pub async fn restart(self) -> Self {
-        let Self { kept, clock, mind, room, next_line, ears, runner } = self;
+        let Self { kept, clock, mind, room, next_line, ears, runner, extras } = self;
         drop((ears, runner));
         let kept = kept.restart().await;
-        Self { next_line, ..Self::with(kept, clock, mind, room) }
+        let world = Self { next_line, ..Self::with(kept, clock, mind, room) }.having(extras);
+        for channel in world.kept.archive.channels(&workspace()).await.unwrap() {
+            world.ears.rooms.learn(&channel);
+        }
+        let orders = world.kept.store.orders(&workspace()).await.unwrap();
+        world.ears.rooms.obey(&workspace(), &orders);
+        world
+    }
+
+    /// A person orders something.
+    pub async fn orders(&self, order: Order) {
+        self.ears.order(order).await.unwrap();
+    }
+
+    /// The pending step of a conversation.
+    pub async fn step_of(&self, conversation: &ConversationId) -> Option<Step> {
+        let steps = self.kept.archive.steps(&workspace()).await.unwrap();
+        steps.into_iter().find(|step| step.event.conversation() == conversation)
     }
 
     /// Somebody says a line at the channel's top level. An `@` before the persona's name addresses it.
@@ -253,8 +272,12 @@ impl World {
     }
 
     pub async fn edits(&self, message: &MessageId, text: &str) {
+        self.edits_in(top("garden"), message, text).await;
+    }
+
+    pub async fn edits_in(&self, conversation: ConversationId, message: &MessageId, text: &str) {
         let edit = Edit {
-            conversation: top("garden"),
+            conversation,
             message: message.clone(),
             at: self.clock.now(),
             text: text.into(),
@@ -337,6 +360,19 @@ impl World {
     }
 }
 
+/// Tells a story on each store, by these settings; people must see the same.
+pub async fn by<F: Future<Output = String>>(extras: Extras, story: impl Fn(World) -> F) -> String {
+    let world = async |kept| World::new(kept).await.having(extras.clone());
+    let told = story(world(Kept::volatile()).await).await;
+    assert_eq!(story(world(Kept::sqlite().await).await).await, told, "the stores differ");
+    told
+}
+
+pub fn channel_of(channel: &str, visibility: Visibility) -> Channel {
+    let id = ChannelId::new(channel);
+    Channel { workspace: workspace(), id, name: channel.into(), visibility }
+}
+
 /// Ears and a runner around a store, a mind and a platform.
 pub fn parts(
     store: Arc<dyn Store>,
@@ -357,6 +393,7 @@ pub struct Extras {
     pub tools: Option<Tools>,
     /// Who remembers, an hour after something was said.
     pub memory: Option<Arc<dyn Llm>>,
+    pub language: Language,
 }
 
 impl Default for Extras {
@@ -367,7 +404,26 @@ impl Default for Extras {
             state: None,
             tools: None,
             memory: None,
+            language: Language::En,
         }
+    }
+}
+
+impl Extras {
+    /// These rules everywhere.
+    pub fn of(rules: Rules) -> Self {
+        Self::of_book(Rulebook { usual: rules, ..Rulebook::default() })
+    }
+
+    pub fn of_book(rulebook: Rulebook) -> Self {
+        let settings = Settings { rulebook: Arc::new(rulebook), ..Settings::default() };
+        Self { settings, ..Self::default() }
+    }
+
+    /// The state is named in a call of its own (seed 004).
+    pub fn with_separate_state(mut self) -> Self {
+        self.settings.state = StateCall::Separate;
+        self
     }
 }
 
@@ -396,7 +452,7 @@ pub fn parts_with(
     let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: "You are kind.".to_owned(),
-        language: Language::En,
+        language: extras.language,
     });
     let agent = Agent {
         store,
@@ -409,14 +465,16 @@ pub fn parts_with(
         clock,
         metrics,
         persona,
-        prompts: prompts(Language::En),
+        prompts: prompts(extras.language),
         corrections: Default::default(),
         named_states: Default::default(),
         tools: extras.tools,
         settings: extras.settings,
         seed: 7,
     };
-    let runner = Runner::new(agent, under_way, runner::Settings::default()).unwrap();
+    let usual = runner::Settings::default();
+    let lease = usual.lease.max(agent.settings.longest_step() + SignedDuration::from_secs(10));
+    let runner = Runner::new(agent, under_way, runner::Settings { lease, ..usual }).unwrap();
     (Arc::new(ears), runner)
 }
 
@@ -444,7 +502,13 @@ pub fn line(
 }
 
 fn mentions(text: &str) -> Vec<Mention> {
-    if text.contains("@Aizuchi") { vec![Mention::Persona] } else { Vec::new() }
+    let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+    let names = names.map(|name| name.trim_end_matches([',', '.', ':', '?', '!']));
+    let of = |name: &str| match name {
+        "Aizuchi" => Mention::Persona,
+        name => Mention::User(UserId::new(format!("u-{name}"))),
+    };
+    names.map(of).collect()
 }
 
 /// Something that happens while a model thinks.
@@ -455,7 +519,7 @@ type Happening = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 pub struct Mind {
     pub script: ScriptedMind,
     happenings: Mutex<VecDeque<(Verb, Happening)>>,
-    asked: Mutex<Vec<(Verb, String)>>,
+    asked: Mutex<Vec<Prompt>>,
     broken_by: Mutex<Option<String>>,
 }
 
@@ -475,8 +539,24 @@ impl Mind {
     }
 
     pub fn asked(&self, verb: Verb) -> Vec<String> {
+        self.prompts(verb).into_iter().map(|prompt| prompt.text).collect()
+    }
+
+    /// What it was asked for this verb, whole.
+    pub fn prompts(&self, verb: Verb) -> Vec<Prompt> {
         let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|(asked, _)| *asked == verb).map(|(_, prompt)| prompt.clone()).collect()
+        asked.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
+    }
+
+    /// Everything that it was asked, in order, and forgets it.
+    pub fn calls(&self) -> Vec<Prompt> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+
+    /// The same by verb alone: `state judge reply`.
+    pub fn verbs(&self) -> String {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -487,7 +567,7 @@ impl Llm for Mind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
-        self.asked.lock().unwrap().push((prompt.verb, prompt.text.clone()));
+        self.asked.lock().unwrap().push(prompt.clone());
         let happening = {
             let mut happenings = self.happenings.lock().unwrap();
             let is_next = happenings.front().is_some_and(|(verb, _)| *verb == prompt.verb);

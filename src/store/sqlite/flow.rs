@@ -8,7 +8,7 @@ use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{ChannelId, ConversationId, WorkspaceId};
-use crate::decision::{Attempt, DecisionId, Ended, Weighed};
+use crate::decision::{Attempt, DecisionId, Weighed};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
@@ -337,7 +337,7 @@ async fn write_completion(
             .bind(closing.judgment.map(|judgment| json!(judgment).to_string()))
             .bind(closing.state.map(|state| state.0))
             .bind(closing.why)
-            .bind(i64::from(closing.ended == Ended::Spoke && !claim.is_owed));
+            .bind(i64::from(claim.is_owed));
         close.execute(&mut *connection).await.map_err(stored)?;
         if let Event::Post(_) = &claim.event {
             let said = query(sql::FORGET_SAID).bind(claim.decision.0);

@@ -330,10 +330,11 @@ statements! {
         WHERE c.value <> '' OR c.key = 1
         ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, micros = micros + excluded.micros";
     DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
+    /// Whoever asks while it speaks unasked, or takes a question back, makes no answer of what it said.
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
-            state = coalesce(?6, state), why = ?7, is_unasked = ?8
+            state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
     COUNT_UNSEEN = concat!("SELECT count(*) AS n FROM messages WHERE ", unseen!());

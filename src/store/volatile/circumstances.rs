@@ -8,9 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ChannelId, ConversationId, Message, UserId, WorkspaceId};
 use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::{Attempt, DecisionId, Ended};
-use crate::event::PieceId;
 use crate::memory::LineId;
-use crate::store::volatile::{State, StoredLine, Talk};
+use crate::store::volatile::{State, StoredLine, Talk, UnaskedPost};
 use crate::store::{Order, Spending};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -67,22 +66,18 @@ impl State {
         conversation: &ConversationId,
         since: Timestamp,
     ) -> Vec<&ConversationId> {
-        let recent = self.unasked.iter().rev().take_while(|(at, _)| *at >= since);
-        // Of those that are on their way together, the first goes first.
-        let own = self.unasked.iter().filter_map(|(_, piece)| self.outbox.get(piece));
-        let own = own.filter(|out| {
-            let is_sending = !out.is_said && out.piece.is_sending();
-            is_sending && out.piece.conversation == *conversation
-        });
-        let own = own.map(|out| out.piece.id).min();
-        let counts = |piece: &PieceId| {
-            let out = self.outbox.get(piece)?;
-            let place = &out.piece.conversation;
-            let is_here = place.workspace == conversation.workspace;
-            let is_before = out.is_said || own.is_none_or(|own| *piece < own);
-            (is_here && out.piece.is_sending() && is_before).then_some(place)
+        let is_sending = |post: &&UnaskedPost| {
+            let out = self.outbox.get(&post.piece);
+            !post.is_said && out.is_some_and(|out| out.piece.is_sending())
         };
-        recent.filter_map(|(_, piece)| counts(piece)).collect()
+        // Of those that are on their way together, the first goes first.
+        let own = self.unasked.iter().filter(|post| post.place == *conversation);
+        let own = own.filter(is_sending).map(|post| post.piece).min();
+        let recent = self.unasked.iter().rev().take_while(|post| post.at >= since);
+        let is_here = |post: &&UnaskedPost| post.place.workspace == conversation.workspace;
+        let is_before = |post: &UnaskedPost| own.is_none_or(|own| post.piece < own);
+        let counts = |post: &&UnaskedPost| post.is_said || (is_sending(post) && is_before(post));
+        recent.filter(is_here).filter(counts).map(|post| &post.place).collect()
     }
 
     fn answers_since(
@@ -236,6 +231,9 @@ impl State {
 
 /// As exact as the database.
 fn in_milliseconds(time: Timestamp) -> Timestamp {
+    if time == Timestamp::MAX {
+        return time;
+    }
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 

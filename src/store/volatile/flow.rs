@@ -11,7 +11,7 @@ use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, End, Event, Outcome, Piece, PieceId, Posted};
 use crate::store::Settled;
-use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, supersede};
+use crate::store::volatile::{KeptExchange, Outgoing, State, StoredLine, UnaskedPost, supersede};
 
 impl State {
     pub(super) fn claim(
@@ -39,9 +39,10 @@ impl State {
             if is_new && out.is_unasked && piece.id == piece.first {
                 // It may have been on its way before, and have come back.
                 if claim.attempt > 1 {
-                    self.unasked.retain(|(_, other)| *other != piece.id);
+                    self.unasked.retain(|post| post.piece != piece.id);
                 }
-                self.unasked.push((now, piece.id));
+                let (at, piece, place) = (now, piece.id, piece.conversation.clone());
+                self.unasked.push(UnaskedPost { at, piece, place, is_said: false });
             }
         }
         Some(claim)
@@ -116,6 +117,9 @@ impl State {
             Some(out) => out.is_said = true,
             None if self.heard.contains_key(&place) => return,
             None => {}
+        }
+        if let Some(post) = self.unasked.iter_mut().rev().find(|post| post.piece == piece.id) {
+            post.is_said = true;
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             match &piece.on {
@@ -208,6 +212,8 @@ impl State {
                     .for_each(|attempt| attempt.end = AttemptEnd::Superseded);
             }
             if let Some(closing) = completion.closed {
+                // Whoever asks while it speaks unasked makes no answer of what it said.
+                decision.addressed = claim.is_owed;
                 decision.closed = Some(now);
                 decision.ended = Some(closing.ended);
                 decision.gate = closing.gate;

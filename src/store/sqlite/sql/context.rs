@@ -38,9 +38,9 @@ macro_rules! circumstances {
                     WHERE workspace = ?1 AND channel IN ('', ?2)),
                 'ordered_mode', (SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2),
                 'intervened_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
-                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1),
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0),
                 'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked
-                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1
+                    WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0
                         AND closed_ms >= ?13 - 1800000),
                 'posts', (SELECT json_array(count(*) FILTER (WHERE channel = ?2), count(*))
                     FROM outbox INDEXED BY outbox_unasked
@@ -50,7 +50,7 @@ macro_rules! circumstances {
                              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND state = 'sending'
                                 AND is_unasked = 1 AND dispatched_ms IS NOT NULL), id + 1))),
                 'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
-                    WHERE workspace = ?1 AND channel = ?2 AND is_unasked = 1),
+                    WHERE workspace = ?1 AND channel = ?2 AND ended = 'spoke' AND is_addressed = 0),
                 'answers_in_hour', (SELECT json_group_object(w.asker,
                         (SELECT count(DISTINCT m.decision) FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
@@ -185,7 +185,7 @@ statements! {
                 (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
                     AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
-                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND is_unasked = 1)
+                        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0)
                  ORDER BY at_ms DESC, id DESC LIMIT +?14) AS c
              CROSS JOIN messages AS m ON m.rowid = c.line
              LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS compared");
