@@ -26,6 +26,7 @@ mod providers;
 mod reactions;
 mod recall;
 mod replay;
+mod schedules;
 mod search;
 mod seed_002;
 mod seed_004;
