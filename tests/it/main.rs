@@ -27,6 +27,7 @@ mod providers;
 mod reactions;
 mod recall;
 mod replay;
+mod schedules;
 mod search;
 mod seed_002;
 mod seed_004;
