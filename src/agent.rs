@@ -167,7 +167,7 @@ impl Agent {
             Event::Reply(conversation) => {
                 self.reply(claim, conversation, overtaken, &mut notes).await
             }
-            Event::Post(piece) => self.post(claim, piece).await,
+            Event::Post(piece) => self.post(claim, piece, &mut notes).await,
         };
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
         let Notes { attempts, weighed, considered, memos } = notes;

@@ -90,7 +90,7 @@ impl Account {
         facts.extend(
             self.about
                 .as_ref()
-                .map(|line| Fact::new(language.pick("About", "対象の発言"), told(line, language))),
+                .map(|line| Fact::new(language.pick("About", "判断の対象"), told(line, language))),
         );
         facts.extend(decision.reacted.as_ref().map(|(_, emoji)| {
             Fact::new(language.pick("Reacted with", "付けたリアクション"), emoji.to_string())

@@ -1,7 +1,7 @@
 //! Post: the only act on the world. The claim has committed the piece as being sent; whatever the
 //! platform answers, it is said once or not at all (invariant 6).
 
-use crate::agent::{Agent, Trouble, patience};
+use crate::agent::{Agent, Notes, Trouble, patience};
 use crate::chat::MessageId;
 use crate::context::Context;
 use crate::decision::Ended;
@@ -19,7 +19,12 @@ const OWED_LOOKS: u32 = 90;
 const UNSOLICITED_LOOKS: u32 = 30;
 
 impl Agent {
-    pub(super) async fn post(&self, claim: &Claim, piece: &Piece) -> Result<End, Trouble> {
+    pub(super) async fn post(
+        &self,
+        claim: &Claim,
+        piece: &Piece,
+        notes: &mut Notes,
+    ) -> Result<End, Trouble> {
         if piece.is_sending() {
             return self.reconcile(claim, piece).await;
         }
@@ -41,6 +46,10 @@ impl Agent {
             Err(error) => return Err(error.into()),
         };
         if let Some(end) = self.no_longer_wanted(claim, piece, &context) {
+            if claim.is_owed && matches!(end, End::Silent(_)) {
+                // Whoever has asked since the words were found is silenced with them.
+                notes.considered = Some(context.revision);
+            }
             return Ok(end);
         }
         if changed {

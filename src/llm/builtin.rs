@@ -61,6 +61,7 @@ fn judge(prompt: &Prompt) -> String {
                 "confidence": 0.8,
                 "delay_seconds": 0,
                 "about": prompt.speakers.stamp(question),
+                "conversation_state": "active",
             })
         }
         Err(quiet) => json!({
@@ -69,6 +70,8 @@ fn judge(prompt: &Prompt) -> String {
             "confidence": 0.8,
             "delay_seconds": null,
             "about": null,
+            // A list of words would be no judgment (seed 004).
+            "conversation_state": "active",
         }),
     };
     judgment.to_string()

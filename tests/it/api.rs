@@ -252,7 +252,7 @@ async fn what_was_weighed_and_what_happened_next_is_told() {
     let row = room.wait_for(0, |kind, data| kind == "decision" && !data["ended"].is_null()).await;
     assert_eq!(row["mode"], "companion");
     assert_eq!(row["passed"].as_array().unwrap().len(), 11);
-    assert_eq!((&row["conversation_state"], &row["about"]), (&Value::Null, &json!(remark)));
+    assert_eq!((&row["conversation_state"], &row["about"]), (&json!("active"), &json!(remark)));
     assert_eq!(row["next"], json!({ "answered": null, "reactions": 0 }));
     let answer = room.says("bob", "@Aizuchi so it was").await;
     let rows = room.get(&format!("/api/decisions?message={remark}")).await;

@@ -137,6 +137,8 @@ fn run(life: &Life, kept: fn() -> Kept) {
 struct Log {
     /// Every line that asked for an answer, by its conversation.
     asked: BTreeMap<MessageId, ConversationId>,
+    /// How often a line came to ask by an edit, after it had been answered or had asked nothing.
+    anew: BTreeMap<MessageId, usize>,
     /// The mode that was ordered last, if one is.
     ordered: Option<Mode>,
     muted: bool,
@@ -225,10 +227,16 @@ impl Stage {
                 let number = world.clock.now().as_millisecond();
                 let text =
                     if *asks { format!("@Aizuchi {number}!") } else { format!("edit {number}") };
+                let was_owed = self.owed(&place).await.contains(&id);
                 world.edits_in(place.clone(), &id, &text).await;
                 let owed = self.owed(&place).await;
+                let mut log = self.log.lock().unwrap();
                 if owed.contains(&id) {
-                    self.log.lock().unwrap().asked.insert(id, place);
+                    *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
+                    log.asked.insert(id, place);
+                } else {
+                    // It asks nothing any more, or too late.
+                    log.asked.remove(&id);
                 }
             }
             Act::Delete { line } => {
@@ -288,7 +296,7 @@ impl Stage {
             Order::Mute { .. } => log.muted = true,
             Order::Unmute { .. } => log.muted = false,
             Order::Mode { mode, .. } => log.ordered = mode,
-            Order::OptOut { .. } | Order::OptIn { .. } => {}
+            Order::OptOut { .. } | Order::OptIn { .. } | Order::Withhold { .. } => {}
         }
     }
 
@@ -360,14 +368,17 @@ impl Stage {
     fn check_posts(&self) {
         let log = self.log.lock().unwrap();
         let mut drafts: BTreeSet<_> = BTreeSet::new();
-        let mut answered = BTreeSet::new();
+        let mut answered: BTreeMap<&MessageId, usize> = BTreeMap::new();
         for post in &log.posts {
             let notes = &post.piece.draft;
             assert!(!post.muted, "it speaks though it is muted: {:?}", post.piece);
             assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.piece);
             assert!(drafts.insert(post.piece.first), "posted twice: {:?}", post.piece);
             for line in &notes.owed {
-                assert!(answered.insert(line), "{line} was answered twice");
+                let answers = answered.entry(line).or_default();
+                *answers += 1;
+                let anew = log.anew.get(line).copied().unwrap_or(0);
+                assert!(*answers <= 1 + anew, "{line} was answered twice");
             }
             if !notes.owed.is_empty() {
                 continue;

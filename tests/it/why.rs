@@ -49,6 +49,7 @@ async fn silence_and_speech_are_told_while_the_room_is_open() {
       Closed: 0-0-0 0:0:0 UTC
       Mode: companion
       Rules that let it pass: channel mode, muted, quiet hours, own turns, too few lines, directed at somebody else, spoke last, unchanged, cooldown, share of the talk, budget
+      The talk: goes on
       Verdict: stay silent
       Reason: nobody asked the room anything
       Confidence: 0.0
@@ -100,10 +101,11 @@ async fn it_is_told_in_japanese_too() {
       終了：0-0-0 0:0:0 UTC
       モード：一員
       通過したルール：チャンネルのモード、ミュート、静かにする時間帯、続けて話した回数、発言の少なさ、ほかの人あて、最後の発言者、変化の有無、発言の間隔、発言の割合、使ってよい量
+      会話の状態：続いている
       結論：黙っている
       理由：みんなへの質問はありませんでした
       確信度：0.0
-      対象の発言：hana: お昼はおいしかったです
+      判断の対象：hana: お昼はおいしかったです
       呼び出し：判断: 採用（モデル：builtin、時刻：0-0-0 0:0:0 UTC、所要時間：0.0 s、トークン（入力・うちキャッシュ・出力）：0 · 0 · 0）
       結果：黙っていることにしました — みんなへの質問はありませんでした
     ");

@@ -247,11 +247,6 @@ pub fn unsigned(value: i64) -> Read<u64> {
 }
 
 pub fn time(milliseconds: i64) -> Read<Timestamp> {
-    // What lasts until somebody says otherwise ends in the last millisecond, which `Timestamp` has only
-    // a part of.
-    if milliseconds == Timestamp::MAX.as_millisecond() {
-        return Ok(Timestamp::MAX);
-    }
     Timestamp::from_millisecond(milliseconds)
         .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
 }
