@@ -221,7 +221,7 @@ impl Standing {
             *step = Step { is_owed: true, follow: step.follow, redrafts, ..reply };
         } else if let Some(due) = step.follow {
             let judge = armed(Event::Judge(conversation), due.max(now), step.decision, generation);
-            *step = Step { since: now, ..judge };
+            *step = Step { since: step.since, ..judge };
         }
     }
 
@@ -272,7 +272,7 @@ impl Standing {
                 self.step = Some(Step { is_owed: true, follow, ..reply });
             } else if let Some(due) = follow {
                 let judge = armed(Event::Judge(conversation), due.max(now), fresh, generation);
-                self.step = Some(Step { since: now, ..judge });
+                self.step = Some(Step { since: step.since, ..judge });
             }
         }
         let opened = self.step.as_ref().map(|step| (fresh, step.is_owed));

@@ -74,6 +74,14 @@ impl Step {
         self.lease.is_some() || !matches!(self.event, Event::Judge(_))
     }
 
+    /// A line came behind what this is at work at. What has begun has waited long enough for its own.
+    fn wait_behind(&mut self, at: Timestamp, rest: Rest) {
+        if self.follow.is_none() {
+            self.since = at;
+        }
+        self.follow = Some(due(rest, self.since));
+    }
+
     /// People may have seen a part of it, so nothing takes its place any more (invariant 6).
     fn is_out(&self) -> bool {
         matches!(&self.event, Event::Post(piece) if piece.is_out())
@@ -181,7 +189,7 @@ impl Standing {
         if !step.is_owed && !step.is_out() {
             return self.move_on(message.at, rest).unwrap_or(stays);
         }
-        step.follow = Some(rest.due);
+        step.wait_behind(message.at, rest);
         let is_due = step.due;
         let is_asker = self.owed.iter().any(|owed| owed.asker == message.author.id);
         if is_asker { self.redraft(is_due).unwrap_or(stays) } else { stays }
@@ -223,7 +231,7 @@ impl Standing {
         let step = self.step.as_mut()?;
         let (decision, holds_work) = (step.decision, step.holds_work());
         if !step.is_owed || !nobody_else || step.is_out() {
-            step.follow = Some(rest.due);
+            step.wait_behind(at, rest);
             return Some(Arrived { decision, has_opened: false, has_overtaken: false });
         }
         let conversation = step.event.conversation().clone();
@@ -263,7 +271,7 @@ impl Standing {
         let (tried, patient_until) = (step.attempts, step.due);
         let conversation = step.event.conversation().clone();
         if holds_work && rest.course == Course::GoesOn {
-            step.follow = Some(rest.due);
+            step.wait_behind(at, rest);
             return Some(Arrived { decision, has_opened: false, has_overtaken: false });
         }
         // What was begun has waited long enough for its lines; the wait is for what is new.

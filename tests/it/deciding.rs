@@ -87,6 +87,27 @@ async fn lines_while_a_facilitator_judges_are_in_its_words() {
 }
 
 #[tokio::test]
+async fn a_slow_judge_does_not_put_off_the_next_judgment() {
+    let told = by(facilitator(), |world| async move {
+        let there = world.clone();
+        world.mind.meanwhile(Verb::Judge, || async move {
+            for words in ["one", "two", "three"] {
+                there.after_5s_says("bob", words).await;
+            }
+        });
+        discuss(&world).await;
+        world.pass(20).await;
+        for words in ["four", "five", "six", "seven"] {
+            world.after_5s_says("bob", words).await;
+        }
+        // Half a minute after the first line that was not judged, however much is said.
+        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(40));
+        world.transcript().await
+    });
+    drop(told.await);
+}
+
+#[tokio::test]
 async fn lines_while_a_facilitator_drafts_are_in_its_one_redraft() {
     let told = by(facilitator(), |world| async move {
         world.mind.script.then(Verb::Judge, Ok(JOIN));
