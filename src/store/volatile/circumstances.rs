@@ -1,6 +1,7 @@
 //! How things stand around a conversation, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -240,19 +241,17 @@ fn in_milliseconds(time: Timestamp) -> Timestamp {
 /// What was used up within the last day and month, and the tokens of the month.
 fn lately(buckets: &BTreeMap<Bucket, (u64, u64)>, now: Timestamp) -> (Spent, u64) {
     let now = now.as_millisecond();
+    let after = |bucket| (Bound::Excluded(bucket), Bound::Unbounded);
     let (mut spent, mut tokens_in_month) = (Spent::default(), 0);
-    for (bucket, (tokens, micros)) in buckets {
-        match bucket {
-            Bucket::Hour(begin) if *begin > now - DAY_MS => {
-                spent.tokens_in_day += tokens;
-                spent.micros_in_day += micros;
-            }
-            Bucket::Day(begin) if *begin > now - 30 * DAY_MS => {
-                tokens_in_month += tokens;
-                spent.micros_in_month += micros;
-            }
-            Bucket::Hour(_) | Bucket::Day(_) => {}
-        }
+    let hours = buckets.range(after(Bucket::Hour(now - DAY_MS)));
+    let hours = hours.take_while(|(bucket, _)| matches!(bucket, Bucket::Hour(_)));
+    for (_, (tokens, micros)) in hours {
+        spent.tokens_in_day += tokens;
+        spent.micros_in_day += micros;
+    }
+    for (_, (tokens, micros)) in buckets.range(after(Bucket::Day(now - 30 * DAY_MS))) {
+        tokens_in_month += tokens;
+        spent.micros_in_month += micros;
     }
     (spent, tokens_in_month)
 }

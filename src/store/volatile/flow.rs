@@ -160,12 +160,18 @@ impl State {
     fn unseen(&self, claim: &Claim, considered: Option<u64>) -> impl Iterator<Item = &StoredLine> {
         let lines = self.talks.get(claim.event.conversation()).map_or(&[][..], |talk| &talk.lines);
         let considered = considered.unwrap_or(u64::MAX);
-        let decision = Some(claim.decision);
+        let decision = claim.decision;
+        // An edit may have moved an old line here; else older decisions end where this one begins.
+        let is_older = |line: &StoredLine| line.decision.is_some_and(|other| other < decision);
+        let begin = match self.changed > considered {
+            true => 0,
+            false => lines.iter().rposition(is_older).map_or(0, |place| place + 1),
+        };
         let has_changed = move |line: &StoredLine| {
             line.revision > considered && line.message.is_human() && !line.is_deleted
         };
-        lines.iter().filter(move |line| {
-            line.decision == decision && (line.heard > considered || has_changed(line))
+        lines[begin..].iter().filter(move |line| {
+            line.decision == Some(decision) && (line.heard > considered || has_changed(line))
         })
     }
 
