@@ -71,6 +71,8 @@ impl Agent {
         }
         let settled = self.leave_out_who_has_enough(&mut context);
         if !claim.is_owed && !self.is_motive_open(&context).await? {
+            // What came after the verdict is still to be judged.
+            notes.considered = context.motive.as_ref().map(|motive| motive.considered);
             return Ok(self.moved_on());
         }
         if claim.redrafts > MOST_REDRAFTS {

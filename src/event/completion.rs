@@ -190,7 +190,9 @@ impl Standing {
 
     /// Those whom this would answer do not wait any more; others may.
     fn withdrawn(&mut self, why: String, known: &Known, now: Timestamp) -> Completion {
-        let waits = |step: &Step| step.follow.is_some();
+        // Lines that waited behind an answer were judged by nobody; behind words of its own, those that the
+        // verdict had not seen go to a decision of theirs.
+        let waits = |step: &Step| step.is_owed && step.follow.is_some();
         if self.owed.is_empty() && !self.step.as_ref().is_some_and(waits) {
             return self.close(Closing::new(Ended::Dropped, why), &[], known, now);
         }

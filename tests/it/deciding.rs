@@ -154,7 +154,8 @@ async fn what_somebody_has_answered_meanwhile_is_dropped() {
        0s carol: they do
        0s alice: what can we do?
       10s bob: @alice water them
-    [m000 m001 m002 m003] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    [m000 m001 m002] dropped: it has been answered, or is no longer what it was (judge kept, reply kept)
+    [m003] chose_silence by directed: everything new was said to somebody else ()
     ");
 }
 
@@ -200,7 +201,8 @@ async fn what_is_edited_meanwhile_is_judged_anew() {
        0s bob: the roses look ill
        0s carol: they do
        0s alice: never mind, what is for lunch?
-    [m000 m001 m002] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    [m000 m001] dropped: a line that it was made from has changed (judge kept, reply kept)
+    [m002] chose_silence: they get along (judge kept)
     ");
 }
 

@@ -291,7 +291,8 @@ async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
       60s bob: in spring
-    [m000 m001] chose_silence: they get along (judge superseded, reply superseded, judge kept)
+    [m000] dropped: people went on meanwhile (judge kept, reply kept)
+    [m001] chose_silence: they get along (judge kept)
     ");
 }
 
