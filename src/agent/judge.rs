@@ -80,20 +80,20 @@ impl Agent {
         &self,
         conversation: &ConversationId,
     ) -> Result<(Arc<Context>, Scene), Trouble> {
-        let context = self.context(conversation).await?;
+        let mut context = self.context(conversation).await?;
         let facts = self.facts(&context);
-        let (mode, rules) = (facts.mode(), facts.rules.clone());
+        let (mode, facilitation) = (facts.mode(), facts.rules.facilitation);
+        let reactions = facts.rules.reactions.clone();
         let mut scene = self.scene(&self.minds.judgment);
-        scene.judging = Judging { mode, named: None, reactions: rules.reactions.clone() };
-        let mut context = context;
+        scene.judging = Judging { mode, named: None, reactions };
         if let Some(intervention) = &mut context.circumstances.intervention {
             // And what it said then.
-            let most = rules.facilitation.compare_window + 1;
+            let most = facilitation.compare_window + 1;
             let over = intervention.lines.len().saturating_sub(most);
             intervention.lines.drain(..over);
         }
         let context = match mode {
-            Mode::Facilitator => context.with_newest(rules.facilitation.buffer_size),
+            Mode::Facilitator => context.with_newest(facilitation.buffer_size),
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
         };
         Ok((Arc::new(context), scene))
@@ -232,7 +232,8 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
             .conversation_state
             .as_deref()
             .and_then(ConversationState::parse),
-        reaction: answered.reaction.map(|emoji| emoji.trim().to_owned()),
+        // Whatever else it says there may be chat text, and the ledger keeps it.
+        reaction: answered.reaction.filter(|emoji| prompt.judging.reactions.contains(emoji)),
         same_conversation: answered.same_conversation,
         situation_changed: answered.situation_changed,
     })

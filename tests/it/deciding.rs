@@ -796,3 +796,18 @@ pub async fn every_line_is_accounted_for(world: &World) {
         assert!(!is_own || line.gate == Some(Gate::OwnLine));
     }
 }
+
+#[tokio::test]
+async fn words_in_the_place_of_an_emoji_are_not_kept() {
+    let told = by(Extras::default(), |world| async move {
+        let answer = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9,
+            "reaction": "the roses look ill"}"#;
+        world.mind.script.then(Verb::Judge, Ok(answer));
+        world.says("bob", "the roses look ill").await;
+        world.pass(100).await;
+        let row = world.decisions("garden").await.remove(0);
+        assert_eq!((row.judgment.unwrap().reaction, row.reacted), (None, None));
+        world.transcript().await
+    });
+    drop(told.await);
+}
