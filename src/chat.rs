@@ -155,6 +155,8 @@ impl Message {
 pub enum Arrival {
     Live,
     CaughtUp,
+    /// Caught up on, and the history shows that the persona has spoken there since.
+    Answered,
 }
 
 /// What a platform delivers.
@@ -166,6 +168,7 @@ pub enum Heard {
     Channel(Channel),
     User(User),
     Reaction(Reaction),
+    Bookmark(Bookmark),
 }
 
 /// A line's text was replaced by its author.
@@ -199,6 +202,17 @@ pub struct Reaction {
     pub emoji: Arc<str>,
     pub at: Timestamp,
     pub change: ReactionChange,
+}
+
+/// How far a platform's history has been heard, so that the next start knows where to go on. Only the
+/// platform's adapter understands it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bookmark {
+    pub workspace: WorkspaceId,
+    /// What is being read.
+    pub place: Arc<str>,
+    /// How far.
+    pub value: Arc<str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -114,7 +114,10 @@ impl Piece {
     /// The persona's own line that this became, if it is not a reaction.
     pub fn said(&self, posted: &Posted) -> Message {
         Message {
-            conversation: self.conversation.clone(),
+            conversation: ConversationId {
+                thread: posted.thread.clone(),
+                ..self.conversation.clone()
+            },
             id: posted.id.clone(),
             at: posted.at,
             author: Author { id: posted.author.clone(), kind: AuthorKind::Persona },
@@ -351,6 +354,8 @@ impl Closing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     pub id: MessageId,
+    /// The thread that it stands in; a platform may open one for an answer.
+    pub thread: Option<MessageId>,
     pub at: Timestamp,
     /// The persona's own user there.
     pub author: UserId,

@@ -75,6 +75,16 @@ pub enum Withheld {
 impl Ears {
     /// Returns when what was heard and what follows from it are safe.
     pub async fn hear(&self, heard: Heard) -> Result<Receipt, StoreError> {
+        self.hear_sent(heard, None).await
+    }
+
+    /// The same for a line that its writer's app has named, so that one that was sent again under another
+    /// id is still the same line.
+    pub async fn hear_sent(
+        &self,
+        heard: Heard,
+        sent_as: Option<Arc<str>>,
+    ) -> Result<Receipt, StoreError> {
         let heard = self.understand(heard);
         let follows = self.what_follows(&heard);
         let heard = self.withhold(heard, follows);
@@ -86,7 +96,7 @@ impl Ears {
         let began = Instant::now();
         let now = self.clock.now();
         let remember = self.remembers_after.map(|interval| now + interval);
-        let receipt = self.store.hear(Hearing { heard, follows, remember, now }).await?;
+        let receipt = self.store.hear(Hearing { heard, sent_as, follows, remember, now }).await?;
         if let Some((author, arrival)) = line.filter(|_| receipt.is_new) {
             self.metrics.heard(author, arrival);
             self.metrics.hearing_took(began);
@@ -126,7 +136,8 @@ impl Ears {
             | Heard::Deletion(_)
             | Heard::Reaction(_)
             | Heard::Channel(_)
-            | Heard::User(_)) => heard,
+            | Heard::User(_)
+            | Heard::Bookmark(_)) => heard,
         }
     }
 
@@ -171,7 +182,7 @@ impl Ears {
                 self.rest_at(&deletion.conversation, now, draw)
             }
             // Nothing is said by these.
-            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Bookmark(_) => {
                 Follows::Nothing(Gate::CaughtUp)
             }
         }
@@ -225,7 +236,7 @@ pub fn what_follows(
         Arrival::Live | Arrival::CaughtUp if message.is_addressed() && is_young => {
             Follows::Owe { due: now }
         }
-        Arrival::CaughtUp => Follows::Nothing(Gate::CaughtUp),
+        Arrival::CaughtUp | Arrival::Answered => Follows::Nothing(Gate::CaughtUp),
         Arrival::Live => Follows::Judge(rest()),
     }
 }
@@ -243,7 +254,8 @@ fn line(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
         | Heard::Deletion(_)
         | Heard::Channel(_)
         | Heard::User(_)
-        | Heard::Reaction(_) => None,
+        | Heard::Reaction(_)
+        | Heard::Bookmark(_) => None,
     }
 }
 
@@ -252,7 +264,7 @@ fn conversation(heard: &Heard) -> Option<&ConversationId> {
         Heard::Message(message, _) => Some(&message.conversation),
         Heard::Edit(edit) => Some(&edit.conversation),
         Heard::Deletion(deletion) => Some(&deletion.conversation),
-        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => None,
+        Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Bookmark(_) => None,
     }
 }
 
@@ -283,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_line() {
-        use crate::chat::Arrival::{CaughtUp, Live};
+        use crate::chat::Arrival::{Answered, CaughtUp, Live};
         use crate::chat::AuthorKind::{Bot, Human, Persona};
         use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
         let waiting = Waiting::default();
@@ -305,6 +317,7 @@ mod tests {
             (Persona, vec![], CaughtUp, Companion, own),
             (Human, vec![], CaughtUp, Companion, caught_up),
             (Human, persona(), CaughtUp, Companion, owe),
+            (Human, persona(), Answered, Companion, caught_up),
             (Human, vec![], Live, MentionOnly, judge),
             (Human, persona(), Live, Observe, owe),
             (Human, persona(), Live, Off, off),

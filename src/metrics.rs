@@ -117,7 +117,7 @@ impl Metrics {
         });
         let arrival = Word(match arrival {
             Arrival::Live => "live",
-            Arrival::CaughtUp => "caught_up",
+            Arrival::CaughtUp | Arrival::Answered => "caught_up",
         });
         self.heard.get_or_create(&Heard { author, arrival }).inc();
     }

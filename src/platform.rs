@@ -24,6 +24,11 @@ pub trait Platform: Send + Sync {
     /// How long after a dispatch its request is surely dead, so that absent means not said.
     fn settle(&self) -> SignedDuration;
 
+    /// Why nothing can be heard from it now, if so.
+    fn off_air(&self) -> Option<String> {
+        None
+    }
+
     /// The longest text of one post, in characters.
     fn longest_post(&self) -> usize;
 }

@@ -14,8 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId, Visibility,
-    WorkspaceId,
+    Bookmark, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::context::{Context, Spent, Window};
 use crate::decision::gate::Gate;
@@ -173,6 +173,17 @@ pub trait Archive: Send + Sync {
     /// What was asked and answered for a decision: one for each of its attempts, as far as it is kept.
     async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError>;
 
+    /// The threads of a channel that something was said in since then, and when that was last.
+    async fn threads_since(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
+
+    /// How far the workspace's history has been heard.
+    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError>;
+
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
     /// Whether it can be read, and what was written last could be written.
@@ -197,6 +208,9 @@ pub trait Archive: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Hearing {
     pub heard: Heard,
+    /// What the writer's own app calls a line. A line that comes again under this name is the same line,
+    /// whatever its id.
+    pub sent_as: Option<Arc<str>>,
     pub follows: Follows,
     /// When what was said is to be remembered, if it is.
     pub remember: Option<Timestamp>,
@@ -206,7 +220,7 @@ pub struct Hearing {
 impl Hearing {
     /// Something heard that is kept and not remembered.
     pub fn of(heard: Heard, follows: Follows, now: Timestamp) -> Self {
-        Self { heard, follows, remember: None, now }
+        Self { heard, sent_as: None, follows, remember: None, now }
     }
 }
 

@@ -280,12 +280,12 @@ impl LocalRoom {
 impl Platform for LocalRoom {
     /// Mints the line; it appears in the room when the store has committed it, as does a reaction.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
-        let author = UserId::new(PERSONA);
+        let (author, thread) = (UserId::new(PERSONA), piece.conversation.thread.clone());
         if let Some(on) = &piece.on {
-            return Ok(Posted { id: on.clone(), at: self.clock.now(), author });
+            return Ok(Posted { id: on.clone(), thread, at: self.clock.now(), author });
         }
         self.clock.sleep_until(self.clock.now() + TYPING).await;
-        Ok(Posted { id: mint(), at: self.clock.now(), author })
+        Ok(Posted { id: mint(), thread, at: self.clock.now(), author })
     }
 
     /// A piece that the room had taken would be committed as said, and nobody would ask for it.

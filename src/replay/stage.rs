@@ -464,7 +464,8 @@ struct RecordedRoom {
 impl Platform for RecordedRoom {
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
         let id = MessageId::new(format!("own-{}", piece.id));
-        Ok(Posted { id, at: self.clock.now(), author: UserId::new("persona") })
+        let thread = piece.conversation.thread.clone();
+        Ok(Posted { id, thread, at: self.clock.now(), author: UserId::new("persona") })
     }
 
     async fn find(&self, _piece: &Piece) -> Result<Option<Posted>, PlatformError> {

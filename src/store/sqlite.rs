@@ -54,6 +54,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (5, "withdrawn", include_str!("../../migrations/sqlite/0005_withdrawn.sql")),
     (6, "sources", include_str!("../../migrations/sqlite/0006_sources.sql")),
     (7, "deciding", include_str!("../../migrations/sqlite/0007_deciding.sql")),
+    (8, "platforms", include_str!("../../migrations/sqlite/0008_platforms.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -10,7 +10,7 @@ mod memory;
 mod memos;
 mod recall;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -78,13 +78,14 @@ impl Store for VolatileStore {
         let now = hearing.now;
         Ok(self.write(|state| match hearing.heard {
             Heard::Message(message, _) => {
-                state.hear_message(message, hearing.follows, hearing.remember)
+                state.hear_message(message, hearing.sent_as, hearing.follows, hearing.remember)
             }
             Heard::Edit(edit) => state.hear_edit(&edit, hearing.follows),
             Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
             Heard::Channel(channel) => state.hear_channel(channel, now),
             Heard::User(user) => state.hear_user(user),
             Heard::Reaction(reaction) => state.hear_reaction(&reaction),
+            Heard::Bookmark(bookmark) => state.hear_bookmark(bookmark),
         }))
     }
 
@@ -240,6 +241,10 @@ struct State {
     withdrawn: HashMap<(WorkspaceId, ChannelId), u64>,
     talks: HashMap<ConversationId, Talk>,
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
+    /// What writers' apps call the lines of a channel.
+    sent: HashSet<(WorkspaceId, ChannelId, Arc<str>)>,
+    /// By workspace and place.
+    bookmarks: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
     /// Each channel's lines, by time, then id.
     order: HashMap<(WorkspaceId, ChannelId), Vec<Place>>,
     /// Every thread that has a line. Other threads of the same id may have none.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{Arrival, ChannelId, Deletion, Edit, Heard, Message, MessageId, User};
+use aizuchi::chat::{
+    Arrival, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, User,
+};
 use aizuchi::clock::seconds;
 use aizuchi::context::Spent;
 use aizuchi::decision::gate::Gate;
@@ -690,7 +692,7 @@ fn join(second: i64) -> Outcome {
 
 fn said(id: &str, second: i64) -> Outcome {
     let author = aizuchi::chat::UserId::new("u-persona");
-    let posted = Posted { id: MessageId::new(id), at: at(second), author };
+    let posted = Posted { id: MessageId::new(id), thread: None, at: at(second), author };
     Outcome::of(End::Said(posted))
 }
 
@@ -750,4 +752,69 @@ fn exchange(lines: &[&str]) -> Exchange {
 fn made_from(lines: &[&str]) -> Lineage {
     let line = |id: &&str| LineId(top("garden").channel, MessageId::new(*id));
     Lineage { lines: lines.iter().map(line).collect(), memories: Vec::new() }
+}
+
+/// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
+#[tokio::test]
+async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
+    on_each(|kept| async move {
+        let sent = |id: &str, second, sent_as: &str| Hearing {
+            sent_as: Some(sent_as.into()),
+            ..Hearing::of(
+                Heard::Message(line(top("garden"), id, at(second), "alice", id), Arrival::Live),
+                Follows::Judge(Rest::until(at(second + 60))),
+                at(second),
+            )
+        };
+        let first = kept.store.hear(sent("2", 30, "gesture")).await.unwrap();
+        let again = kept.store.hear(sent("1", 1, "gesture")).await.unwrap();
+        assert!(first.is_new && !again.is_new);
+        // Within one transaction, too.
+        let both =
+            [kept.store.hear(sent("3", 31, "other")), kept.store.hear(sent("4", 32, "other"))];
+        let both = futures_util::future::join_all(both).await;
+        assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
+        assert_eq!(kept.texts().await, ["2", "3"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn how_far_a_history_was_heard_is_kept() {
+    on_each(|kept| async move {
+        let put = |place: &str, value: &str| {
+            let (place, value) = (place.into(), value.into());
+            let heard = Heard::Bookmark(Bookmark { workspace: workspace(), place, value });
+            kept.store.hear(Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), at(0)))
+        };
+        put("b", "1").await.unwrap();
+        put("a", "2").await.unwrap();
+        put("b", "3").await.unwrap();
+        let bookmarks = kept.archive.bookmarks(&workspace()).await.unwrap();
+        let bookmarks: Vec<_> =
+            bookmarks.iter().map(|bookmark| (&*bookmark.place, &*bookmark.value)).collect();
+        assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_threads_that_people_have_talked_in_are_known() {
+    on_each(|kept| async move {
+        let human = |place, id: &str, second| {
+            let message = line(place, id, at(second), "alice", "hi");
+            kept.hear(message, Follows::Nothing(Gate::CaughtUp))
+        };
+        human(top("garden"), "1", 1).await;
+        human(thread("garden", "1"), "2", 5).await;
+        human(thread("garden", "1"), "3", 9).await;
+        human(thread("garden", "0"), "4", 7).await;
+        human(thread("garden", "old"), "5", 2).await;
+        human(thread("kitchen", "6"), "7", 8).await;
+        let threads =
+            kept.archive.threads_since(&workspace(), &ChannelId::new("garden"), at(5)).await;
+        let threads = threads.unwrap();
+        assert_eq!(threads, [(MessageId::new("0"), at(7)), (MessageId::new("1"), at(9))]);
+    })
+    .await;
 }

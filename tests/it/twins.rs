@@ -350,7 +350,8 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
         (Event::Post(piece), 8) if piece.id == piece.first => End::Redraft { due: at(second) },
         (Event::Post(piece), _) => {
             let id = piece.on.clone().unwrap_or(MessageId::new(format!("p{}", piece.id)));
-            End::Said(Posted { id, at: at(second), author: UserId::new("u-persona") })
+            let (thread, author) = (piece.conversation.thread.clone(), UserId::new("u-persona"));
+            End::Said(Posted { id, thread, at: at(second), author })
         }
     };
     let exchange = Exchange {

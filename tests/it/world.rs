@@ -650,7 +650,12 @@ impl Platform for Room {
         let fault = self.faults.lock().unwrap().pop_front();
         let mut said = self.said.lock().unwrap();
         let id = MessageId::new(format!("p{:03}", said.len()));
-        let posted = Posted { id, at, author: UserId::new("u-persona") };
+        let posted = Posted {
+            id,
+            thread: piece.conversation.thread.clone(),
+            at,
+            author: UserId::new("u-persona"),
+        };
         match fault {
             Some(Fault::Busy) => {
                 return Err(PlatformError::Busy { why: "slow down".to_owned(), retry_after: None });

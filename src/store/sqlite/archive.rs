@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::query;
 use sqlx::sqlite::SqliteRow;
 
-use crate::chat::{Channel, ChannelId, MessageId, User, WorkspaceId};
+use crate::chat::{Bookmark, Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::context::Spent;
 use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
@@ -65,6 +65,22 @@ impl Archive for SqliteStore {
         let since = query(sql::LINES_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
         rows.iter().map(rows::line).collect()
+    }
+
+    async fn threads_since(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
+        let threads = query(sql::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
+        let threads = threads.bind(since.as_millisecond()).fetch_all(&self.readers).await;
+        threads.map_err(stored)?.iter().map(rows::thread_since).collect()
+    }
+
+    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError> {
+        let rows = query(sql::BOOKMARKS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows.map_err(stored)?.iter().map(rows::bookmark).collect()
     }
 
     async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {

@@ -8,8 +8,8 @@ use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{
-    Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction, ReactionChange, User,
-    Visibility,
+    Bookmark, Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction,
+    ReactionChange, User, Visibility,
 };
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
@@ -108,6 +108,7 @@ fn pairs(revisions: &BTreeMap<i64, u64>) -> String {
 /// A line that was heard.
 pub struct Spoken<'a> {
     pub message: &'a Message,
+    pub sent_as: Option<&'a str>,
     pub follows: Follows,
     pub remember: Option<Timestamp>,
 }
@@ -123,11 +124,14 @@ pub async fn hear_messages(
     let mut effects = Effects::default();
     let mut lines = Vec::new();
     let mut receipts = Vec::new();
-    let mut heard = HashSet::new();
+    let (mut heard, mut sent) = (HashSet::new(), HashSet::new());
     let mut fresh = Vec::new();
-    for (place, Spoken { message, follows, .. }) in messages.iter().enumerate() {
-        let key = (&message.conversation.workspace, &message.conversation.channel, &message.id);
-        if known.contains(&place) || !heard.insert(key) {
+    for (place, Spoken { message, sent_as, follows, .. }) in messages.iter().enumerate() {
+        let channel = (&message.conversation.workspace, &message.conversation.channel);
+        let is_known = known.contains(&place)
+            || !heard.insert((channel, message.id.as_str()))
+            || sent_as.is_some_and(|sent_as| !sent.insert((channel, sent_as)));
+        if is_known {
             receipts.push(Receipt {
                 is_new: false,
                 has_overtaken: false,
@@ -145,7 +149,7 @@ pub async fn hear_messages(
         if !follows.is_withheld() {
             fresh.push(*message);
         }
-        lines.push(line_values(message, *follows, arrived, counters.revision));
+        lines.push(line_values(message, *sent_as, *follows, arrived, counters.revision));
         receipts.push(counters.receipt(arrived));
     }
     if lines.is_empty() {
@@ -319,6 +323,20 @@ pub async fn hear_user(
     Ok(counters.changed(put.rows_affected() > 0))
 }
 
+pub async fn hear_bookmark(
+    connection: &mut SqliteConnection,
+    counters: &Counters,
+    bookmark: &Bookmark,
+) -> Result<Receipt, StoreError> {
+    let put = query(sql::PUT_BOOKMARK)
+        .bind(bookmark.workspace.as_str())
+        .bind(&*bookmark.place)
+        .bind(&*bookmark.value);
+    let put = put.execute(connection).await.map_err(stored)?;
+    // Nobody waits for it, so it wakes nobody.
+    Ok(Receipt { is_new: put.rows_affected() > 0, ..counters.nothing_new() })
+}
+
 /// Nothing follows from a reaction: it is no edit, and no word.
 pub async fn hear_reaction(
     connection: &mut SqliteConnection,
@@ -404,6 +422,7 @@ async fn read_line(
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].
 fn line_values(
     message: &Message,
+    sent_as: Option<&str>,
     follows: Follows,
     arrived: Option<Arrived>,
     revision: u64,
@@ -426,6 +445,7 @@ fn line_values(
         arrived.map(|arrived| arrived.decision),
         revision,
         i64::from(follows.is_withheld()),
+        sent_as,
     ])
 }
 
@@ -437,8 +457,8 @@ pub async fn put_own_line(
 ) -> Result<(), StoreError> {
     counters.revision += 1;
     let follows = Follows::Nothing(Gate::OwnLine);
-    let line =
-        Value::Array(vec![line_values(message, follows, None, counters.revision)]).to_string();
+    let line = Value::Array(vec![line_values(message, None, follows, None, counters.revision)])
+        .to_string();
     query(sql::PUT_LINES).bind(line).execute(connection).await.map_err(stored)?;
     Ok(())
 }

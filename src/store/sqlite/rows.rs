@@ -10,8 +10,8 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, User, UserId,
-    Visibility, WorkspaceId,
+    Author, AuthorKind, Bookmark, Channel, ChannelId, ConversationId, Message, MessageId, User,
+    UserId, Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
 use crate::decision::{
@@ -98,6 +98,19 @@ pub fn channel(row: &SqliteRow) -> Read<Channel> {
         name: column::<String>(row, "name")?.into(),
         visibility: named::<Visibility>(&column::<String>(row, "visibility")?)?,
     })
+}
+
+pub fn bookmark(row: &SqliteRow) -> Read<Bookmark> {
+    Ok(Bookmark {
+        workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
+        place: column::<String>(row, "place")?.into(),
+        value: column::<String>(row, "value")?.into(),
+    })
+}
+
+/// A thread, and when something was said in it last.
+pub fn thread_since(row: &SqliteRow) -> Read<(MessageId, Timestamp)> {
+    Ok((MessageId::new(column::<String>(row, "thread")?), time(column(row, "at_ms")?)?))
 }
 
 pub fn user(row: &SqliteRow) -> Read<User> {

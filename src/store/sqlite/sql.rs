@@ -122,9 +122,15 @@ statements! {
     /// lists [workspace, channel, id], ?2 [workspace, channel, thread].
     STANDINGS = concat!(
         "SELECT
-            (SELECT json_group_array(j.key) FROM json_each(?1) AS j
-             CROSS JOIN messages AS m ON m.workspace = j.value ->> 0 AND m.channel = j.value ->> 1
-                AND m.id = j.value ->> 2) AS known,
+            (SELECT json_group_array(k.key) FROM
+                (SELECT j.key FROM json_each(?1) AS j
+                 CROSS JOIN messages AS m ON m.workspace = j.value ->> 0
+                    AND m.channel = j.value ->> 1 AND m.id = j.value ->> 2
+                 UNION ALL
+                 SELECT j.key FROM json_each(?1) AS j
+                 CROSS JOIN messages AS m INDEXED BY messages_sent_as
+                    ON m.workspace = j.value ->> 0 AND m.channel = j.value ->> 1
+                    AND m.sent_as = j.value ->> 3) AS k) AS known,
             (SELECT json_group_array(", step!(), ") FROM json_each(?2) AS j
              CROSS JOIN steps AS s ON s.workspace = j.value ->> 0 AND s.channel = j.value ->> 1
                 AND s.thread = j.value ->> 2
@@ -142,12 +148,12 @@ statements! {
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
-             gate, decision, heard, revision, withheld)
+             gate, decision, heard, revision, withheld, sent_as)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
-            value ->> 9, value ->> 10, value ->> 11, value ->> 11, value ->> 12
+            value ->> 9, value ->> 10, value ->> 11, value ->> 11, value ->> 12, value ->> 13
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
@@ -168,6 +174,15 @@ statements! {
         INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO UPDATE SET name = excluded.name, visibility = excluded.visibility
         WHERE name <> excluded.name OR visibility <> excluded.visibility";
+    PUT_BOOKMARK = "
+        INSERT INTO bookmarks (workspace, place, value) VALUES (?1, ?2, ?3)
+        ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value";
+    BOOKMARKS = "
+        SELECT workspace, place, value FROM bookmarks WHERE workspace = ?1 ORDER BY place";
+    THREADS_SINCE = "
+        SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_channel
+        WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread <> ''
+        GROUP BY thread ORDER BY 2, 1";
     PUT_USER = "
         INSERT INTO users (workspace, id, name, kind) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind

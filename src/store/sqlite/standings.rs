@@ -30,8 +30,9 @@ impl Standings {
         conversations: &HashSet<&ConversationId>,
         messages: &[Spoken<'_>],
     ) -> Result<(Self, HashSet<usize>), StoreError> {
-        let lines = messages.iter().map(|Spoken { message, .. }| {
-            json!([message.conversation.workspace, message.conversation.channel, message.id])
+        let lines = messages.iter().map(|Spoken { message, sent_as, .. }| {
+            let place = &message.conversation;
+            json!([place.workspace, place.channel, message.id, sent_as])
         });
         let places = conversations.iter().map(|place| rows::place(place));
         let read = query(sql::STANDINGS)

@@ -286,7 +286,8 @@ async fn apply_one(
             let follows = hearing.follows;
             let receipt = match &hearing.heard {
                 Heard::Message(message, _) => {
-                    let spoken = Spoken { message, follows, remember: hearing.remember };
+                    let sent_as = hearing.sent_as.as_deref();
+                    let spoken = Spoken { message, sent_as, follows, remember: hearing.remember };
                     hear::hear_messages(connection, counters, &[spoken]).await?.remove(0)
                 }
                 Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, follows).await?,
@@ -299,6 +300,9 @@ async fn apply_one(
                 Heard::User(user) => hear::hear_user(connection, counters, user).await?,
                 Heard::Reaction(reaction) => {
                     hear::hear_reaction(connection, counters, reaction).await?
+                }
+                Heard::Bookmark(bookmark) => {
+                    hear::hear_bookmark(connection, counters, bookmark).await?
                 }
             };
             Ok(Written::Heard(receipt))
@@ -359,7 +363,11 @@ fn may_change_lines(change: &Change) -> bool {
     match change {
         Change::Hear(hearing) => match hearing.heard {
             Heard::Edit(_) | Heard::Deletion(_) => true,
-            Heard::Message(..) | Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => false,
+            Heard::Message(..)
+            | Heard::Channel(_)
+            | Heard::User(_)
+            | Heard::Reaction(_)
+            | Heard::Bookmark(_) => false,
         },
         Change::Claim { .. }
         | Change::Complete { .. }
@@ -374,11 +382,21 @@ fn may_change_lines(change: &Change) -> bool {
 
 fn heard_message(change: &Change) -> Option<Spoken<'_>> {
     match change {
-        Change::Hear(Hearing { heard: Heard::Message(message, _), follows, remember, .. }) => {
-            Some(Spoken { message, follows: *follows, remember: *remember })
-        }
-        Change::Hear(_)
-        | Change::Claim { .. }
+        Change::Hear(hearing) => match &hearing.heard {
+            Heard::Message(message, _) => Some(Spoken {
+                message,
+                sent_as: hearing.sent_as.as_deref(),
+                follows: hearing.follows,
+                remember: hearing.remember,
+            }),
+            Heard::Edit(_)
+            | Heard::Deletion(_)
+            | Heard::Channel(_)
+            | Heard::User(_)
+            | Heard::Reaction(_)
+            | Heard::Bookmark(_) => None,
+        },
+        Change::Claim { .. }
         | Change::Complete { .. }
         | Change::ClaimChores { .. }
         | Change::CompleteChore { .. }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId,
+    AuthorKind, Bookmark, Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId,
 };
 use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
 use crate::event::DeadLetter;
@@ -44,6 +44,36 @@ impl Archive for VolatileStore {
         let talk = conversation.and_then(|conversation| state.talks.get(conversation));
         let line = talk.and_then(|talk| talk.lines.iter().find(|line| line.message.id == *id));
         Ok(line.map(|line| state.read_line(line)))
+    }
+
+    async fn threads_since(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        since: Timestamp,
+    ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
+        let state = self.lock();
+        let here = state.talks.iter().filter(|(conversation, _)| {
+            conversation.workspace == *workspace && conversation.channel == *channel
+        });
+        let threads = here.filter_map(|(conversation, talk)| {
+            let newest = talk.lines.last().filter(|line| line.message.at >= since)?;
+            Some((conversation.thread.clone()?, newest.message.at))
+        });
+        let mut threads: Vec<_> = threads.collect();
+        threads.sort_by(|(one, at), (other, then)| (at, one).cmp(&(then, other)));
+        Ok(threads)
+    }
+
+    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError> {
+        let state = self.lock();
+        let here = state.bookmarks.iter().filter(|((home, _), _)| home == workspace);
+        let bookmark = |((home, place), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Bookmark {
+            workspace: home.clone(),
+            place: place.clone(),
+            value: value.clone(),
+        };
+        Ok(here.map(bookmark).collect())
     }
 
     async fn lines_since(

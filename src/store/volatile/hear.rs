@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction, ReactionChange, User,
-    Visibility,
+    Bookmark, Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction,
+    ReactionChange, User, Visibility,
 };
 use crate::decision::DecisionId;
 use crate::event::Follows;
@@ -19,6 +19,7 @@ impl State {
     pub(super) fn hear_message(
         &mut self,
         message: Message,
+        sent_as: Option<Arc<str>>,
         follows: Follows,
         remember: Option<Timestamp>,
     ) -> Receipt {
@@ -27,6 +28,12 @@ impl State {
             (conversation.workspace.clone(), conversation.channel.clone(), message.id.clone());
         if self.heard.contains_key(&place) {
             return self.receipt(None);
+        }
+        if let Some(sent_as) = sent_as {
+            let sent = (conversation.workspace.clone(), conversation.channel.clone(), sent_as);
+            if !self.sent.insert(sent) {
+                return self.receipt(None);
+            }
         }
         self.heard.insert(place, conversation.clone());
         let fresh = DecisionId(self.last_number + 1);
@@ -46,6 +53,12 @@ impl State {
             self.apply(&conversation, arrived, at);
         }
         self.receipt(Some(arrived))
+    }
+
+    pub(super) fn hear_bookmark(&mut self, bookmark: Bookmark) -> Receipt {
+        let Bookmark { workspace, place, value } = bookmark;
+        let before = self.bookmarks.insert((workspace, place), value.clone());
+        Receipt { is_new: before != Some(value), ..self.receipt(None) }
     }
 
     pub(super) fn hear_edit(&mut self, edit: &Edit, follows: Follows) -> Receipt {
