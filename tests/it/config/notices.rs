@@ -128,6 +128,42 @@ fn a_config_of_myao2_is_understood() {
     );
 }
 
+/// Defect 7 of myao2: what is switched off need not have its variables.
+#[test]
+fn a_section_that_is_off_needs_no_variables() {
+    let off = MYAO2
+        .replace(
+            "enabled: true\n    api_endpoint: \"${WEB_FETCH_API_ENDPOINT:-}\"",
+            "enabled: false\n    api_endpoint: ${WEB_FETCH_API_ENDPOINT}",
+        )
+        .replace(
+            "enabled: true\n    api_key: \"${TAVILY_API_KEY:-}\"",
+            "enabled: \"${SEARCH:-no}\"\n    api_key: '${TAVILY_API_KEY:?ask Bo}'",
+        );
+    assert_eq!(off.matches(":-}").count(), 0);
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let Loaded { config, warnings } =
+        Config::read(&off, "config.yaml", &environment(&pairs, "")).unwrap();
+    assert_eq!(warnings.join("\n"), WARNINGS.trim());
+    let (fetch, search) = (config.tools.web_fetch.unwrap(), config.tools.web_search.unwrap());
+    assert_eq!((fetch.enabled, fetch.api_endpoint), (false, None));
+    assert_eq!((search.enabled, search.api_key), (false, None));
+    let on = [&pairs[..], &[("SEARCH", "yes")]].concat();
+    let missing = Config::read(&off, "config.yaml", &environment(&on, "")).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "config.yaml:70:14: tools.web_search.api_key needs the variable TAVILY_API_KEY: ask Bo"
+    );
+    // What is written wrongly is told all the same.
+    let broken = off.replace("${WEB_FETCH_API_ENDPOINT}", "${WEB_FETCH");
+    let error = Config::read(&broken, "config.yaml", &environment(&pairs, "")).unwrap_err();
+    assert!(error.to_string().contains("never closed"), "{error}");
+}
+
 /// A variable that is set to nothing is as good as a key with nothing behind it.
 #[test]
 fn an_empty_variable_sets_nothing() {
