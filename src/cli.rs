@@ -8,6 +8,7 @@ mod log;
 mod prompt;
 mod replay;
 mod search;
+mod slack;
 mod why;
 
 use std::io::{ErrorKind, Write};
@@ -61,6 +62,8 @@ enum Verb {
     Forget(forget::Forget),
     /// Show what can be set.
     Config(config::Config),
+    /// Set up the app in a Slack workspace.
+    Slack(slack::Slack),
 }
 
 /// Does what the command line says, and says what went wrong in one sentence.
@@ -86,6 +89,7 @@ impl Cli {
             | Verb::Why(_)
             | Verb::Forget(_)
             | Verb::Config(_)
+            | Verb::Slack(_)
                 if self.model.is_some() =>
             {
                 anyhow::bail!("--model goes with run, check, prompt and eval only")
@@ -97,6 +101,7 @@ impl Cli {
             Verb::Why(why) => why.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
+            Verb::Slack(slack) => slack.obey(),
         }
     }
 }

@@ -51,7 +51,7 @@ use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
-use crate::config::platforms::{DiscordConfig, SlackConfig};
+use crate::config::platforms::{DiscordConfig, Slack, SlackConfig};
 use crate::config::problem::Problem;
 use crate::config::response::{DecisionConfig, ResponseConfig, Wait};
 use crate::config::tools::ToolsConfig;
@@ -268,6 +268,16 @@ impl Config {
         let url = self.storage.url.as_ref().map(|url| &url.0);
         let path = self.memory.database_path.as_ref().map(|path| &path.0);
         url.or(path).cloned().unwrap_or_else(|| PathBuf::from("data/aizuchi.db"))
+    }
+
+    /// The Slack workspace that it lives in.
+    pub fn slack(&self) -> Option<Slack> {
+        self.slack.as_ref()?.understood().ok()
+    }
+
+    /// How often the list of a workspace's channels is read anew.
+    pub fn channel_sync(&self) -> SignedDuration {
+        seconds(self.response.channel_sync_interval_seconds.0)
     }
 
     /// The folder whose files take the place of prompts.

@@ -2,6 +2,7 @@
 //! [`crate::hear::Ears`]; what is said goes out here.
 
 pub mod local;
+pub mod slack;
 
 use std::collections::HashMap;
 use std::sync::Arc;

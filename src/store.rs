@@ -25,7 +25,7 @@ use crate::event::completion::Completion;
 use crate::event::step::Step;
 use crate::event::{Claim, DeadLetter, Follows, Outcome};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory, MemoryId};
+use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;
 
@@ -258,6 +258,19 @@ pub enum Order {
         workspace: WorkspaceId,
         user: UserId,
     },
+    /// Know what was remembered elsewhere, unless there is a memory of this already. What no line is
+    /// behind stays where it belongs.
+    Remember {
+        key: MemoryKey,
+        /// The visibility is for the store to say.
+        entries: Vec<Entry>,
+        newest: Timestamp,
+    },
+    /// Keep a memo that was made elsewhere, unless there is one of its name where it is seen.
+    Note {
+        workspace: WorkspaceId,
+        memo: Box<Memo>,
+    },
 }
 
 impl Order {
@@ -268,7 +281,9 @@ impl Order {
             | Order::Mode { workspace, .. }
             | Order::OptOut { workspace, .. }
             | Order::OptIn { workspace, .. }
-            | Order::Withhold { workspace, .. } => workspace,
+            | Order::Withhold { workspace, .. }
+            | Order::Note { workspace, .. } => workspace,
+            Order::Remember { key, .. } => &key.workspace,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What rules must be to each other, which no setting can know by itself.
 
+use crate::agent;
 use crate::config::Config;
 use crate::config::problem::Problem;
 use crate::config::secret::shown;
@@ -16,12 +17,32 @@ pub fn check(config: &Config, tree: &Node) -> Result<(), Problem> {
                         how long the talk rests before it is judged";
         return Err(Problem::of_file(Some(place), sentence));
     }
+    check_slack(config, tree)?;
     let book = config.rulebook();
     check_facilitation(&book.usual, tree, &["facilitator"])?;
     for (key, rules) in &book.channels {
         check_facilitation(rules, tree, &["channels", key, "facilitator"])?;
     }
     Ok(())
+}
+
+/// A post that Slack did not confirm may still be on its way while the call for it lasts.
+fn check_slack(config: &Config, tree: &Node) -> Result<(), Problem> {
+    let Some(slack) = &config.slack else { return Ok(()) };
+    let slack = slack.understood().map_err(|sentence| {
+        let place = tree.find(&["slack"]).map(|entry| entry.key_place);
+        Problem::of_file(place, sentence)
+    })?;
+    let post = agent::Settings::default().post_timeout;
+    if slack.settle > post {
+        return Ok(());
+    }
+    let sentence = format!(
+        "slack.settle_seconds must be more than {}: so long may a post take, and one that is still \
+         on its way would be posted twice",
+        post.as_secs()
+    );
+    Err(Problem::of_file(tree.place_of(&["slack", "settle_seconds"]), sentence))
 }
 
 fn check_facilitation(rules: &Rules, tree: &Node, section: &[&str]) -> Result<(), Problem> {

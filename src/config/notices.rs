@@ -77,8 +77,6 @@ const NOTICES: &[Notice] = &[
         values: &["adaptive"],
         why: Why::NotYet("; fixed is used instead of adaptive"),
     },
-    not_yet(&["response", "channel_sync_interval_seconds"]),
-    not_yet(&["slack"]),
     not_yet(&["discord"]),
     not_yet(&["tools"]),
 ];

@@ -1,21 +1,88 @@
 //! The workspaces it lives in.
 
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::clock::seconds;
 use crate::config::secret::Secret;
-use crate::config::values::{SocketUrl, WebUrl};
+use crate::config::values::{Count, Seconds, SocketUrl, WebUrl};
 
-/// A Slack workspace, over Socket Mode.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+/// A Slack workspace. Its events come over Socket Mode with `app_token`, or over HTTP with
+/// `signing_secret`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlackConfig {
     /// The bot's token; it begins with `xoxb-`.
-    pub bot_token: Option<Secret>,
+    pub bot_token: Option<BotToken>,
     /// The app's token for Socket Mode; it begins with `xapp-`.
-    pub app_token: Option<Secret>,
+    pub app_token: Option<AppToken>,
+    /// The app's signing secret, instead of `app_token`: Slack sends its events to `/slack/events`.
+    pub signing_secret: Option<SigningSecret>,
+    /// Where a mention at a channel's top level is answered.
+    pub reply_in: ReplyIn,
+    /// How many connections it keeps open in Socket Mode.
+    pub connections: Count<1, 10>,
+    /// So long after a post that Slack did not confirm, the post is looked for, and posted again
+    /// only if it is not there.
+    pub settle_seconds: Seconds,
+    /// How many days of a channel's past are read when it is first seen.
+    pub history_days: Count<0, 3650>,
     /// Where Slack's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
+}
+
+/// A token that speaks for the bot.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "password"))]
+pub struct BotToken(pub Secret);
+
+/// A token that opens connections of the app.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "password"))]
+pub struct AppToken(pub Secret);
+
+/// What Slack signs its requests with.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("format" = "password"))]
+pub struct SigningSecret(pub Secret);
+
+/// Where a mention at a channel's top level is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum ReplyIn {
+    /// Where it stood.
+    #[default]
+    Same,
+    /// In a thread below it.
+    Thread,
+}
+
+/// A Slack workspace that can be reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slack {
+    pub bot_token: Secret,
+    pub events: SlackEvents,
+    pub reply_in: ReplyIn,
+    /// How long Slack may take with a post that it did not confirm.
+    pub settle: SignedDuration,
+    /// How much of a channel's past is read when it is first seen.
+    pub history: SignedDuration,
+    /// Where Slack's API is, if it is elsewhere; it ends with a slash.
+    pub api_base: Option<String>,
+}
+
+/// How a workspace's events come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SlackEvents {
+    /// Socket Mode: this machine opens the connections.
+    Socket { app_token: Secret, connections: usize },
+    /// Slack sends requests to `/slack/events`.
+    Http { signing_secret: Secret },
 }
 
 /// A Discord bot.
@@ -28,4 +95,93 @@ pub struct DiscordConfig {
     pub api_base: Option<WebUrl>,
     /// Where Discord's gateway is, for tests and proxies.
     pub gateway_url: Option<SocketUrl>,
+}
+
+impl SlackConfig {
+    /// How the workspace is reached. The error is a sentence about what is missing or too much.
+    pub fn understood(&self) -> Result<Slack, &'static str> {
+        let bot_token = self.bot_token.as_ref().ok_or(
+            "slack needs bot_token, the token that begins with xoxb-; leave out the whole section \
+             to be in no Slack workspace",
+        )?;
+        Ok(Slack {
+            bot_token: bot_token.0.clone(),
+            events: self.events()?,
+            reply_in: self.reply_in,
+            settle: seconds(self.settle_seconds.0),
+            history: SignedDuration::from_hours(24)
+                * i32::try_from(self.history_days.0).unwrap_or(i32::MAX),
+            api_base: self.api_base.as_ref().map(WebUrl::as_base),
+        })
+    }
+
+    fn events(&self) -> Result<SlackEvents, &'static str> {
+        match (&self.app_token, &self.signing_secret) {
+            (Some(app_token), None) => Ok(SlackEvents::Socket {
+                app_token: app_token.0.clone(),
+                connections: usize::try_from(self.connections.0).unwrap_or(usize::MAX),
+            }),
+            (None, Some(secret)) => Ok(SlackEvents::Http { signing_secret: secret.0.clone() }),
+            (Some(_), Some(_)) => {
+                Err("slack.app_token and slack.signing_secret do not go together: \
+                                       app_token is for Socket Mode, where this machine calls Slack \
+                                       and needs no address of its own; signing_secret is for events \
+                                       over HTTP, which Slack sends to /slack/events; keep the one \
+                                       that the app is set up for")
+            }
+            (None, None) => {
+                Err("slack needs app_token, the token that begins with xapp-, for Socket \
+                                 Mode, or else signing_secret, for events that Slack sends to \
+                                 /slack/events")
+            }
+        }
+    }
+}
+
+impl Default for SlackConfig {
+    fn default() -> Self {
+        Self {
+            bot_token: None,
+            app_token: None,
+            signing_secret: None,
+            reply_in: ReplyIn::Same,
+            connections: Count(2),
+            settle_seconds: Seconds(60.0),
+            history_days: Count(7),
+            api_base: None,
+        }
+    }
+}
+
+impl TryFrom<String> for BotToken {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        value.trim().starts_with("xoxb-").then(|| Self(Secret::new(&value))).ok_or(
+            "it must begin with xoxb-: the bot's token, from the page OAuth & Permissions of the app",
+        )
+    }
+}
+
+impl TryFrom<String> for AppToken {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        value.trim().starts_with("xapp-").then(|| Self(Secret::new(&value))).ok_or(
+            "it must begin with xapp-: the app-level token, from the page Basic Information of the \
+             app",
+        )
+    }
+}
+
+impl TryFrom<String> for SigningSecret {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_token = ["xox", "xapp-"].iter().any(|start| value.trim().starts_with(start));
+        (!is_token).then(|| Self(Secret::new(&value))).ok_or(
+            "it must be the app's signing secret, from the page Basic Information of the app, not a \
+             token",
+        )
+    }
 }

@@ -7,7 +7,7 @@ use crate::agent::{self, StateCall};
 use crate::clock::seconds;
 use crate::config::channels::names;
 use crate::config::schema;
-use crate::config::values::{Count, QuietTimes, Ratio, Reaction, Seconds};
+use crate::config::values::{Count, Interval, QuietTimes, Ratio, Reaction, Seconds};
 use crate::decision::gate::Gate;
 use crate::hear::Waiting;
 use crate::rules::{Allowance, Facilitation, Mode, Rules};
@@ -50,8 +50,8 @@ pub struct ResponseConfig {
     pub active_channel_days: Count<0, 3650>,
     /// A thread's memory is in prompts if somebody wrote there in so many days.
     pub thread_memory_days: Count<0, 3650>,
-    /// How often the list of channels is read anew.
-    pub channel_sync_interval_seconds: Seconds,
+    /// How often the list of a workspace's channels is read anew.
+    pub channel_sync_interval_seconds: Interval,
 }
 
 /// How it is decided whether to speak.
@@ -142,7 +142,7 @@ impl Default for ResponseConfig {
             channel_messages_limit: Count(50),
             active_channel_days: Count(7),
             thread_memory_days: Count(7),
-            channel_sync_interval_seconds: Seconds(3600.0),
+            channel_sync_interval_seconds: Interval(3600.0),
         }
     }
 }

@@ -13,8 +13,8 @@ use serde::Deserialize;
 pub struct Secret(SecretString);
 
 /// The settings that hold secrets, by their last key. What stands below them is secret as well.
-const SECRET_KEYS: [&str; 6] =
-    ["api_key", "app_token", "bot_token", "extra_headers", "token", "secret"];
+const SECRET_KEYS: [&str; 7] =
+    ["api_key", "app_token", "bot_token", "extra_headers", "signing_secret", "token", "secret"];
 
 /// How providers begin their keys.
 const BEGINNINGS: [&str; 9] =

@@ -15,6 +15,12 @@ use crate::rules::QuietHours;
 #[schemars(inline, extend("minimum" = 0, "maximum" = 31_622_400))]
 pub struct Seconds(pub f64);
 
+/// How long it is from one time to the next, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(inline, extend("minimum" = 1, "maximum" = 31_622_400))]
+pub struct Interval(pub f64);
+
 /// How long a call may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
@@ -106,11 +112,22 @@ impl TryFrom<f64> for CallSeconds {
     }
 }
 
+/// The longest span of time that a setting may name.
+const YEAR: f64 = 366.0 * 86_400.0;
+
+impl TryFrom<f64> for Interval {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        let is_fine = (1.0..=YEAR).contains(&value);
+        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to a year")
+    }
+}
+
 impl TryFrom<f64> for Seconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        const YEAR: f64 = 366.0 * 86_400.0;
         let is_fine = (0.0..=YEAR).contains(&value);
         is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
     }

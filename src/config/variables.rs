@@ -1,32 +1,55 @@
 //! Puts what variables hold in the place of `${NAME}`, in plain and in quoted values alike.
 //!
 //! `${NAME:-default}` is the default where the variable is not set or empty, `${NAME:?message}`
-//! an error with that message. `$NAME` stays as it is, and `$${` is a plain `${`. The YAML
-//! library's own expansion leaves quoted values alone, or else makes missing variables empty.
+//! an error with that message. `$NAME` stays as it is, and `$${` is a plain `${`. What a section
+//! with `enabled: false` needs may be missing. The YAML library's own expansion leaves quoted values
+//! alone, or else makes missing variables empty.
 
 use crate::config::environment::Environment;
 use crate::config::problem::Problem;
-use crate::config::tree::{Node, Text, Value};
+use crate::config::tree::{Entry, Node, Text, Value};
 
 /// Expands every value below a node.
 pub fn expand(node: &mut Node, environment: &Environment) -> Result<(), Problem> {
+    expand_within(node, environment, Needs::Stop)
+}
+
+/// What a variable that is not there does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// It is an error.
+    Stop,
+    /// It leaves its value empty: nothing reads it.
+    Nothing,
+}
+
+fn expand_within(node: &mut Node, environment: &Environment, needs: Needs) -> Result<(), Problem> {
     match &mut node.value {
         Value::Empty => {}
         Value::List(items) => {
             for item in items {
-                expand(item, environment)?;
+                expand_within(item, environment, needs)?;
             }
         }
         Value::Section(entries) => {
+            let needs = if is_off(entries, environment) { Needs::Nothing } else { needs };
             for entry in entries {
-                expand(&mut entry.node, environment)
+                expand_within(&mut entry.node, environment, needs)
                     .map_err(|problem| problem.within(&entry.key))?;
             }
         }
         Value::Text(Text { text, .. }) if !text.contains("${") => {}
         Value::Text(text) => {
-            let expanded = expanded(&text.text, environment)
-                .map_err(|wrong| Problem::of_key(node.place, wrong))?;
+            let expanded = match expanded(&text.text, environment) {
+                Ok(expanded) => expanded,
+                Err(Wrong::Missing(_)) if needs == Needs::Nothing => {
+                    node.value = Value::Empty;
+                    return Ok(());
+                }
+                Err(Wrong::Missing(wrong) | Wrong::Written(wrong)) => {
+                    return Err(Problem::of_key(node.place, wrong));
+                }
+            };
             let is_nothing = expanded.text.is_empty() && !text.is_quoted;
             if is_nothing {
                 node.value = Value::Empty;
@@ -39,14 +62,29 @@ pub fn expand(node: &mut Node, environment: &Environment) -> Result<(), Problem>
     Ok(())
 }
 
+/// Whether a section says that it is not used.
+fn is_off(entries: &[Entry], environment: &Environment) -> bool {
+    let enabled = entries.iter().find(|entry| entry.key == "enabled");
+    let Some(Value::Text(text)) = enabled.map(|entry| &entry.node.value) else { return false };
+    let said = expanded(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
+    said.is_ok_and(|said| ["false", "no", "off"].contains(&said.as_str()))
+}
+
+/// Why a text cannot be expanded; each goes on after the name of the key.
+enum Wrong {
+    /// A variable is not there.
+    Missing(String),
+    /// It is not written as it should be.
+    Written(String),
+}
+
 struct Expanded {
     text: String,
     /// Something stood for a variable.
     is_expanded: bool,
 }
 
-/// One text. The error goes on after the name of the key.
-fn expanded(text: &str, environment: &Environment) -> Result<Expanded, String> {
+fn expanded(text: &str, environment: &Environment) -> Result<Expanded, Wrong> {
     let mut expanded = Expanded { text: String::new(), is_expanded: false };
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -57,10 +95,8 @@ fn expanded(text: &str, environment: &Environment) -> Result<Expanded, String> {
             continue;
         }
         expanded.text.push_str(before);
-        let (inside, after) = split_at_closing(after).ok_or(
-            "has a ${ that is never closed; for a plain ${ write $${, and put a value with spaces \
-             or signs in quotes",
-        )?;
+        let (inside, after) =
+            split_at_closing(after).ok_or_else(|| Wrong::Written(NEVER_CLOSED.to_owned()))?;
         expanded.text.push_str(&value(inside, environment)?);
         expanded.is_expanded = true;
         rest = after;
@@ -70,11 +106,11 @@ fn expanded(text: &str, environment: &Environment) -> Result<Expanded, String> {
 }
 
 /// What stands for the inside of one `${…}`.
-fn value(inside: &str, environment: &Environment) -> Result<String, String> {
+fn value(inside: &str, environment: &Environment) -> Result<String, Wrong> {
     let name_ends = inside.find(|letter: char| !is_of_name(letter)).unwrap_or(inside.len());
     let (name, operator) = inside.split_at(name_ends);
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(FORMS.to_owned());
+        return Err(Wrong::Written(FORMS.to_owned()));
     }
     let filled = environment.get(name).filter(|value| !value.is_empty());
     if let Some(default) = operator.strip_prefix(":-") {
@@ -88,18 +124,21 @@ fn value(inside: &str, environment: &Environment) -> Result<String, String> {
             "" => format!("needs the variable {name}, which is empty or not set"),
             message => format!("needs the variable {name}: {message}"),
         };
-        return filled.map(str::to_owned).ok_or_else(missing);
+        return filled.map(str::to_owned).ok_or_else(|| Wrong::Missing(missing()));
     }
     if !operator.is_empty() {
-        return Err(FORMS.to_owned());
+        return Err(Wrong::Written(FORMS.to_owned()));
     }
     let missing = || {
         format!(
             "needs the variable {name}, which is set neither in the environment nor in a .env file"
         )
     };
-    environment.get(name).map(str::to_owned).ok_or_else(missing)
+    environment.get(name).map(str::to_owned).ok_or_else(|| Wrong::Missing(missing()))
 }
+
+const NEVER_CLOSED: &str = "has a ${ that is never closed; for a plain ${ write $${, and put a \
+                            value with spaces or signs in quotes";
 
 const FORMS: &str = "has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or \
                      ${NAME:?message}; for a plain ${ write $${";
@@ -154,7 +193,8 @@ mod tests {
             ("${MISSING:-$${NAME}}", "${NAME}"),
             ("${NAME:?set it}", "Aki"),
         ] {
-            assert_eq!(expanded(text, &environment()).unwrap().text, expected, "{text}");
+            let expanded = expanded(text, &environment()).ok().expect(text);
+            assert_eq!(expanded.text, expected, "{text}");
         }
     }
 
@@ -173,7 +213,10 @@ mod tests {
             ("${NAME-x}", "names no variable"),
             ("${a b}", "names no variable"),
         ] {
-            let Err(said) = expanded(text, &environment()) else { panic!("{text} is refused") };
+            let said = match expanded(text, &environment()) {
+                Err(Wrong::Missing(said) | Wrong::Written(said)) => said,
+                Ok(_) => panic!("{text} is refused"),
+            };
             assert!(said.contains(expected), "{text}: {said}");
         }
     }

@@ -65,7 +65,11 @@ impl Rooms {
                 known.opted_out.remove(&(workspace, user.clone()));
             }
             // These are looked up where they matter.
-            Order::Mute { .. } | Order::Unmute { .. } | Order::Withhold { .. } => {}
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Withhold { .. }
+            | Order::Remember { .. }
+            | Order::Note { .. } => {}
         });
     }
 

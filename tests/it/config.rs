@@ -5,6 +5,7 @@ mod example;
 mod minds;
 mod notices;
 mod rules;
+mod slack;
 
 use std::path::Path;
 use std::time::Duration;

@@ -31,6 +31,7 @@ mod schedules;
 mod search;
 mod seed_002;
 mod seed_004;
+mod slack_command;
 mod stories;
 mod tidy;
 mod tool_calls;

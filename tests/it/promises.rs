@@ -13,13 +13,14 @@ use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut,
 use aizuchi::event::{
     Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Rest, Words,
 };
-use aizuchi::memory::{LineId, Lineage};
+use aizuchi::memo::Memo;
+use aizuchi::memory::{Entry, LineId, Lineage, MemoryKey, Scope, Term};
 use aizuchi::store::{
     DecisionQuery, Hearing, LineQuery, Order, Receipt, Span, Spending, StoreError,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::world::{Kept, at, line, thread, top, window, workspace};
+use crate::world::{Kept, at, channel_of, line, thread, top, window, workspace};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
@@ -426,6 +427,78 @@ async fn a_mute_without_an_end_is_kept() {
         );
         let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
         assert_eq!(context.circumstances.muted_until, Some(until));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
+    use aizuchi::chat::Visibility::{Private, Public};
+    let entry = |text: &str| Entry {
+        date: jiff::civil::date(2027, 1, 5),
+        text: text.into(),
+        visibility: Public,
+        lines: Vec::new(),
+    };
+    let remember = |place: &str, text: &str| Order::Remember {
+        key: MemoryKey {
+            workspace: workspace(),
+            scope: Scope::Channel(ChannelId::new(place)),
+            term: Term::LongTerm,
+        },
+        entries: vec![entry(text)],
+        newest: at(0),
+    };
+    let note = |place: &str, visibility, content: &str| {
+        let memo = Memo {
+            name: "tea".to_owned(),
+            content: content.to_owned(),
+            priority: 5,
+            tags: Vec::new(),
+            detail: None,
+            created: at(0),
+            updated: at(0),
+            channel: ChannelId::new(place),
+            visibility,
+            said_by: None,
+        };
+        Order::Note { workspace: workspace(), memo: Box::new(memo) }
+    };
+    on_each(|kept| async move {
+        for place in ["garden", "kitchen"] {
+            let channel = Heard::Channel(channel_of(place, Public));
+            let hearing = Hearing::of(channel, Follows::Nothing(Gate::CaughtUp), at(0));
+            kept.store.hear(hearing).await.unwrap();
+        }
+        kept.hear_human("1", 0, "hello").await;
+        let orders = [remember("garden", "roses"), note("garden", Private, "green")];
+        for order in orders.clone() {
+            kept.store.order(order, at(1)).await.unwrap();
+        }
+        let seen = async |place: &str| {
+            let context = kept.store.context(&top(place), &window(7)).await.unwrap();
+            let memories = context.channel_memories.iter();
+            let memories: Vec<_> =
+                memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
+            let memos: Vec<_> =
+                context.important_memos.into_iter().map(|memo| memo.content).collect();
+            (memories.join(" "), memos.join(" "))
+        };
+        let garden = ("- 2027-01-05: roses".to_owned(), "green".to_owned());
+        assert_eq!(seen("garden").await, garden);
+        assert_eq!(seen("kitchen").await, Default::default());
+        // Once more changes nothing, nor does anything else of the same name.
+        let revision = *kept.store.revisions().borrow();
+        let others = [remember("garden", "weeds"), note("garden", Private, "black")];
+        for order in orders.into_iter().chain(others) {
+            kept.store.order(order, at(2)).await.unwrap();
+        }
+        assert_eq!(*kept.store.revisions().borrow(), revision);
+        assert_eq!(seen("garden").await, garden);
+        // What everybody may know is another memo.
+        kept.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
+        assert_eq!(seen("kitchen").await.1, "white");
+        assert_eq!(kept.store.next_chore().await.unwrap(), None);
     })
     .await;
 }

@@ -296,7 +296,11 @@ impl Stage {
             Order::Mute { .. } => log.muted = true,
             Order::Unmute { .. } => log.muted = false,
             Order::Mode { mode, .. } => log.ordered = mode,
-            Order::OptOut { .. } | Order::OptIn { .. } | Order::Withhold { .. } => {}
+            Order::OptOut { .. }
+            | Order::OptIn { .. }
+            | Order::Withhold { .. }
+            | Order::Remember { .. }
+            | Order::Note { .. } => {}
         }
     }
 

@@ -163,7 +163,7 @@ async fn end(connection: &mut SqliteConnection, key: &MemoryKey) -> Result<(), S
 }
 
 /// When the current version of a memory was made.
-async fn made(
+pub async fn made(
     connection: &mut SqliteConnection,
     key: &MemoryKey,
 ) -> Result<Option<Timestamp>, StoreError> {
@@ -184,7 +184,7 @@ async fn put_off(
 }
 
 /// Keeps a new version, and says whether anybody may know any of it.
-async fn keep(
+pub async fn keep(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
     key: &MemoryKey,

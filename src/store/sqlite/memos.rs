@@ -96,6 +96,35 @@ async fn known(
     Ok(if has_shown { Visibility::Private } else { Visibility::Public })
 }
 
+/// Keeps a memo that was made elsewhere, unless there is one of its name.
+pub async fn bring(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    memo: &Memo,
+) -> Result<(), StoreError> {
+    let names = names(connection, workspace, &memo.realm(), MemoryId(0)).await?;
+    if names.contains(&memo.name) {
+        return Ok(());
+    }
+    counters.revision += 1;
+    counters.last_number += 1;
+    let id = MemoryId(counters.last_number);
+    put(connection, counters, workspace, id, memo.clone()).await
+}
+
+/// The names in a realm of all memos but one.
+async fn names(
+    connection: &mut SqliteConnection,
+    workspace: &WorkspaceId,
+    realm: &Realm,
+    but: MemoryId,
+) -> Result<Vec<String>, StoreError> {
+    let others = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(realm)).bind(but.0);
+    let others = others.fetch_all(connection).await.map_err(stored)?;
+    others.iter().map(|row| rows::column::<String>(row, "name")).collect()
+}
+
 async fn put(
     connection: &mut SqliteConnection,
     counters: &Counters,
@@ -104,10 +133,7 @@ async fn put(
     memo: Memo,
 ) -> Result<(), StoreError> {
     let realm = memo.realm();
-    let others = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(&realm)).bind(id.0);
-    let others = others.fetch_all(&mut *connection).await.map_err(stored)?;
-    let others = others.iter().map(|row| rows::column::<String>(row, "name"));
-    let others: Vec<String> = others.collect::<Result<_, StoreError>>()?;
+    let others = names(connection, workspace, &realm, id).await?;
     let name = free_name(&memo.name, |name| others.iter().any(|other| other == name));
     let memo = Memo { name, ..memo };
     let put = query(sql::PUT_MEMO)

@@ -5,9 +5,9 @@ use sqlx::query;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
-use crate::memory::LineId;
+use crate::memory::{Entry, LineId, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::store::sqlite::{Counters, memory, rows, sql, stored};
+use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
 use crate::store::{Order, Orders, StoreError};
 
 pub async fn write(
@@ -16,7 +16,20 @@ pub async fn write(
     order: &Order,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    counters.revision += 1;
+    match order {
+        Order::Remember { key, entries, newest } => {
+            return remember(connection, counters, key, entries, *newest, now).await;
+        }
+        Order::Note { workspace, memo } => {
+            return memos::bring(connection, counters, workspace, memo).await;
+        }
+        Order::Mute { .. }
+        | Order::Unmute { .. }
+        | Order::Mode { .. }
+        | Order::OptOut { .. }
+        | Order::OptIn { .. }
+        | Order::Withhold { .. } => counters.revision += 1,
+    }
     if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = order {
         withhold(connection, counters, workspace, user, now).await?;
     }
@@ -39,10 +52,29 @@ pub async fn write(
         }
         Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
         Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
-        Order::Withhold { .. } => return Ok(()),
+        Order::Withhold { .. } | Order::Remember { .. } | Order::Note { .. } => return Ok(()),
     };
     query.execute(connection).await.map_err(stored)?;
     Ok(())
+}
+
+/// What was remembered elsewhere is remembered here, if nothing is yet.
+async fn remember(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    key: &MemoryKey,
+    entries: &[Entry],
+    newest: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if memory::made(connection, key).await?.is_some() {
+        return Ok(());
+    }
+    counters.revision += 1;
+    let considered = counters.revision;
+    let new = NewMemory { entries: entries.to_vec(), newest, considered, merged: Vec::new() };
+    // It is the only version.
+    memory::keep(connection, counters, key, new, now, 1).await.map(|_| ())
 }
 
 /// What somebody has said is not to be listened to any more.

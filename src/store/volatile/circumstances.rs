@@ -157,7 +157,18 @@ impl State {
     }
 
     pub(super) fn order(&mut self, order: Order, now: Timestamp) {
-        self.revision += 1;
+        match order {
+            Order::Remember { key, entries, newest } => {
+                return self.bring_memory(key, entries, newest, now);
+            }
+            Order::Note { workspace, memo } => return self.bring_memo(workspace, *memo),
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Mode { .. }
+            | Order::OptOut { .. }
+            | Order::OptIn { .. }
+            | Order::Withhold { .. } => self.revision += 1,
+        }
         if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = &order {
             self.withhold(workspace, user, now);
         }
@@ -184,7 +195,7 @@ impl State {
                 orders.opted_out.push(user);
             }
             Order::OptIn { user, .. } => orders.opted_out.retain(|other| *other != user),
-            Order::Withhold { .. } => {}
+            Order::Withhold { .. } | Order::Remember { .. } | Order::Note { .. } => {}
         }
         orders.muted.sort();
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));

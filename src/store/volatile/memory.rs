@@ -132,6 +132,22 @@ impl State {
         }
     }
 
+    /// What was remembered elsewhere is remembered here, if nothing is yet.
+    pub(super) fn bring_memory(
+        &mut self,
+        key: MemoryKey,
+        entries: Vec<Entry>,
+        newest: Timestamp,
+        now: Timestamp,
+    ) {
+        if self.memories.contains_key(&key) {
+            return;
+        }
+        self.revision += 1;
+        let (considered, merged) = (self.revision, Vec::new());
+        self.keep(&key, NewMemory { entries, newest, considered, merged }, now, 1);
+    }
+
     fn keep(&mut self, key: &MemoryKey, new: NewMemory, now: Timestamp, keeps: usize) -> bool {
         let mut entries = new.entries;
         for entry in &mut entries {

@@ -121,6 +121,22 @@ impl State {
         id
     }
 
+    /// Keeps a memo that was made elsewhere, unless there is one of its name.
+    pub(super) fn bring_memo(&mut self, workspace: WorkspaceId, memo: Memo) {
+        let realm = memo.realm();
+        let is_same = |kept: &KeptMemo| {
+            (&kept.workspace, &kept.memo.name) == (&workspace, &memo.name)
+                && kept.memo.realm() == realm
+        };
+        if self.memos.iter().any(is_same) {
+            return;
+        }
+        self.revision += 1;
+        self.last_number += 1;
+        let (id, lines, touched) = (MemoryId(self.last_number), Vec::new(), self.revision);
+        self.memos.push(KeptMemo { id, workspace, memo, lines, touched });
+    }
+
     fn with_free_name(&self, workspace: &WorkspaceId, id: MemoryId, memo: Memo) -> Memo {
         let realm = memo.realm();
         let name = free_name(&memo.name, |name| {

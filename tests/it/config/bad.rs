@@ -152,11 +152,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "slack:\n  - xoxb-1\n",
-        "2:3: slack is a list, but it must be a section with keys of its own: bot_token, app_token and api_base",
+        "2:3: slack is a list, but it must be a section with keys of its own: bot_token, app_token, signing_secret, reply_in, connections, settle_seconds, history_days and api_base",
     ),
     (
         "slack: xoxb-123456\n",
-        "1:8: slack is a text, but it must be a section with keys of its own: bot_token, app_token and api_base",
+        "1:8: slack is a text, but it must be a section with keys of its own: bot_token, app_token, signing_secret, reply_in, connections, settle_seconds, history_days and api_base",
     ),
     ("persona:\n  name: [Aki]\n", "2:9: persona.name is a list, but it must be a text"),
     (
@@ -283,6 +283,55 @@ const BAD: &[(&str, &str)] = &[
     (
         "logging:\n  loggers:\n    'a=b': INFO\n",
         "3:5: logging.loggers.a=b cannot be used: it must be the name of a part, like sqlx",
+    ),
+    (
+        "slack:\n  app_token: xapp-hunter2\n",
+        "1:1: slack needs bot_token, the token that begins with xoxb-; leave out the whole section to be in no Slack workspace",
+    ),
+    (
+        "slack:\n  bot_token: '${NOTHING:-}'\n  app_token: xapp-hunter2\n",
+        "1:1: slack needs bot_token, the token that begins with xoxb-; leave out the whole section to be in no Slack workspace",
+    ),
+    (
+        "slack:\n  bot_token: xoxb-hunter2\n",
+        "1:1: slack needs app_token, the token that begins with xapp-, for Socket Mode, or else signing_secret, for events that Slack sends to /slack/events",
+    ),
+    (
+        "slack:\n  bot_token: xoxb-hunter2\n  app_token: xapp-hunter2\n  signing_secret: hunter2\n",
+        "1:1: slack.app_token and slack.signing_secret do not go together: app_token is for Socket Mode, where this machine calls Slack and needs no address of its own; signing_secret is for events over HTTP, which Slack sends to /slack/events; keep the one that the app is set up for",
+    ),
+    (
+        "slack:\n  bot_token: xapp-hunter2\n",
+        "2:14: slack.bot_token cannot be used: it must begin with xoxb-: the bot's token, from the page OAuth & Permissions of the app",
+    ),
+    (
+        "slack:\n  bot_token: xoxb-hunter2\n  app_token: xoxb-hunter2\n",
+        "3:14: slack.app_token cannot be used: it must begin with xapp-: the app-level token, from the page Basic Information of the app",
+    ),
+    (
+        "slack:\n  bot_token: xoxb-hunter2\n  signing_secret: xapp-hunter2\n",
+        "3:19: slack.signing_secret cannot be used: it must be the app's signing secret, from the page Basic Information of the app, not a token",
+    ),
+    (
+        "slack:\n  bot_token: xoxb-hunter2\n  app_token: xapp-hunter2\n  settle_seconds: 15\n",
+        "4:19: slack.settle_seconds must be more than 15: so long may a post take, and one that is still on its way would be posted twice",
+    ),
+    (
+        "slack:\n  connections: 11\n",
+        "2:16: slack.connections is 11, but it must be a whole number from 1 to 10",
+    ),
+    (
+        "slack:\n  reply_in: threads\n",
+        "2:13: slack.reply_in is \"threads\", but it must be same or thread",
+    ),
+    ("slack:\n  history_days: -1\n", "2:17: slack.history_days is -1, but it must not be negative"),
+    (
+        "slack:\n  sign_secret: x\n",
+        "2:3: unknown key \"sign_secret\" in slack; did you mean \"signing_secret\"?",
+    ),
+    (
+        "response:\n  channel_sync_interval_seconds: 0\n",
+        "2:34: response.channel_sync_interval_seconds is 0, but it must be a number of seconds from 1 to a year",
     ),
     (
         "slack:\n  api_base: slack.com\n",

@@ -20,9 +20,10 @@ fn the_example_is_the_defaults() {
 #[test]
 fn the_example_has_every_key() {
     let whole = uncommented();
-    let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AIZUCHI_TOKEN", "SLACK_BOT_TOKEN"];
+    let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AIZUCHI_TOKEN"];
     let pairs = names.map(|name| (name, "0123456789abcdef"));
-    let more = [("SLACK_APP_TOKEN", "x"), ("DISCORD_TOKEN", "x")];
+    let slack = [("SLACK_BOT_TOKEN", "xoxb-x"), ("SLACK_APP_TOKEN", "xapp-x")];
+    let more = [("DISCORD_TOKEN", "x"), slack[0], slack[1]];
     let environment = environment(&[&pairs[..], &more[..]].concat(), "");
     let config = Config::read(&whole, "example.yaml", &environment).unwrap().config;
     assert_eq!(config.response.min_wait_seconds.unwrap().0, 300.0);

@@ -88,7 +88,6 @@ health_check:
 
 /// What is said about it.
 const WARNINGS: &str = "
-config.yaml:2:1: slack has no effect in this version yet
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
 config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
@@ -96,7 +95,6 @@ config.yaml:36:3: response.check_interval_seconds is no longer used: channels ar
 config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
 config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them; response.jitter_ratio spreads their judgments
 config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
-config.yaml:52:3: response.channel_sync_interval_seconds has no effect in this version yet
 config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
 config.yaml:57:3: logging.format is no longer used: a format of Python says nothing here; it is auto, text or json, and auto is used
 config.yaml:59:5: logging.loggers.myao2.application has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
@@ -127,6 +125,58 @@ fn a_config_of_myao2_is_understood() {
         missing.to_string(),
         "config.yaml:13:16: agents.response.client_args.api_key needs the variable OPENAI_API_KEY, \
          which is set neither in the environment nor in a .env file"
+    );
+}
+
+/// Defect 7 of myao2: what is switched off need not have its variables.
+#[test]
+fn a_section_that_is_off_needs_no_variables() {
+    let off = MYAO2
+        .replace(
+            "enabled: true\n    api_endpoint: \"${WEB_FETCH_API_ENDPOINT:-}\"",
+            "enabled: false\n    api_endpoint: ${WEB_FETCH_API_ENDPOINT}",
+        )
+        .replace(
+            "enabled: true\n    api_key: \"${TAVILY_API_KEY:-}\"",
+            "enabled: \"${SEARCH:-no}\"\n    api_key: '${TAVILY_API_KEY:?ask Bo}'",
+        );
+    assert_eq!(off.matches(":-}").count(), 0);
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let Loaded { config, warnings } =
+        Config::read(&off, "config.yaml", &environment(&pairs, "")).unwrap();
+    assert_eq!(warnings.join("\n"), WARNINGS.trim());
+    let (fetch, search) = (config.tools.web_fetch.unwrap(), config.tools.web_search.unwrap());
+    assert_eq!((fetch.enabled, fetch.api_endpoint), (false, None));
+    assert_eq!((search.enabled, search.api_key), (false, None));
+    let on = [&pairs[..], &[("SEARCH", "yes")]].concat();
+    let missing = Config::read(&off, "config.yaml", &environment(&on, "")).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "config.yaml:70:14: tools.web_search.api_key needs the variable TAVILY_API_KEY: ask Bo"
+    );
+    // What is written wrongly is told all the same.
+    let broken = off.replace("${WEB_FETCH_API_ENDPOINT}", "${WEB_FETCH");
+    let error = Config::read(&broken, "config.yaml", &environment(&pairs, "")).unwrap_err();
+    assert!(error.to_string().contains("never closed"), "{error}");
+}
+
+/// A variable that is set to nothing is as good as a key with nothing behind it.
+#[test]
+fn an_empty_variable_sets_nothing() {
+    let pairs = [
+        ("SLACK_BOT_TOKEN", ""),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let error = Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "config.yaml:2:1: slack needs bot_token, the token that begins with xoxb-; leave out the \
+         whole section to be in no Slack workspace"
     );
 }
 
@@ -162,9 +212,8 @@ fn the_program_says_what_has_no_effect() {
     // It is stopped by a port that is taken.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap();
-    let config = format!(
-        "http:\n  listen: {taken}\nslack:\n  bot_token: hunter2\nlogging:\n  format: json\n"
-    );
+    let config =
+        format!("http:\n  listen: {taken}\ndiscord:\n  token: hunter2\nlogging:\n  format: json\n");
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =
         aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
@@ -174,7 +223,7 @@ fn the_program_says_what_has_no_effect() {
     assert_eq!(warning["level"], "WARN");
     assert_eq!(
         warning["fields"]["message"],
-        "config.yaml:3:1: slack has no effect in this version yet"
+        "config.yaml:3:1: discord has no effect in this version yet"
     );
     assert!(refusal.contains(&format!("another program listens on {taken}")), "{refusal}");
 }

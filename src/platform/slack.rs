@@ -1,0 +1,3 @@
+//! A Slack workspace.
+
+pub mod manifest;

@@ -1,0 +1,227 @@
+//! What the app asks of a workspace: the scopes of its bot token and the events that it is sent. The
+//! manifest is made from them, and whoever examines a token names what it lacks.
+
+use serde_json::{Value, json};
+
+/// Something that the bot's token must allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    pub name: &'static str,
+    /// What it is for; goes on after “Aizuchi needs it to”.
+    pub reason: &'static str,
+}
+
+/// Every scope of the bot. Files are told by their names, which stand in the message, and custom emoji
+/// stay names, so neither takes a scope of its own.
+pub const SCOPES: &[Scope] = &[
+    scope("app_mentions:read", "notice that somebody mentions it"),
+    scope("channels:history", "hear public channels that it was invited to"),
+    scope("channels:read", "know the public channels that it is in"),
+    scope("chat:write", "speak"),
+    scope("commands", "take the command /aizuchi"),
+    scope("groups:history", "hear private channels that it was invited to"),
+    scope("groups:read", "know the private channels that it is in"),
+    scope("im:history", "hear direct messages"),
+    scope("im:read", "know its direct messages"),
+    scope("im:write", "begin a direct message"),
+    scope("metadata.message:read", "find its own posts again, so that it never posts twice"),
+    scope("mpim:history", "hear group direct messages"),
+    scope("mpim:read", "know its group direct messages"),
+    scope("reactions:read", "see reactions"),
+    scope("reactions:write", "react"),
+    scope("team:read", "know the workspace"),
+    scope("usergroups:read", "know the names of user groups"),
+    scope("users:read", "know people's names"),
+];
+
+/// Every event that it is sent.
+pub const EVENTS: &[&str] = &[
+    "app_mention",
+    "app_uninstalled",
+    "channel_archive",
+    "channel_deleted",
+    "channel_id_changed",
+    "channel_left",
+    "channel_rename",
+    "channel_shared",
+    "channel_unarchive",
+    "channel_unshared",
+    "group_archive",
+    "group_deleted",
+    "group_left",
+    "group_rename",
+    "group_unarchive",
+    "im_created",
+    "member_joined_channel",
+    "member_left_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+    "reaction_added",
+    "reaction_removed",
+    "team_join",
+    "tokens_revoked",
+    "user_change",
+];
+
+/// Where Slack sends its requests, behind the address of this machine.
+pub const PATH: &str = "/slack/events";
+
+/// The longest name of an app, in characters.
+pub const LONGEST_NAME: usize = 35;
+
+const fn scope(name: &'static str, reason: &'static str) -> Scope {
+    Scope { name, reason }
+}
+
+/// How the app's events come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Socket Mode.
+    Socket,
+    /// Requests to this address of ours, with or without [`PATH`].
+    Http(String),
+}
+
+/// The scopes that a token lacks. `granted` is a list with commas, as Slack's answers have it in
+/// their header `x-oauth-scopes`.
+pub fn missing(granted: &str) -> Vec<&'static Scope> {
+    let has = |scope: &&Scope| granted.split(',').any(|granted| granted.trim() == scope.name);
+    SCOPES.iter().filter(|scope| !has(scope)).collect()
+}
+
+/// The app as Slack's page “From a manifest” takes it.
+pub fn manifest(name: &str, delivery: &Delivery) -> Value {
+    let url = match delivery {
+        Delivery::Socket => None,
+        Delivery::Http(base) => {
+            let base = base.trim_end_matches('/');
+            Some(format!("{}{PATH}", base.strip_suffix(PATH).unwrap_or(base)))
+        }
+    };
+    let mut command = json!({
+        "command": "/aizuchi",
+        "description": "Why it spoke or did not; mute it; how it takes part here",
+        "usage_hint": "help",
+        "should_escape": true,
+    });
+    let mut events = json!({ "bot_events": EVENTS });
+    if let Some(url) = &url {
+        command["url"] = json!(url);
+        events["request_url"] = json!(url);
+    }
+    json!({
+        "display_information": {
+            "name": name.chars().take(LONGEST_NAME).collect::<String>().trim_end(),
+            "description": "A companion that listens, remembers, and decides by itself when to speak",
+        },
+        "features": {
+            // Without this tab nobody can write to it.
+            "app_home": {
+                "home_tab_enabled": false,
+                "messages_tab_enabled": true,
+                "messages_tab_read_only_enabled": false,
+            },
+            "bot_user": { "display_name": display_name(name), "always_online": true },
+            "slash_commands": [command],
+        },
+        "oauth_config": {
+            "scopes": { "bot": SCOPES.iter().map(|scope| scope.name).collect::<Vec<_>>() },
+        },
+        "settings": {
+            "event_subscriptions": events,
+            "interactivity": { "is_enabled": false },
+            "org_deploy_enabled": false,
+            "socket_mode_enabled": url.is_none(),
+            "token_rotation_enabled": false,
+        },
+    })
+}
+
+/// The bot's name as a manifest may have it. People can give it any other on the app's page.
+fn display_name(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let words = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty());
+    let plain = words.collect::<Vec<_>>().join("-");
+    if plain.is_empty() { "aizuchi".to_owned() } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Slack asks of an app that subscribes to an event.
+    fn needed(event: &str) -> &'static [&'static str] {
+        match event {
+            "app_mention" => &["app_mentions:read"],
+            "app_uninstalled" | "tokens_revoked" | "channel_id_changed" => &[],
+            "message.channels" => &["channels:history"],
+            "message.groups" => &["groups:history"],
+            "message.im" => &["im:history"],
+            "message.mpim" => &["mpim:history"],
+            "im_created" => &["im:read"],
+            "reaction_added" | "reaction_removed" => &["reactions:read"],
+            "team_join" | "user_change" => &["users:read"],
+            event if event.starts_with("group_") => &["groups:read"],
+            event if event.starts_with("channel_") => &["channels:read"],
+            event if event.starts_with("member_") => &["channels:read", "groups:read"],
+            event => panic!("{event} has no scopes here"),
+        }
+    }
+
+    #[test]
+    fn every_event_has_its_scopes() {
+        for event in EVENTS {
+            for needed in needed(event) {
+                assert!(SCOPES.iter().any(|scope| scope.name == *needed), "{event}: {needed}");
+            }
+        }
+        assert!(EVENTS.is_sorted() && SCOPES.is_sorted_by_key(|scope| scope.name));
+    }
+
+    #[test]
+    fn a_socket_needs_no_address() {
+        let manifest = manifest("Mio", &Delivery::Socket);
+        assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
+        assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], Value::Null);
+        assert_eq!(manifest["features"]["slash_commands"][0]["url"], Value::Null);
+        assert_eq!(manifest["features"]["bot_user"]["display_name"], "Mio");
+    }
+
+    #[test]
+    fn over_http_everything_comes_to_one_address() {
+        for base in ["https://a.example", "https://a.example/", "https://a.example/slack/events"] {
+            let manifest = manifest("Mio", &Delivery::Http(base.to_owned()));
+            let url = "https://a.example/slack/events";
+            assert_eq!(manifest["settings"]["socket_mode_enabled"], false);
+            assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], url);
+            assert_eq!(manifest["features"]["slash_commands"][0]["url"], url);
+        }
+    }
+
+    #[test]
+    fn names_are_as_slack_takes_them() {
+        for (name, app, bot) in [
+            ("Aizuchi", "Aizuchi", "Aizuchi"),
+            ("Mio the Cat", "Mio the Cat", "Mio-the-Cat"),
+            ("ミオ", "ミオ", "aizuchi"),
+            (&"x".repeat(40), &*"x".repeat(35), &*"x".repeat(40)),
+        ] {
+            let manifest = manifest(name, &Delivery::Socket);
+            assert_eq!(manifest["display_information"]["name"], app);
+            assert_eq!(manifest["features"]["bot_user"]["display_name"], bot);
+        }
+    }
+
+    #[test]
+    fn what_a_token_lacks_is_named() {
+        let all = SCOPES.iter().map(|scope| scope.name).collect::<Vec<_>>();
+        assert_eq!(missing(&all.join(",")), Vec::<&Scope>::new());
+        assert_eq!(missing(&all.join(", ")), Vec::<&Scope>::new());
+        let few = all[2..].join(",");
+        let names = missing(&few).iter().map(|scope| scope.name).collect::<Vec<_>>();
+        assert_eq!(names, ["app_mentions:read", "channels:history"]);
+        assert_eq!(missing("").len(), SCOPES.len());
+    }
+}

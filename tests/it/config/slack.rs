@@ -1,0 +1,67 @@
+//! How a Slack workspace is reached.
+
+use aizuchi::config::Config;
+use aizuchi::config::environment::Environment;
+use aizuchi::config::platforms::{ReplyIn, Slack, SlackEvents};
+use aizuchi::config::secret::Secret;
+use jiff::SignedDuration;
+
+#[test]
+fn a_workspace_is_reached_over_a_socket() {
+    let text = "slack:\n  bot_token: xoxb-1\n  app_token: ' xapp-2 '\n";
+    let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(loaded.warnings, [""; 0]);
+    assert_eq!(
+        loaded.config.slack(),
+        Some(Slack {
+            bot_token: Secret::new("xoxb-1"),
+            events: SlackEvents::Socket { app_token: Secret::new("xapp-2"), connections: 2 },
+            reply_in: ReplyIn::Same,
+            settle: SignedDuration::from_secs(60),
+            history: SignedDuration::from_hours(7 * 24),
+            api_base: None,
+        })
+    );
+}
+
+#[test]
+fn a_workspace_is_reached_over_http() {
+    let text = "
+slack:
+  bot_token: xoxb-1
+  app_token:
+  signing_secret: 8f3c
+  reply_in: thread
+  connections: 10
+  settle_seconds: 15.5
+  history_days: 0
+  api_base: http://127.0.0.1:9/api
+response:
+  channel_sync_interval_seconds: 1
+";
+    let config = Config::parse(text).unwrap();
+    assert_eq!(config.channel_sync(), SignedDuration::from_secs(1));
+    let slack = config.slack().unwrap();
+    assert_eq!(
+        slack,
+        Slack {
+            bot_token: Secret::new("xoxb-1"),
+            events: SlackEvents::Http { signing_secret: Secret::new("8f3c") },
+            reply_in: ReplyIn::Thread,
+            settle: SignedDuration::from_millis(15_500),
+            history: SignedDuration::ZERO,
+            api_base: Some("http://127.0.0.1:9/api/".to_owned()),
+        }
+    );
+    let shown = format!("{config:?} {slack:?}");
+    assert!(!shown.contains("8f3c") && !shown.contains("xoxb-"), "{shown}");
+}
+
+#[test]
+fn without_a_section_it_is_in_no_workspace() {
+    for text in ["", "slack:\n", "slack: ${SLACK:-}\n"] {
+        let config = Config::parse(text).unwrap();
+        assert_eq!(config.slack(), None, "{text}");
+        assert_eq!(config.channel_sync(), SignedDuration::from_hours(1));
+    }
+}
