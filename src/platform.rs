@@ -3,6 +3,7 @@
 
 pub mod local;
 pub mod split;
+pub mod strong;
 
 use std::collections::HashMap;
 use std::sync::Arc;
