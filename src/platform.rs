@@ -2,6 +2,7 @@
 //! [`crate::hear::Ears`]; what is said goes out here.
 
 pub mod local;
+pub mod slack;
 pub mod split;
 pub mod strong;
 

@@ -34,6 +34,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),
     ("uuid", &["platform", "app"]),
+    ("emojis", &["platform"]),
     ("unicode_segmentation", &["platform"]),
 ];
 

@@ -1,0 +1,3 @@
+//! Slack, one of the platforms.
+
+pub mod emoji;
