@@ -3,6 +3,8 @@
 
 pub mod local;
 pub mod slack;
+pub mod split;
+pub mod strong;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,52 +59,5 @@ impl Platforms {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));
         self.0.get(workspace).ok_or_else(absent)
-    }
-}
-
-/// Cuts a text into pieces of at most `longest` characters: behind a paragraph if there is one in
-/// the second half, else behind a line, a sentence, a word, and only then anywhere.
-pub fn split(text: &str, longest: usize) -> Vec<String> {
-    const BORDERS: [&[&str]; 4] =
-        [&["\n\n"], &["\n"], &["。", "！", "？", ". ", "! ", "? "], &[" ", "、"]];
-    let mut pieces = Vec::new();
-    let mut rest = text.trim();
-    while let Some((end, _)) = rest.char_indices().nth(longest.max(1)) {
-        let head = &rest[..end];
-        let cut = BORDERS.iter().find_map(|borders| {
-            let cuts = borders.iter().filter_map(|border| Some(head.rfind(border)? + border.len()));
-            cuts.max().filter(|cut| *cut >= end / 2)
-        });
-        let (piece, more) = rest.split_at(cut.unwrap_or(end));
-        pieces.push(piece.trim_end().to_owned());
-        rest = more.trim_start();
-    }
-    if !rest.is_empty() {
-        pieces.push(rest.to_owned());
-    }
-    pieces
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_texts_are_cut_at_the_best_border() {
-        for (text, longest, expected) in [
-            ("short", 10, vec!["short"]),
-            ("  ", 10, vec![]),
-            ("one two three", 8, vec!["one two", "three"]),
-            ("A b. C d e f g", 10, vec!["A b.", "C d e f g"]),
-            ("first\n\nsecond line", 14, vec!["first", "second line"]),
-            ("a line\nanother line", 13, vec!["a line", "another line"]),
-            ("そうですね。それはよいですね。", 10, vec!["そうですね。", "それはよいですね。"]),
-            ("abcdefghij", 4, vec!["abcd", "efgh", "ij"]),
-            ("ああああ", 1, vec!["あ", "あ", "あ", "あ"]),
-        ] {
-            let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| piece.chars().count() <= longest), "{pieces:?}");
-            assert_eq!(pieces, expected, "{text:?} in {longest}");
-        }
     }
 }

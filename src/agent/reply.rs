@@ -15,7 +15,7 @@ use crate::decision::{Ended, Weighed};
 use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
-use crate::platform::split;
+use crate::platform::split::split;
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;

@@ -1,3 +1,4 @@
 //! A Slack workspace.
 
+pub mod emoji;
 pub mod manifest;

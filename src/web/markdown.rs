@@ -4,14 +4,11 @@
 use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_cmark_escape::escape_href;
 
-/// Stand for a `**` that CommonMark does not take for what it is.
-const OPENS: char = '\u{e000}';
-const CLOSES: char = '\u{e001}';
+use crate::platform::strong::{has_marks, parts, plain, with_marks, without_marks};
 
 /// Safe HTML for a Markdown text.
 pub fn html(text: &str) -> String {
-    // The marks are ours alone.
-    let text = with_strong_marks(&text.replace([OPENS, CLOSES], ""));
+    let text = with_marks(text);
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     // Links that are open, and whether they lead anywhere.
     let mut links = Vec::new();
@@ -33,7 +30,7 @@ fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(plain(&text))],
         event @ Event::Code(_) => vec![without_marks(event)],
-        Event::Text(text) if text.contains([OPENS, CLOSES]) => strong_parts(&text),
+        Event::Text(text) if has_marks(&text) => parts(&text),
         // Alignment would be a style, which the page forbids.
         Event::Start(Tag::Table(columns)) => {
             vec![Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))]
@@ -58,65 +55,6 @@ fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         }
         other => vec![other],
     }
-}
-
-/// Marks the `**` of Japanese text. CommonMark wants a space or a stop beside those that stand next
-/// to brackets and stops, as in `**「大事」**です`, and Japanese has no spaces.
-fn with_strong_marks(text: &str) -> String {
-    let mut is_code = false;
-    let lines = text.split('\n').map(|line| {
-        is_code ^= line.trim_start().starts_with("```");
-        let is_plain = is_code || line.contains('`') || line.is_ascii();
-        if is_plain { line.to_owned() } else { line_with_strong_marks(line) }
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn line_with_strong_marks(line: &str) -> String {
-    let parts: Vec<&str> = line.split("**").collect();
-    // They come in pairs, each around something that begins and ends with a letter or a mark.
-    let are_pairs = parts.len() % 2 == 1;
-    let is_inside = |part: &str| !part.is_empty() && part.trim() == part && !part.contains('*');
-    if !are_pairs || !parts.iter().skip(1).step_by(2).all(|part| is_inside(part)) {
-        return line.to_owned();
-    }
-    let mut marked = String::with_capacity(line.len());
-    for (number, part) in parts.iter().enumerate() {
-        match number % 2 {
-            0 => marked.push_str(part),
-            _ => marked.extend([&OPENS.to_string(), *part, &CLOSES.to_string()]),
-        }
-    }
-    marked
-}
-
-/// With the `**` that our marks stand for.
-fn plain(text: &str) -> CowStr<'static> {
-    text.replace([OPENS, CLOSES], "**").into()
-}
-
-fn without_marks(event: Event<'_>) -> Event<'_> {
-    match event {
-        Event::Text(text) => Event::Text(plain(&text)),
-        Event::Code(text) => Event::Code(plain(&text)),
-        other => other,
-    }
-}
-
-fn strong_parts(text: &str) -> Vec<Event<'static>> {
-    let mut events = Vec::new();
-    for part in text.split_inclusive([OPENS, CLOSES]) {
-        let words = part.trim_end_matches([OPENS, CLOSES]);
-        if !words.is_empty() {
-            events.push(Event::Text(words.to_owned().into()));
-        }
-        match part.chars().next_back() {
-            Some(OPENS) => events.push(Event::Start(Tag::Strong)),
-            Some(CLOSES) => events.push(Event::End(TagEnd::Strong)),
-            Some(_) | None => {}
-        }
-    }
-    events
 }
 
 fn anchor(address: &str) -> CowStr<'static> {

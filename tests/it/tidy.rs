@@ -11,7 +11,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["web", "dev"]),
     ("askama", &["web"]),
     ("rust_embed", &["web"]),
-    ("pulldown_cmark", &["web"]),
+    ("pulldown_cmark", &["platform", "web"]),
     ("pulldown_cmark_escape", &["web"]),
     ("prometheus_client", &["metrics"]),
     ("genai", &["llm"]),
@@ -34,6 +34,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),
     ("uuid", &["platform", "app"]),
+    ("emojis", &["platform"]),
+    ("unicode_segmentation", &["platform"]),
 ];
 
 #[test]

@@ -1,0 +1,208 @@
+//! Emoji are names at Slack and characters everywhere else. Most names are those that GitHub uses
+//! too; `emoji/names.txt` has the others: a character and its names, the one that Slack prefers first.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use emojis::SkinTone;
+
+const JOINER: &str = "\u{200d}";
+/// Slack counts the tones of a skin from two.
+const TONES: [(&str, SkinTone); 5] = [
+    ("2", SkinTone::Light),
+    ("3", SkinTone::MediumLight),
+    ("4", SkinTone::Medium),
+    ("5", SkinTone::MediumDark),
+    ("6", SkinTone::Dark),
+];
+
+static NAMES: LazyLock<Names> = LazyLock::new(|| Names::read(include_str!("emoji/names.txt")));
+
+struct Names {
+    characters: HashMap<&'static str, &'static str>,
+    preferred: HashMap<&'static str, &'static str>,
+}
+
+/// The character that a name stands for, with its tone (`wave::skin-tone-3`). A name that only one
+/// team knows stays `:name:`.
+pub fn character(name: &str) -> String {
+    let name = name.trim_matches(':');
+    let (base, tone) = name.split_once("::skin-tone-").unzip();
+    let found = match tone {
+        None => find(name),
+        Some(tone) => toned(base.unwrap_or(name), tone),
+    };
+    found.unwrap_or_else(|| format!(":{name}:"))
+}
+
+/// Slack's name for a character or for `:name:`, without the colons. What is no emoji has none.
+pub fn name(emoji: &str) -> Option<String> {
+    let emoji = emoji.trim();
+    let inner = emoji.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
+    if let Some(inner) = inner {
+        return inner.split("::").all(is_name).then(|| inner.to_owned());
+    }
+    let found = emojis::get(emoji)?;
+    let tone = found.skin_tone().filter(|tone| *tone != SkinTone::Default);
+    let base = found.with_skin_tone(SkinTone::Default).unwrap_or(found);
+    let name = name_of(base)?;
+    let Some(tone) = tone else { return Some(name) };
+    let (number, _) = TONES.iter().find(|(_, one)| *one == tone)?;
+    Some(format!("{name}::skin-tone-{number}"))
+}
+
+/// May a name of an emoji be written so?
+pub fn is_name(name: &str) -> bool {
+    let fits = |letter: char| {
+        matches!(letter, '_' | '-' | '+' | '\'')
+            || (letter.is_alphanumeric() && !letter.is_uppercase())
+    };
+    !name.is_empty() && name.chars().count() <= 100 && name.chars().all(fits)
+}
+
+fn find(name: &str) -> Option<String> {
+    if let Some(known) = NAMES.characters.get(name) {
+        return Some((*known).to_owned());
+    }
+    let built = flag(name).or_else(|| people(name));
+    let found = built.and_then(|built| emojis::get(&built));
+    found.or_else(|| emojis::get_by_shortcode(name)).map(|emoji| emoji.as_str().to_owned())
+}
+
+fn toned(base: &str, tone: &str) -> Option<String> {
+    let (_, tone) = TONES.iter().find(|(number, _)| *number == tone)?;
+    let base = find(base)?;
+    let toned = emojis::get(&base)?.with_skin_tone(*tone)?;
+    Some(toned.as_str().to_owned())
+}
+
+fn name_of(emoji: &emojis::Emoji) -> Option<String> {
+    let character = emoji.as_str();
+    if let Some(preferred) = NAMES.preferred.get(character) {
+        return Some((*preferred).to_owned());
+    }
+    // Slack may use GitHub's name for another character.
+    let is_shared = |code: &&str| find(code).as_deref() == Some(character);
+    let shared = || emoji.shortcodes().find(is_shared).map(str::to_owned);
+    flag_name(character).or_else(|| people_name(character)).or_else(shared)
+}
+
+/// `flag-se` is the letters S and E.
+fn flag(name: &str) -> Option<String> {
+    let country = name.strip_prefix("flag-").filter(|country| country.len() == 2)?;
+    let letter = |letter: char| {
+        let place = u32::from(letter).checked_sub(u32::from('a')).filter(|place| *place < 26)?;
+        char::from_u32(u32::from('🇦') + place)
+    };
+    country.chars().map(letter).collect()
+}
+
+fn flag_name(character: &str) -> Option<String> {
+    let letter = |letter: char| {
+        let place = u32::from(letter).checked_sub(u32::from('🇦')).filter(|place| *place < 26)?;
+        char::from_u32(u32::from('a') + place)
+    };
+    let country: String = character.chars().map(letter).collect::<Option<_>>()?;
+    (country.len() == 2).then(|| format!("flag-{country}"))
+}
+
+/// `man-woman-boy` is a man, a woman and a boy in one picture.
+const PEOPLE: [(&str, &str); 6] = [
+    ("man", "👨"),
+    ("woman", "👩"),
+    ("boy", "👦"),
+    ("girl", "👧"),
+    ("heart", "❤\u{fe0f}"),
+    ("kiss", "❤\u{fe0f}\u{200d}💋"),
+];
+
+fn people(name: &str) -> Option<String> {
+    let one = |name: &str| PEOPLE.iter().find(|(known, _)| *known == name).map(|(_, one)| *one);
+    let people: Vec<&str> = name.split('-').map(one).collect::<Option<_>>()?;
+    (people.len() > 1).then(|| people.join(JOINER))
+}
+
+fn people_name(character: &str) -> Option<String> {
+    let kiss = character.replace("❤\u{fe0f}\u{200d}💋", "kiss");
+    let one = |part: &str| {
+        let known = PEOPLE.iter().find(|(name, one)| *one == part || *name == part);
+        known.map(|(name, _)| *name)
+    };
+    let names: Vec<&str> = kiss.split(JOINER).map(one).collect::<Option<_>>()?;
+    (names.len() > 1).then(|| names.join("-"))
+}
+
+impl Names {
+    fn read(table: &'static str) -> Self {
+        let mut names = Self { characters: HashMap::new(), preferred: HashMap::new() };
+        for line in table.lines() {
+            let mut words = line.split(' ');
+            let Some(character) = words.next() else { continue };
+            for name in words {
+                names.characters.insert(name, character);
+                names.preferred.entry(character).or_insert(name);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_for_characters_and_come_back() {
+        for (name_at_slack, expected, back) in [
+            ("+1", "👍", "+1"),
+            ("thumbsup", "👍", "+1"),
+            ("thumbsup_all", "👍", "+1"),
+            ("wave::skin-tone-3", "👋🏼", "wave::skin-tone-3"),
+            ("simple_smile", "🙂", "slightly_smiling_face"),
+            ("poop", "💩", "hankey"),
+            ("large_blue_circle", "🔵", "large_blue_circle"),
+            ("thinking_face", "🤔", "thinking_face"),
+            ("heart", "❤\u{fe0f}", "heart"),
+            ("jp", "🇯🇵", "jp"),
+            ("flag-jp", "🇯🇵", "jp"),
+            ("flag-se", "🇸🇪", "flag-se"),
+            ("man-woman-boy", "👨\u{200d}👩\u{200d}👦", "man-woman-boy"),
+            ("woman-kiss-man", "👩\u{200d}❤\u{fe0f}\u{200d}💋\u{200d}👨", "woman-kiss-man"),
+            ("female-technologist", "👩\u{200d}💻", "female-technologist"),
+            ("woman-shrugging::skin-tone-4", "🤷🏽\u{200d}♀\u{fe0f}", "woman-shrugging::skin-tone-4"),
+            // Names that mean something else at GitHub.
+            ("umbrella", "☂\u{fe0f}", "umbrella"),
+            ("satellite", "🛰\u{fe0f}", "satellite"),
+            ("email", "✉\u{fe0f}", "email"),
+            // Names of one team, and what is none.
+            ("party-parrot", ":party-parrot:", "party-parrot"),
+            ("パロット", ":パロット:", "パロット"),
+            ("flag-zz", ":flag-zz:", "flag-zz"),
+            ("fire::skin-tone-3", ":fire::skin-tone-3:", "fire::skin-tone-3"),
+            ("wave::skin-tone-9", ":wave::skin-tone-9:", "wave::skin-tone-9"),
+        ] {
+            assert_eq!(character(name_at_slack), expected, "{name_at_slack}");
+            assert_eq!(name(expected).as_deref(), Some(back), "{expected}");
+        }
+        for nothing in ["", ":", "::", "hello", "a b", ":a b:", ":<!here>:", "👍👍"] {
+            assert_eq!(name(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn every_emoji_with_a_name_comes_back() {
+        let named = emojis::iter().filter_map(|emoji| Some((emoji, name(emoji.as_str())?)));
+        let mut count = 0;
+        for (emoji, name) in named {
+            assert_eq!(character(&name), emoji.as_str(), "{name}");
+            count += 1;
+        }
+        assert!(count > 1800, "{count}");
+        for (name, character) in &NAMES.characters {
+            assert!(
+                emojis::get(character).is_some_and(|emoji| emoji.as_str() == *character),
+                "{name}"
+            );
+        }
+    }
+}

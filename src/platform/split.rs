@@ -1,0 +1,370 @@
+//! Cuts what is too long for one post, where it hurts least. Blocks of code go on in the next piece.
+
+use std::iter::once;
+use std::ops::Range;
+
+use unicode_segmentation::GraphemeCursor;
+
+/// What may stand behind the mark that ends a sentence.
+const CLOSERS: [char; 14] =
+    ['」', '』', '）', '】', '》', '〉', '”', '’', '。', '！', '？', ')', '"', '\''];
+/// A name or a word longer than this is cut like any other text.
+const LONGEST_NAME: usize = 30;
+const LONGEST_ADDRESS: usize = 1_000;
+
+/// Cuts a text into pieces of at most `longest` characters: behind a paragraph if there is one in
+/// the second half, else behind a line, a sentence, a word, and only then anywhere. A block of code
+/// is cut if nothing else can be; then the one piece closes it and the next one opens it again.
+pub fn split(text: &str, longest: usize) -> Vec<String> {
+    let text = text.trim();
+    let longest = longest.max(1);
+    let fences = fences(text, longest);
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let opening = around(&fences, at).map(|fence| format!("{}\n", fence.opening));
+        let opening = opening.unwrap_or_default();
+        let room = longest - opening.chars().count();
+        let cut = Window { text, fences: &fences, at, room }.cut();
+        let body = text[at..cut].trim_end();
+        if !body.trim().is_empty() {
+            let closing = around(&fences, cut).map(|fence| format!("\n{}", fence.marker));
+            pieces.push(format!("{opening}{body}{}", closing.unwrap_or_default()));
+        }
+        at = next(text, &fences, cut);
+    }
+    pieces
+}
+
+/// A block of code, from the line that opens it to the end of the line that closes it.
+struct Fence<'a> {
+    span: Range<usize>,
+    /// The code between the two lines.
+    code: Range<usize>,
+    opening: &'a str,
+    marker: &'a str,
+}
+
+/// The blocks of code. Of one whose marks would fill half a piece nothing is known.
+fn fences(text: &str, longest: usize) -> Vec<Fence<'_>> {
+    let mut fences: Vec<Fence<'_>> = Vec::new();
+    let mut open: Option<Fence<'_>> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        match open.take() {
+            None => open = opened(line, start, text.len()),
+            Some(mut fence) if closes(line, fence.marker.trim_start()) => {
+                fence.span.end = end;
+                fence.code.end = start;
+                fences.push(fence);
+            }
+            Some(fence) => open = Some(fence),
+        }
+        start = end;
+    }
+    fences.extend(open);
+    fences.retain(|fence| {
+        (fence.opening.chars().count() + fence.marker.chars().count() + 2) * 2 <= longest
+    });
+    fences
+}
+
+fn opened(line: &str, start: usize, end: usize) -> Option<Fence<'_>> {
+    let opening = line.trim_end();
+    let words = opening.trim_start();
+    let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let info = words.trim_start_matches(mark);
+    let is_fence = words.len() - info.len() >= 3 && !(mark == '`' && info.contains('`'));
+    let marker = &opening[..opening.len() - info.len()];
+    let code = start + line.len()..end;
+    let span = start + opening.len() - words.len()..end;
+    is_fence.then_some(Fence { span, code, opening, marker })
+}
+
+fn closes(line: &str, marker: &str) -> bool {
+    line.trim().strip_prefix(marker).is_some_and(|more| {
+        let mark = marker.chars().next();
+        more.chars().all(|letter| Some(letter) == mark)
+    })
+}
+
+/// The block that a cut would go through.
+fn around<'a, 'b>(fences: &'b [Fence<'a>], at: usize) -> Option<&'b Fence<'a>> {
+    fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
+}
+
+/// Where the next piece begins.
+fn next(text: &str, fences: &[Fence<'_>], cut: usize) -> usize {
+    let blank = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
+    let Some(fence) = around(fences, cut) else {
+        return blank(cut);
+    };
+    // What is left of the block is blank: the piece before has closed it.
+    if blank(cut) >= fence.code.end {
+        return blank(fence.span.end);
+    }
+    // The next line of code keeps the blanks that it begins with.
+    let gap = &text[cut..blank(cut)];
+    cut + gap.rfind('\n').map_or(0, |line_end| line_end + 1)
+}
+
+/// What may become the next piece.
+struct Window<'a> {
+    text: &'a str,
+    fences: &'a [Fence<'a>],
+    at: usize,
+    room: usize,
+}
+
+impl Window<'_> {
+    fn cut(&self) -> usize {
+        let rest = &self.text[self.at..];
+        let Some((end, _)) = rest.char_indices().nth(self.room) else {
+            return self.text.len();
+        };
+        let head = &rest[..end];
+        let kept = kept_together(rest, end, self.room);
+        let is_whole = |cut: &usize| !kept.iter().any(|kept| kept.start < *cut && *cut < kept.end);
+        let fit = |cuts: &[usize], from: usize| {
+            let cuts = cuts.iter().copied().filter(|cut| *cut >= from.max(1) && self.fits(*cut));
+            cuts.collect::<Vec<_>>()
+        };
+        let levels = [paragraphs(head), lines(head), sentences(head), words(head)];
+        let good = |cuts: &[usize], is_code: bool| {
+            let cuts = fit(cuts, end / 2).into_iter().filter(is_whole);
+            cuts.filter(|cut| self.is_code(*cut) == is_code).max()
+        };
+        let between = |is_code| levels.iter().find_map(|cuts| good(cuts, is_code));
+        let anywhere: Vec<usize> =
+            head.char_indices().map(|(cut, _)| cut).chain(once(end)).collect();
+        let whole = |cuts: &[usize], from| fit(cuts, from).into_iter().filter(is_whole).max();
+        let cut = between(false)
+            .or_else(|| between(true))
+            .or_else(|| whole(&anywhere, end / 2))
+            // Rather a short piece than half a link.
+            .or_else(|| levels.iter().find_map(|cuts| whole(cuts, 0)))
+            .or_else(|| fit(&anywhere, 0).into_iter().max());
+        self.at + cut.unwrap_or_else(|| self.hard(head))
+    }
+
+    /// Not even one cluster of letters fits.
+    fn hard(&self, head: &str) -> usize {
+        let end = self.at + head.len();
+        let spare = around(self.fences, end).map_or(0, |fence| fence.marker.chars().count() + 1);
+        let letters = (head.chars().count() - spare).max(1);
+        head.char_indices().nth(letters).map_or(head.len(), |(cut, _)| cut)
+    }
+
+    fn is_code(&self, cut: usize) -> bool {
+        around(self.fences, self.at + cut).is_some()
+    }
+
+    /// Between two clusters of letters, not in a line that opens or closes a block, and with room for
+    /// the mark that closes one.
+    fn fits(&self, cut: usize) -> bool {
+        let here = self.at + cut;
+        let is_border = GraphemeCursor::new(here, self.text.len(), true)
+            .is_boundary(self.text, 0)
+            .unwrap_or(true);
+        let Some(fence) = around(self.fences, here) else {
+            return is_border;
+        };
+        let is_in_code = fence.code.start <= here && here <= fence.code.end;
+        let has_code = self.text[fence.code.start.max(self.at).min(here)..here].trim() != "";
+        let length = self.text[self.at..here].trim_end().chars().count();
+        let has_room = length + 1 + fence.marker.chars().count() <= self.room;
+        is_border && is_in_code && has_code && has_room
+    }
+}
+
+fn paragraphs(head: &str) -> Vec<usize> {
+    head.match_indices("\n\n").map(|(at, border)| at + border.len()).collect()
+}
+
+fn lines(head: &str) -> Vec<usize> {
+    head.match_indices('\n').map(|(at, border)| at + border.len()).collect()
+}
+
+/// Behind the mark that ends a sentence and the brackets that it closes; in English, before a blank.
+fn sentences(head: &str) -> Vec<usize> {
+    let ends = head.char_indices().filter_map(|(at, mark)| {
+        let behind = &head[at + mark.len_utf8()..];
+        let rest = behind.trim_start_matches(CLOSERS);
+        let end = head.len() - rest.len();
+        match mark {
+            '。' | '！' | '？' | '．' => Some(end),
+            '.' | '!' | '?' => {
+                let blank = rest.chars().next().filter(|letter| letter.is_whitespace())?;
+                Some(end + blank.len_utf8())
+            }
+            _ => None,
+        }
+    });
+    ends.collect()
+}
+
+fn words(head: &str) -> Vec<usize> {
+    head.match_indices([' ', '、', '，', '　']).map(|(at, border)| at + border.len()).collect()
+}
+
+/// Links, addresses and names that people are called by, in and across the end of the window.
+/// If they fit into a piece at all.
+fn kept_together(rest: &str, end: usize, room: usize) -> Vec<Range<usize>> {
+    let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
+    let kept = starts.filter_map(|(at, _)| Some(at..at + kept_length(&rest[at..])?));
+    kept.filter(|kept| rest[kept.clone()].chars().count() <= room).collect()
+}
+
+fn kept_length(from: &str) -> Option<usize> {
+    let near = from.char_indices().nth(LONGEST_ADDRESS).map_or(from, |(end, _)| &from[..end]);
+    let line = near.split('\n').next().unwrap_or(near);
+    let address =
+        |line: &str| line.find(|letter: char| letter.is_whitespace() || !letter.is_ascii());
+    if line.starts_with("http://") || line.starts_with("https://") {
+        return Some(address(line).unwrap_or(line.len()));
+    }
+    if line.starts_with('[') {
+        let target = line.find("](")?;
+        return Some(target + line[target..].find(')')? + 1);
+    }
+    if line.starts_with('<') {
+        return Some(line.find('>')? + 1);
+    }
+    let name = line.strip_prefix(['@', '＠'])?;
+    let is_end = |letter: &char| !(letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    let name: String =
+        name.chars().take(LONGEST_NAME).take_while(|letter| !is_end(letter)).collect();
+    Some(line.len() - line.trim_start_matches(['@', '＠']).len() + name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_the_best_border() {
+        for (text, longest, expected) in [
+            ("short", 10, vec!["short"]),
+            ("  ", 10, vec![]),
+            ("one two three", 8, vec!["one two", "three"]),
+            ("A b. C d e f g", 10, vec!["A b.", "C d e f g"]),
+            ("first\n\nsecond line", 14, vec!["first", "second line"]),
+            ("a line\nanother line", 13, vec!["a line", "another line"]),
+            ("そうですね。それはよいですね。", 10, vec!["そうですね。", "それはよいですね。"]),
+            ("abcdefghij", 4, vec!["abcd", "efgh", "ij"]),
+            ("ああああ", 1, vec!["あ", "あ", "あ", "あ"]),
+            ("「そうですね。」と言いました", 10, vec!["「そうですね。」", "と言いました"]),
+            ("It works (really!) as told", 20, vec!["It works (really!)", "as told"]),
+            ("見て👩\u{200d}👧だよ", 4, vec!["見て", "👩\u{200d}👧だ", "よ"]),
+            ("かか\u{3099}か", 2, vec!["か", "か\u{3099}", "か"]),
+            ("👩\u{200d}👧", 2, vec!["👩\u{200d}", "👧"]),
+            (
+                "see [the two words](https://a.example) now",
+                32,
+                vec!["see [the two words](", "https://a.example) now"],
+            ),
+            (
+                "please do see [the plan](https://a.example)",
+                30,
+                vec!["please do see", "[the plan](https://a.example)"],
+            ),
+            ("これはとても長い文です@hanako", 14, vec!["これはとても長い文です", "@hanako"]),
+        ] {
+            let pieces = split(text, longest);
+            assert!(pieces.iter().all(|piece| piece.chars().count() <= longest), "{pieces:?}");
+            assert_eq!(pieces, expected, "{text:?} in {longest}");
+        }
+    }
+
+    #[test]
+    fn code_goes_on_in_the_next_piece() {
+        for (text, longest, expected) in [
+            // There is a better place than inside.
+            (
+                "Some words go first.\n```rust\nlet a = 1;\n```",
+                40,
+                vec!["Some words go first.", "```rust\nlet a = 1;\n```"],
+            ),
+            // Only code, with its indentation.
+            (
+                "```rust\nfn one() {\n    two();\n    three();\n}\n```",
+                36,
+                vec!["```rust\nfn one() {\n    two();\n```", "```rust\n    three();\n}\n```"],
+            ),
+            // The line that closes it is not said twice.
+            (
+                "~~~~\nsome code\nmore code\n~~~~\nWords follow.",
+                30,
+                vec!["~~~~\nsome code\nmore code\n~~~~", "Words follow."],
+            ),
+            (
+                "~~~~\nsome code\nmore code\n~~~~\nWords follow.",
+                29,
+                vec!["~~~~\nsome code\nmore code\n~~~~", "Words follow."],
+            ),
+            // One that nobody closed.
+            ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
+            // Marks that would fill the piece are text.
+            ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
+        ] {
+            let pieces = split(text, longest);
+            assert!(pieces.iter().all(|piece| piece.chars().count() <= longest), "{pieces:?}");
+            assert_eq!(pieces, expected, "{text:?} in {longest}");
+        }
+    }
+
+    /// Without blanks and without the lines that open or close code.
+    fn content(text: &str) -> String {
+        let is_mark =
+            |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
+        let lines = text.lines().filter(|line| !is_mark(line));
+        lines.flat_map(|line| line.chars().filter(|letter| !letter.is_whitespace())).collect()
+    }
+
+    fn marks(text: &str) -> usize {
+        text.lines().filter(|line| line.trim_start().starts_with("```")).count()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn nothing_is_lost_and_code_stays_code(
+            parts in prop::collection::vec(prop_oneof![
+                "[a-z .!。、か\u{3099}👩\u{200d}👧@\\[\\]()]{0,60}",
+                "[a-z ]{0,20}\n\n[あ-ん。]{0,30}",
+                "\n```rust\n([a-z (){};]{0,20}\n){0,6}```\n",
+                "\n  ```\n( {0,4}[a-z漢字]{0,50}\n){0,3}  ```\n",
+                "https?://[a-z./]{1,30}",
+            ], 0..8),
+            longest in 30..90_usize,
+        ) {
+            let text = parts.concat();
+            let pieces = split(&text, longest);
+            prop_assert_eq!(content(&pieces.join("\n")), content(&text));
+            for piece in &pieces {
+                prop_assert!(piece.chars().count() <= longest, "{:?}", piece);
+                prop_assert!(!piece.trim().is_empty());
+                if marks(&text) % 2 == 0 {
+                    prop_assert_eq!(marks(piece) % 2, 0, "{:?} of {:?}", piece, pieces);
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_cut_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
+            let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
+            let pieces = split(&text, longest);
+            prop_assert!(pieces.iter().all(|piece| piece.chars().count() <= longest.max(1)));
+            let shorter = letters(&pieces.concat());
+            let mut told = shorter.chars();
+            // A piece may open a block again by its line.
+            for letter in letters(&text).chars() {
+                prop_assert!(told.any(|one| one == letter), "{:?} of {:?}", pieces, text);
+            }
+        }
+    }
+}
