@@ -1,3 +1,4 @@
 //! Slack, one of the platforms.
 
 pub mod emoji;
+pub mod mrkdwn;
