@@ -2,3 +2,4 @@
 
 pub mod emoji;
 pub mod manifest;
+pub mod mrkdwn;
