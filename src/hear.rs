@@ -75,6 +75,9 @@ pub enum Withheld {
 impl Ears {
     /// Returns when what was heard and what follows from it are safe.
     pub async fn hear(&self, heard: Heard) -> Result<Receipt, StoreError> {
+        // Held across the commit, as an order holds it: what follows is true of when the line is kept.
+        // Neither waits for anything but the store, which waits for nobody.
+        let _turn = self.rooms.hear().await;
         let heard = self.understand(heard);
         let follows = self.what_follows(&heard);
         let heard = self.withhold(heard, follows);
@@ -99,9 +102,15 @@ impl Ears {
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.
     pub async fn order(&self, order: Order) -> Result<(), StoreError> {
-        self.store.order(order.clone(), self.clock.now()).await?;
+        let _turn = self.rooms.order().await;
+        // First, since whoever stops waiting here has ordered it all the same.
         self.rooms.take(&order);
-        Ok(())
+        let kept = self.store.order(order.clone(), self.clock.now()).await;
+        if kept.is_err() {
+            let orders = self.store.orders(order.workspace()).await?;
+            self.rooms.obey(order.workspace(), &orders);
+        }
+        kept
     }
 
     /// In a direct message every line is addressed to the persona.
