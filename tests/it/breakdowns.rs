@@ -1,7 +1,8 @@
 //! Breaking down: what becomes of those who talk while a step fails, as transcripts on every store.
 
+use aizuchi::llm::LlmError;
 use aizuchi::prompt::Verb;
-use aizuchi::rules::{Mode, Rules};
+use aizuchi::rules::{Mode, Rulebook, Rules};
 use insta::assert_snapshot;
 
 use crate::world::{Extras, by};
@@ -58,5 +59,28 @@ async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
       13s (persona): Here I am.
     [m000 m001] failed: a defect in the program (reply superseded)
     [m002] spoke: carol asked me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn an_apology_settles_those_too_who_have_had_answers_enough() {
+    let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
+    let told = by(Extras::of_book(book), |world| async move {
+        world.says("alice", "@Aizuchi when does it rain?").await;
+        world.pass(10).await;
+        world.says("alice", "@Aizuchi and where?").await;
+        world.says("bob", "@Aizuchi may I sit here?").await;
+        world.mind.script.then(Verb::Reply, Err(LlmError::Refused("broken".to_owned())));
+        world.pass(10).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi when does it rain?
+       0s (persona): Here I am.
+      10s alice: @Aizuchi and where?
+      10s bob: @Aizuchi may I sit here?
+      10s (persona): Sorry, I cannot think of an answer right now. Please try again later.
+    [m000] spoke: alice asked me (reply kept)
+    [m001 m002] failed: I could not think of an answer (reply failed)
     ");
 }
