@@ -346,3 +346,41 @@ async fn an_order_that_could_not_be_kept_is_not_obeyed() {
     let channel = top("garden").channel;
     assert_eq!(world.ears.rooms.ordered_mode(&workspace(), &channel), Some(Mode::Observe));
 }
+
+#[tokio::test]
+async fn what_happens_while_it_types_counts() {
+    let mute = Order::Mute { workspace: workspace(), channel: None, until: Timestamp::MAX };
+    for (text, line, ended) in [
+        ("does it rain tomorrow?", None, Ended::Muted),
+        ("does it rain tomorrow?", Some("it does"), Ended::Dropped),
+        ("@Aizuchi does it rain tomorrow?", None, Ended::Muted),
+        ("@Aizuchi does it rain tomorrow?", Some("it does"), Ended::Spoke),
+    ] {
+        for kept in [Kept::volatile(), Kept::sqlite().await] {
+            let world = World::new(kept).await;
+            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.says("alice", text).await;
+            world.clock.advance_to(at(60));
+            world.room.types_for(5);
+            while world.mind.asked(Verb::Reply).is_empty() {
+                world.runner.step().await.unwrap();
+            }
+            let meanwhile = async {
+                world.room.until_typing(1).await;
+                match line {
+                    Some(line) => drop(world.says("bob", line).await),
+                    None => world.orders(mute.clone()).await,
+                }
+                world.clock.advance_to(at(65));
+            };
+            let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
+            assert!(posted.unwrap());
+            let rows = world.decisions("garden").await;
+            assert_eq!(rows[0].ended, Some(ended), "{text} {line:?}");
+            let said =
+                world.room.said.lock().unwrap().iter().map(|(_, said)| said.at).collect::<Vec<_>>();
+            let expected = if ended == Ended::Spoke { vec![at(65)] } else { vec![] };
+            assert_eq!(said, expected, "{text} {line:?}");
+        }
+    }
+}

@@ -606,9 +606,23 @@ pub struct Room {
     pub calls: AtomicUsize,
     happenings: Mutex<VecDeque<Happening>>,
     clock: Mutex<Option<Clock>>,
+    typing: Mutex<SignedDuration>,
+    typings: AtomicUsize,
 }
 
 impl Room {
+    /// From now on it types for so long.
+    pub fn types_for(&self, seconds: i64) {
+        *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
+    }
+
+    /// Returns when it has begun to type for so many times.
+    pub async fn until_typing(&self, times: usize) {
+        while self.typings.load(Ordering::SeqCst) < times {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// During the next call, this happens.
     pub fn meanwhile<F>(&self, happening: impl FnOnce() -> F + Send + 'static)
     where
@@ -672,6 +686,11 @@ impl Platform for Room {
     async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
         let said = self.said.lock().unwrap();
         Ok(said.iter().find(|(other, _)| other.key == piece.key).map(|(_, posted)| posted.clone()))
+    }
+
+    fn typing(&self, _piece: &Piece) -> SignedDuration {
+        self.typings.fetch_add(1, Ordering::SeqCst);
+        *self.typing.lock().unwrap()
     }
 
     fn settle(&self) -> SignedDuration {
