@@ -194,13 +194,6 @@ pub struct Rest {
     pub course: Course,
 }
 
-impl Rest {
-    /// Until then, and from the beginning with each new line.
-    pub fn until(due: Timestamp) -> Self {
-        Self { due, longest: SignedDuration::MAX, course: Course::Restarts }
-    }
-}
-
 /// What a new line does to unsolicited work that has begun (invariant 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {

@@ -296,7 +296,8 @@ mod tests {
         use crate::chat::AuthorKind::{Bot, Human, Persona};
         use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
         let waiting = Waiting::default();
-        let rest = Rest::until(at(1310));
+        let (due, longest) = (at(1310), SignedDuration::MAX);
+        let rest = Rest { due, longest, course: Course::Restarts };
         let judge = Follows::Judge(rest);
         let off = Follows::Nothing(Gate::ChannelMode);
         let owe = Follows::Owe { due: at(1010) };

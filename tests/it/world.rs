@@ -17,7 +17,7 @@ use aizuchi::chat::{
 use aizuchi::clock::Clock;
 use aizuchi::context::{Limits, Window};
 use aizuchi::event::step::Step;
-use aizuchi::event::{Piece, Posted};
+use aizuchi::event::{Course, Piece, Posted, Rest};
 use aizuchi::hear::rooms::Rooms;
 use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting, Withheld};
@@ -46,6 +46,11 @@ pub const SILENCE: &str =
     r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
+
+/// Until then, and from the beginning with each new line.
+pub fn until(due: Timestamp) -> Rest {
+    Rest { due, longest: SignedDuration::MAX, course: Course::Restarts }
+}
 
 /// The built-in prompts.
 pub fn prompts(language: Language) -> Arc<Prompts> {
