@@ -166,9 +166,11 @@ impl DraftNotes {
     }
 }
 
-/// What a heard line calls for.
+/// What something heard calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
+    /// It is no line: nothing was said that could be settled, judged or answered.
+    NoLine,
     /// It is kept, and settled at once by a gate.
     Nothing(Gate),
     /// Judge the conversation when the talk has rested.

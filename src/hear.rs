@@ -168,7 +168,9 @@ impl Ears {
                 });
                 match follows {
                     Follows::Owe { due } => Follows::Owe { due: due + gathering },
-                    follows @ (Follows::Nothing(_) | Follows::Judge(_)) => follows,
+                    follows @ (Follows::NoLine | Follows::Nothing(_) | Follows::Judge(_)) => {
+                        follows
+                    }
                 }
             }
             Heard::Edit(edit) => {
@@ -179,10 +181,7 @@ impl Ears {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
                 self.rest_at(&deletion.conversation, now, draw)
             }
-            // Nothing is said by these.
-            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => {
-                Follows::Nothing(Gate::CaughtUp)
-            }
+            Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) => Follows::NoLine,
         }
     }
 

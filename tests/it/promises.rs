@@ -358,7 +358,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
             name: "Alice".into(),
             kind: context.target()[0].author.kind,
         };
-        let hearing = Hearing::of(Heard::User(name), Follows::Nothing(Gate::CaughtUp), at(0));
+        let hearing = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
         kept.store.hear(hearing).await.unwrap();
         let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
         assert_eq!(context.name(&context.target()[0].author.id), "Alice");

@@ -266,7 +266,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 at: at(second - i64::from(*late)),
                 change: if *removes { ReactionChange::Removed } else { ReactionChange::Added },
             };
-            Hearing::of(Heard::Reaction(reaction), Follows::Nothing(Gate::CaughtUp), at(0))
+            Hearing::of(Heard::Reaction(reaction), Follows::NoLine, at(0))
         }
         Act::SayMany { .. }
         | Act::Order { .. }

@@ -410,7 +410,7 @@ fn line_values(
 ) -> Value {
     let gate = match follows {
         Follows::Nothing(gate) => Some(gate.name()),
-        Follows::Judge(_) | Follows::Owe { .. } => None,
+        Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
     };
     json!([
         message.conversation.workspace,
