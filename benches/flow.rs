@@ -10,7 +10,7 @@ use aizuchi::chat::{
     WorkspaceId,
 };
 use aizuchi::decision::Ended;
-use aizuchi::event::{Closing, End, Follows, Outcome, Rest};
+use aizuchi::event::{Closing, Course, End, Follows, Outcome, Rest};
 use aizuchi::replay::history::History;
 use aizuchi::replay::{Judge, Policy, Rules, replay};
 use aizuchi::store::sqlite::SqliteStore;
@@ -43,7 +43,8 @@ fn hearing(number: u64) -> Hearing {
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);
-    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge(Rest::until(due)), due)
+    let rest = Rest { due, longest: SignedDuration::MAX, course: Course::Restarts };
+    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge(rest), due)
 }
 
 /// A database with `rows` lines in it, and the number of the next line.

@@ -169,9 +169,11 @@ impl DraftNotes {
     }
 }
 
-/// What a heard line calls for.
+/// What something heard calls for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
+    /// It is no line: nothing was said that could be settled, judged or answered.
+    NoLine,
     /// It is kept, and settled at once by a gate.
     Nothing(Gate),
     /// Judge the conversation when the talk has rested.
@@ -195,13 +197,6 @@ pub struct Rest {
     /// However much is said, it is judged so long after the first line that was not judged yet.
     pub longest: SignedDuration,
     pub course: Course,
-}
-
-impl Rest {
-    /// Until then, and from the beginning with each new line.
-    pub fn until(due: Timestamp) -> Self {
-        Self { due, longest: SignedDuration::MAX, course: Course::Restarts }
-    }
 }
 
 /// What a new line does to unsolicited work that has begun (invariant 2).

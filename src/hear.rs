@@ -85,6 +85,9 @@ impl Ears {
         heard: Heard,
         sent_as: Option<Arc<str>>,
     ) -> Result<Receipt, StoreError> {
+        // Held across the commit, as an order holds it: what follows is true of when the line is kept.
+        // Neither waits for anything but the store, which waits for nobody.
+        let _turn = self.rooms.hear().await;
         let heard = self.understand(heard);
         let follows = self.what_follows(&heard);
         let heard = self.withhold(heard, follows);
@@ -109,9 +112,15 @@ impl Ears {
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.
     pub async fn order(&self, order: Order) -> Result<(), StoreError> {
-        self.store.order(order.clone(), self.clock.now()).await?;
+        let _turn = self.rooms.order().await;
+        // First, since whoever stops waiting here has ordered it all the same.
         self.rooms.take(&order);
-        Ok(())
+        let kept = self.store.order(order.clone(), self.clock.now()).await;
+        if kept.is_err() {
+            let orders = self.store.orders(order.workspace()).await?;
+            self.rooms.obey(order.workspace(), &orders);
+        }
+        kept
     }
 
     /// In a direct message every line is addressed to the persona.
@@ -170,7 +179,9 @@ impl Ears {
                 });
                 match follows {
                     Follows::Owe { due } => Follows::Owe { due: due + gathering },
-                    follows @ (Follows::Nothing(_) | Follows::Judge(_)) => follows,
+                    follows @ (Follows::NoLine | Follows::Nothing(_) | Follows::Judge(_)) => {
+                        follows
+                    }
                 }
             }
             Heard::Edit(edit) => {
@@ -181,9 +192,8 @@ impl Ears {
                 let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
                 self.rest_at(&deletion.conversation, now, draw)
             }
-            // Nothing is said by these.
             Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Bookmark(_) => {
-                Follows::Nothing(Gate::CaughtUp)
+                Follows::NoLine
             }
         }
     }
@@ -299,7 +309,8 @@ mod tests {
         use crate::chat::AuthorKind::{Bot, Human, Persona};
         use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
         let waiting = Waiting::default();
-        let rest = Rest::until(at(1310));
+        let (due, longest) = (at(1310), SignedDuration::MAX);
+        let rest = Rest { due, longest, course: Course::Restarts };
         let judge = Follows::Judge(rest);
         let off = Follows::Nothing(Gate::ChannelMode);
         let owe = Follows::Owe { due: at(1010) };

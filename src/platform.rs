@@ -21,6 +21,11 @@ pub trait Platform: Send + Sync {
     /// what is said; reacting twice is reacting once.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError>;
 
+    /// How long people see it typing before a piece is said. What is ordered or said meanwhile counts.
+    fn typing(&self, _piece: &Piece) -> SignedDuration {
+        SignedDuration::ZERO
+    }
+
     /// Looks for a dispatched piece by its key in the conversation's history.
     async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError>;
 

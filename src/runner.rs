@@ -315,11 +315,15 @@ impl Runner {
         let began = self.clock.now();
         self.metrics.claimed(claim.event.verb(), began.duration_since(claim.due));
         let overtaken = self.under_way.begin(&claim);
+        let revision = *self.store.revisions().borrow();
         let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!("a step panicked");
             panicked(&claim, self.clock.now())
         });
+        // What was not looked at is as old as the look would have been: later lines are unseen.
+        let considered = outcome.considered.or(claim.event.considered()).or(Some(revision));
+        let outcome = Outcome { considered, ..outcome };
         self.log(&claim, &outcome);
         let said = if let End::Said(posted) = &outcome.end { Some(posted.at) } else { None };
         let settled = self.commit(&claim, outcome).await;

@@ -1,6 +1,8 @@
 //! Post: the only act on the world. The claim has committed the piece as being sent; whatever the
 //! platform answers, it is said once or not at all (invariant 6).
 
+use jiff::SignedDuration;
+
 use crate::agent::{Agent, Notes, Trouble, patience};
 use crate::chat::MessageId;
 use crate::context::Context;
@@ -28,6 +30,7 @@ impl Agent {
         if piece.is_sending() {
             return self.reconcile(claim, piece).await;
         }
+        self.type_out(piece).await;
         let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
         let changed = match self.has_changed_since(piece).await {
             // Words that were forgotten meanwhile are no words.
@@ -74,6 +77,17 @@ impl Agent {
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })
             }
+        }
+    }
+
+    /// People see it typing. This comes before the last look, which sees what they do meanwhile.
+    async fn type_out(&self, piece: &Piece) {
+        let platform = self.platforms.of(&piece.conversation.workspace);
+        let typing = platform.map_or(SignedDuration::ZERO, |platform| platform.typing(piece));
+        // A step is reckoned to ask models for longer than this, and a post asks none.
+        let typing = typing.min(self.settings.model_timeout);
+        if typing.is_positive() {
+            self.clock.sleep_until(self.now() + typing).await;
         }
     }
 

@@ -77,24 +77,24 @@ impl Agent {
         }
         if claim.redrafts > MOST_REDRAFTS {
             // Somebody changes a line each time; who waits for an answer shall at least hear so.
-            return self.apology(&context);
+            return Ok(settling(self.apology(&context)?, settled));
         }
         context.recalled = self.recall(&context).await?;
         let context = Arc::new(context);
         let thought = self.think(&context, overtaken, &mut notes.attempts).await;
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
-        match thought {
+        let end = match thought {
             Ok(thought) => {
                 let (words, made_from) = (&thought.words, thought.made_from);
                 let end = self.draft(&context, words, made_from, Ended::Spoke)?;
-                let end = settling(end, settled);
                 notes.memos = thought.memos;
-                Ok(end)
+                end
             }
-            Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context),
-            Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context),
-            Err(trouble) => Err(trouble),
-        }
+            Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context)?,
+            Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context)?,
+            Err(trouble) => return Err(trouble),
+        };
+        Ok(settling(end, settled))
     }
 
     /// What was allowed when it was decided may not be any more.
@@ -135,7 +135,7 @@ impl Agent {
     }
 
     /// Who has got as many answers as one person gets in an hour is not answered together with others;
-    /// those lines are settled with the answer.
+    /// those lines are settled with the answer, or with the apology for none.
     fn leave_out_who_has_enough(&self, context: &mut Context) -> Vec<MessageId> {
         let enough = |line: &MessageId| self.facts(context).has_answers_enough(line);
         let (out, owed): (Vec<MessageId>, Vec<MessageId>) =

@@ -19,8 +19,8 @@ pub struct Known {
     pub is_said: bool,
     /// The next piece of the same draft.
     pub next_piece: Option<Piece>,
-    /// The decision has lines that were heard after what the outcome was decided from.
-    pub has_unseen: bool,
+    /// The decision's lines that were heard after what the outcome was decided from, if that is known.
+    pub unseen: Option<Vec<MessageId>>,
     /// Higher numbers are free.
     pub last_number: i64,
     /// Makes keys of pieces this installation's own.
@@ -71,6 +71,16 @@ pub enum Unsaid {
     Dropped,
     /// It could not be said.
     Dead,
+}
+
+impl Known {
+    fn has_unseen(&self) -> bool {
+        self.unseen.as_ref().is_none_or(|unseen| !unseen.is_empty())
+    }
+
+    fn is_unseen(&self, line: &MessageId) -> bool {
+        self.unseen.as_ref().is_some_and(|unseen| unseen.contains(line))
+    }
 }
 
 impl Standing {
@@ -238,7 +248,9 @@ impl Standing {
         let (answered, text): (Vec<MessageId>, _) = match &claim.event {
             Event::Post(piece) => (piece.draft.owed.clone(), Some(piece.text.clone())),
             Event::Judge(_) | Event::Reply(_) => {
-                (self.owed.iter().map(|owed| owed.message.clone()).collect(), None)
+                let owed = self.owed.iter().map(|owed| owed.message.clone());
+                // Whoever has asked since gets an answer of their own.
+                (owed.filter(|line| !known.is_unseen(line)).collect(), None)
             }
         };
         let dead_letter = DeadLetter {
@@ -267,7 +279,7 @@ impl Standing {
         let fresh = DecisionId(known.last_number + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
-            let follow = step.follow.filter(|_| known.has_unseen);
+            let follow = step.follow.filter(|_| known.has_unseen());
             let generation = step.generation + 1;
             if !self.owed.is_empty() {
                 let reply = armed(Event::Reply(conversation), now, fresh, generation);

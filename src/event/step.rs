@@ -131,7 +131,7 @@ impl Standing {
         fresh: DecisionId,
     ) -> Option<Arrived> {
         match follows {
-            Follows::Nothing(_) => None,
+            Follows::NoLine | Follows::Nothing(_) => None,
             Follows::Judge(rest) => Some(self.hear_unaddressed(message, rest, fresh)),
             Follows::Owe { due } => Some(self.hear_addressed(message, due, fresh)),
         }

@@ -4,6 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
+
 use crate::chat::{Channel, ChannelId, UserId, Visibility, WorkspaceId};
 use crate::rules::{Facilitation, Mode, Rulebook};
 use crate::store::{Order, Orders};
@@ -13,6 +15,7 @@ use crate::store::{Order, Orders};
 pub struct Rooms {
     rulebook: Arc<Rulebook>,
     known: RwLock<Known>,
+    turns: Turns<()>,
 }
 
 #[derive(Debug, Default)]
@@ -24,7 +27,18 @@ struct Known {
 
 impl Rooms {
     pub fn new(rulebook: Arc<Rulebook>) -> Self {
-        Self { rulebook, known: RwLock::default() }
+        Self { rulebook, known: RwLock::default(), turns: Turns::default() }
+    }
+
+    /// Held by what is heard until it is kept: no order comes between. Lines do not wait for each other.
+    pub async fn hear(&self) -> RwLockReadGuard<'_, ()> {
+        self.turns.read().await
+    }
+
+    /// Held by an order until it is kept: nothing is heard meanwhile, and orders are obeyed in the order
+    /// that they are kept in.
+    pub async fn order(&self) -> RwLockWriteGuard<'_, ()> {
+        self.turns.write().await
     }
 
     pub fn rulebook(&self) -> &Arc<Rulebook> {

@@ -281,16 +281,17 @@ impl Platform for LocalRoom {
     /// Mints the line; it appears in the room when the store has committed it, as does a reaction.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
         let (author, thread) = (UserId::new(PERSONA), piece.conversation.thread.clone());
-        if let Some(on) = &piece.on {
-            return Ok(Posted { id: on.clone(), thread, at: self.clock.now(), author });
-        }
-        self.clock.sleep_until(self.clock.now() + TYPING).await;
-        Ok(Posted { id: mint(), thread, at: self.clock.now(), author })
+        let id = piece.on.clone().unwrap_or_else(mint);
+        Ok(Posted { id, thread, at: self.clock.now(), author })
     }
 
     /// A piece that the room had taken would be committed as said, and nobody would ask for it.
     async fn find(&self, _piece: &Piece) -> Result<Option<Posted>, PlatformError> {
         Ok(None)
+    }
+
+    fn typing(&self, piece: &Piece) -> SignedDuration {
+        if piece.on.is_some() { SignedDuration::ZERO } else { TYPING }
     }
 
     fn settle(&self) -> SignedDuration {

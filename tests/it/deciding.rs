@@ -87,6 +87,28 @@ async fn lines_while_a_facilitator_judges_are_in_its_words() {
 }
 
 #[tokio::test]
+async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
+    for mode in [Mode::Companion, Mode::Facilitator] {
+        let mut extras = Extras::of(Rules { mode, ..Rules::default() });
+        extras.settings.max_delay_seconds = 40.0;
+        for world in worlds(&extras).await {
+            world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+            discuss(&world).await;
+            // What goes on meanwhile puts it off neither.
+            world.pass(if mode == Mode::Facilitator { 5 } else { 60 }).await;
+            assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
+            if mode == Mode::Facilitator {
+                world.says("bob", "no idea").await;
+            }
+            world.pass(39).await;
+            assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
+            world.pass(1).await;
+            assert_eq!(world.mind.verbs(), "judge reply", "{mode:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_slow_judge_does_not_put_off_the_next_judgment() {
     let told = by(facilitator(), |world| async move {
         let there = world.clone();

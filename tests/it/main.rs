@@ -2,6 +2,7 @@
 
 mod admission;
 mod api;
+mod breakdowns;
 mod browser;
 mod canary;
 mod check;

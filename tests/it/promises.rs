@@ -11,7 +11,7 @@ use aizuchi::context::Spent;
 use aizuchi::decision::gate::Gate;
 use aizuchi::decision::{Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage};
 use aizuchi::event::{
-    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Rest, Words,
+    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Words,
 };
 use aizuchi::memo::Memo;
 use aizuchi::memory::{Entry, LineId, Lineage, MemoryKey, Scope, Term};
@@ -20,7 +20,7 @@ use aizuchi::store::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use crate::world::{Kept, at, channel_of, line, thread, top, window, workspace};
+use crate::world::{Kept, at, channel_of, line, thread, top, until, window, workspace};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
@@ -65,7 +65,7 @@ async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
         for (place, second) in [(top("kitchen"), 2), (top("garden"), 1), (thread("garden", "x"), 3)]
         {
             let message = line(place, &format!("m{second}"), at(second), "alice", "hi");
-            hearings.push(kept.hear(message, Follows::Judge(Rest::until(at(second + 60)))));
+            hearings.push(kept.hear(message, Follows::Judge(until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
         let claims = kept.claim(62).await;
@@ -156,7 +156,7 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
             kept.complete(&claim, outcome, second + 61).await;
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
-            let follows = Follows::Judge(Rest::until(at(400)));
+            let follows = Follows::Judge(until(at(400)));
             kept.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
         }
         for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
@@ -178,7 +178,7 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
         {
             let considered = kept.hear_human(id, second, "words").await.revision;
             let claim = kept.claim(second + 60).await.remove(0);
-            let follows = Follows::Judge(Rest::until(at(second + 90)));
+            let follows = Follows::Judge(until(at(second + 90)));
             let is_known =
                 kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
             let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
@@ -343,7 +343,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
         let late = line(top("garden"), "m25", at(2), "bob", "heard late");
         kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
         let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
-        kept.hear(reply, Follows::Judge(Rest::until(at(70)))).await;
+        kept.hear(reply, Follows::Judge(until(at(70)))).await;
         let context = kept.store.context(&top("garden"), &window(4)).await.unwrap();
         let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
         // A thread's parent is there, however old.
@@ -361,7 +361,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
             name: "Alice".into(),
             kind: context.target()[0].author.kind,
         };
-        let hearing = Hearing::of(Heard::User(name), Follows::Nothing(Gate::CaughtUp), at(0));
+        let hearing = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
         kept.store.hear(hearing).await.unwrap();
         let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
         assert_eq!(context.name(&context.target()[0].author.id), "Alice");
@@ -517,7 +517,7 @@ async fn what_was_used_up_is_told_for_a_day_and_a_month() {
             ("garden", "3", 2 * DAY, dear),
         ] {
             let message = line(top(place), id, at(second), "alice", "hi");
-            kept.hear(message, Follows::Judge(Rest::until(at(second)))).await;
+            kept.hear(message, Follows::Judge(until(at(second)))).await;
             let claim = kept.claim(second).await.remove(0);
             let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
@@ -583,7 +583,7 @@ async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
         let hearings = (0..500).map(|number| {
             let place = top(&format!("c{}", number % 7));
             let message = line(place, &format!("m{number:03}"), at(number), "alice", "hi");
-            kept.hear(message, Follows::Judge(Rest::until(at(number + 60))))
+            kept.hear(message, Follows::Judge(until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
         assert!(receipts.iter().all(|receipt| receipt.is_new));
@@ -599,7 +599,7 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
     let kept = Kept::sqlite().await;
     kept.hear_human("1", 0, "hello").await;
     let waiting = line(top("kitchen"), "2", at(0), "bob", "hm");
-    kept.hear(waiting, Follows::Judge(Rest::until(at(500)))).await;
+    kept.hear(waiting, Follows::Judge(until(at(500)))).await;
     let dead = kept.claim(60).await.remove(0);
     let kept = kept.restart().await;
     let again = kept.claim(61).await.remove(0);
@@ -642,7 +642,7 @@ async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
     let hearings = (0..5).map(|number| {
         let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
         let heard = Heard::Message(message, Arrival::Live);
-        kept.store.hear(Hearing::of(heard, Follows::Judge(Rest::until(at(60))), at(0)))
+        kept.store.hear(Hearing::of(heard, Follows::Judge(until(at(60))), at(0)))
     });
     for heard in futures_util::future::join_all(hearings).await {
         assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
@@ -661,7 +661,7 @@ async fn a_store_that_has_stopped_refuses_clearly() {
     drop(kept.restart().await);
     let message = line(top("garden"), "1", at(0), "alice", "hello");
     let heard = Heard::Message(message, Arrival::Live);
-    let hearing = Hearing::of(heard, Follows::Judge(Rest::until(at(60))), at(0));
+    let hearing = Hearing::of(heard, Follows::Judge(until(at(60))), at(0));
     assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
 }
 
@@ -673,7 +673,7 @@ impl Kept {
 
     async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
         let message = line(top("garden"), id, at(second), "alice", text);
-        self.hear(message, Follows::Judge(Rest::until(at(second + 60)))).await
+        self.hear(message, Follows::Judge(until(at(second + 60)))).await
     }
 
     async fn hear_mention(&self, id: &str, second: i64) -> Receipt {
@@ -835,7 +835,7 @@ async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
             sent_as: Some(sent_as.into()),
             ..Hearing::of(
                 Heard::Message(line(top("garden"), id, at(second), "alice", id), Arrival::Live),
-                Follows::Judge(Rest::until(at(second + 60))),
+                Follows::Judge(until(at(second + 60))),
                 at(second),
             )
         };

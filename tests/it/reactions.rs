@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use aizuchi::chat::{
     AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, User, UserId,
 };
-use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
 use aizuchi::memory::{LineId, Lineage};
 use aizuchi::prompt::Verb;
@@ -197,14 +196,14 @@ fn reaction(
 
 impl Kept {
     async fn reacts(&self, reaction: Reaction) -> Receipt {
-        let follows = Follows::Nothing(Gate::CaughtUp);
+        let follows = Follows::NoLine;
         let hearing = Hearing::of(Heard::Reaction(reaction), follows, at(0));
         self.store.hear(hearing).await.unwrap()
     }
 
     async fn names(&self, id: &str, name: &str, kind: AuthorKind) {
         let user = User { workspace: workspace(), id: UserId::new(id), name: name.into(), kind };
-        let follows = Follows::Nothing(Gate::CaughtUp);
+        let follows = Follows::NoLine;
         self.store.hear(Hearing::of(Heard::User(user), follows, at(0))).await.unwrap();
     }
 

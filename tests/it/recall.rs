@@ -5,7 +5,7 @@ use aizuchi::chat::{
     User, UserId, Visibility,
 };
 use aizuchi::decision::gate::Gate;
-use aizuchi::event::{Follows, Rest};
+use aizuchi::event::Follows;
 use aizuchi::recall::terms::{terms, wanted};
 use aizuchi::recall::{RecallQuery, Recalled};
 use aizuchi::store::Hearing;
@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use proptest::prelude::*;
 use sqlx::{ConnectOptions, Executor, SqlSafeStr};
 
-use crate::world::{Kept, at, line, thread, top, workspace};
+use crate::world::{Kept, at, line, thread, top, until, workspace};
 
 /// On every store, and where lines are indexed: before, and after that.
 async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept, Indexing) -> F) {
@@ -369,7 +369,7 @@ fn ids(found: &[Recalled]) -> Vec<&str> {
 
 impl Kept {
     async fn hears(&self, heard: Heard) {
-        let follows = Follows::Judge(Rest::until(at(1000)));
+        let follows = Follows::Judge(until(at(1000)));
         self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
     }
 

@@ -118,6 +118,23 @@ fn a_rest_is_judged_once_and_the_end_of_the_room_is_a_rest() {
 }
 
 #[test]
+fn a_plain_timer_waits_as_long_as_people_talk() {
+    for (name, gap) in [("quiet-300", 200), ("debounce-30", 20)] {
+        // For three hours nobody rests.
+        let line = |number: usize| {
+            let (id, ts) = (format!("l{number:04}"), 1000 + number * gap);
+            serde_json::json!({
+                "room": "porch", "id": id, "ts": ts, "author": "ann", "text": "so it goes",
+            })
+        };
+        let lines: Vec<String> = (0..10_800 / gap).map(|number| line(number).to_string()).collect();
+        let history = History::read(lines.join("\n").as_bytes()).unwrap();
+        let (score, _, _) = run(&history, &policy(name), Judge::Silent, 0, 1);
+        assert_eq!(score.judge_calls, 1, "{name}");
+    }
+}
+
+#[test]
 fn calls_that_take_time_are_overtaken_by_new_lines() {
     let (score, events, _) = run(&history(3), &policy("every-message"), Judge::Silent, 4000, 1);
     assert_eq!(score.judge_calls, 16);

@@ -19,7 +19,7 @@ use aizuchi::store::{Hearing, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::world::{Kept, at, line, thread, top, window, workspace};
+use crate::world::{Kept, at, line, thread, top, until, window, workspace};
 
 /// One thing that happens in a twin life.
 #[derive(Clone, Debug)]
@@ -219,8 +219,8 @@ fn hearing(act: &Act, second: i64) -> Hearing {
             longest: SignedDuration::from_secs(30),
             course: Course::GoesOn,
         },
-        1 => Rest { longest: SignedDuration::from_secs(200), ..Rest::until(due) },
-        _ => Rest::until(due),
+        1 => Rest { longest: SignedDuration::from_secs(200), ..until(due) },
+        _ => until(due),
     };
     match act {
         Act::Say { id, who, thread: in_thread, mention } => {
@@ -266,7 +266,7 @@ fn hearing(act: &Act, second: i64) -> Hearing {
                 at: at(second - i64::from(*late)),
                 change: if *removes { ReactionChange::Removed } else { ReactionChange::Added },
             };
-            Hearing::of(Heard::Reaction(reaction), Follows::Nothing(Gate::CaughtUp), at(0))
+            Hearing::of(Heard::Reaction(reaction), Follows::NoLine, at(0))
         }
         Act::SayMany { .. }
         | Act::Order { .. }

@@ -17,7 +17,7 @@ use aizuchi::chat::{
 use aizuchi::clock::Clock;
 use aizuchi::context::{Limits, Window};
 use aizuchi::event::step::Step;
-use aizuchi::event::{Piece, Posted};
+use aizuchi::event::{Course, Piece, Posted, Rest};
 use aizuchi::hear::rooms::Rooms;
 use aizuchi::hear::under_way::UnderWay;
 use aizuchi::hear::{Ears, Waiting, Withheld};
@@ -46,6 +46,11 @@ pub const SILENCE: &str =
     r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
 pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
 pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
+
+/// Until then, and from the beginning with each new line.
+pub fn until(due: Timestamp) -> Rest {
+    Rest { due, longest: SignedDuration::MAX, course: Course::Restarts }
+}
 
 /// The built-in prompts.
 pub fn prompts(language: Language) -> Arc<Prompts> {
@@ -606,9 +611,23 @@ pub struct Room {
     pub calls: AtomicUsize,
     happenings: Mutex<VecDeque<Happening>>,
     clock: Mutex<Option<Clock>>,
+    typing: Mutex<SignedDuration>,
+    typings: AtomicUsize,
 }
 
 impl Room {
+    /// From now on it types for so long.
+    pub fn types_for(&self, seconds: i64) {
+        *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
+    }
+
+    /// Returns when it has begun to type for so many times.
+    pub async fn until_typing(&self, times: usize) {
+        while self.typings.load(Ordering::SeqCst) < times {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// During the next call, this happens.
     pub fn meanwhile<F>(&self, happening: impl FnOnce() -> F + Send + 'static)
     where
@@ -677,6 +696,11 @@ impl Platform for Room {
     async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
         let said = self.said.lock().unwrap();
         Ok(said.iter().find(|(other, _)| other.key == piece.key).map(|(_, posted)| posted.clone()))
+    }
+
+    fn typing(&self, _piece: &Piece) -> SignedDuration {
+        self.typings.fetch_add(1, Ordering::SeqCst);
+        *self.typing.lock().unwrap()
     }
 
     fn settle(&self) -> SignedDuration {

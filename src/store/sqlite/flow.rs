@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sqlx::query;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use crate::decision::{Attempt, DecisionId, Weighed};
 use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
@@ -264,7 +264,7 @@ async fn known(
     let mut known = Known {
         is_said: false,
         next_piece: None,
-        has_unseen: true,
+        unseen: None,
         last_number: counters.last_number,
         installation: counters.installation.clone(),
     };
@@ -278,9 +278,10 @@ async fn known(
         known.next_piece = next.as_ref().map(rows::piece).transpose()?;
     }
     if let Some(considered) = considered {
-        let unseen = query(sql::COUNT_UNSEEN).bind(claim.decision.0).bind(considered as i64);
-        let unseen = unseen.fetch_one(&mut *connection).await.map_err(stored)?;
-        known.has_unseen = rows::column::<i64>(&unseen, "n")? > 0;
+        let unseen = query(sql::UNSEEN).bind(claim.decision.0).bind(considered as i64);
+        let unseen = unseen.fetch_all(&mut *connection).await.map_err(stored)?;
+        let id = |row| Ok(MessageId::new(rows::column::<String>(row, "id")?));
+        known.unseen = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
     }
     Ok(known)
 }

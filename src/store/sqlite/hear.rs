@@ -173,14 +173,14 @@ pub async fn hear_edit(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge(rest), Some((before, edited_ms, listening))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, edited_ms, attention))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
-    let edit = &match listening {
-        Listening::To => edit.clone(),
+    let edit = &match attention {
+        Attention::Given => edit.clone(),
         // Where its text is not kept, none is kept now.
-        Listening::Away if before.text.is_empty() => return Ok(counters.nothing_new()),
-        Listening::Away => Edit { mentions: Vec::new(), ..edit.clone() },
+        Attention::Withheld if before.text.is_empty() => return Ok(counters.nothing_new()),
+        Attention::Withheld => Edit { mentions: Vec::new(), ..edit.clone() },
     };
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
     if before.text == edit.text || is_old {
@@ -196,9 +196,9 @@ pub async fn hear_edit(
     let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
     let standing = standings.of(&edit.conversation);
     let edited = Edited { before: &before, after: &after };
-    let arrived = match listening {
-        Listening::To => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
-        Listening::Away => None,
+    let arrived = match attention {
+        Attention::Given => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
+        Attention::Withheld => None,
     };
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
@@ -239,16 +239,16 @@ pub async fn hear_deletion(
     follows: Follows,
 ) -> Result<Receipt, StoreError> {
     let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge(rest), Some((before, _, listening))) = (follows, before) else {
+    let (Follows::Judge(rest), Some((before, _, attention))) = (follows, before) else {
         return Ok(counters.nothing_new());
     };
     counters.revision += 1;
     let mut standings =
         Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let standing = standings.of(&deletion.conversation);
-    let arrived = match listening {
-        Listening::To => standing.hear_deletion(&before, deletion.at, rest),
-        Listening::Away => None,
+    let arrived = match attention {
+        Attention::Given => standing.hear_deletion(&before, deletion.at, rest),
+        Attention::Withheld => None,
     };
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
@@ -393,10 +393,10 @@ async fn forget(
 
 /// Whether a line may move anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Listening {
-    To,
+enum Attention {
+    Given,
     /// Its author, or its room, is not listened to.
-    Away,
+    Withheld,
 }
 
 /// A line that is not deleted, when it was edited last, and whether it is listened to.
@@ -404,7 +404,7 @@ async fn read_line(
     connection: &mut SqliteConnection,
     conversation: &ConversationId,
     message: &MessageId,
-) -> Result<Option<(Message, Option<i64>, Listening)>, StoreError> {
+) -> Result<Option<(Message, Option<i64>, Attention)>, StoreError> {
     let row = query(sql::LINE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
@@ -415,8 +415,8 @@ async fn read_line(
         .map_err(stored)?;
     let Some(row) = row else { return Ok(None) };
     let is_withheld = rows::column::<i64>(&row, "withheld")? != 0;
-    let listening = if is_withheld { Listening::Away } else { Listening::To };
-    Ok(Some((rows::message(&row)?, rows::column(&row, "edited_ms")?, listening)))
+    let attention = if is_withheld { Attention::Withheld } else { Attention::Given };
+    Ok(Some((rows::message(&row)?, rows::column(&row, "edited_ms")?, attention)))
 }
 
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].
@@ -429,7 +429,7 @@ fn line_values(
 ) -> Value {
     let gate = match follows {
         Follows::Nothing(gate) => Some(gate.name()),
-        Follows::Judge(_) | Follows::Owe { .. } => None,
+        Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
     };
     json!([
         message.conversation.workspace,

@@ -352,7 +352,7 @@ statements! {
             state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
-    COUNT_UNSEEN = concat!("SELECT count(*) AS n FROM messages WHERE ", unseen!());
+    UNSEEN = concat!("SELECT id FROM messages WHERE ", unseen!());
     /// The newest lines of a decision that a post's words had seen, and had not.
     SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,

@@ -141,7 +141,7 @@ impl State {
         let mut known = Known {
             is_said: false,
             next_piece: None,
-            has_unseen: true,
+            unseen: None,
             last_number: self.last_number,
             installation: self.installation.clone(),
         };
@@ -151,7 +151,8 @@ impl State {
             known.next_piece = later.find(|later| later.first == piece.first).cloned();
         }
         if considered.is_some() {
-            known.has_unseen = self.unseen(claim, considered).next().is_some();
+            let unseen = self.unseen(claim, considered);
+            known.unseen = Some(unseen.map(|line| line.message.id.clone()).collect());
         }
         known
     }

@@ -42,7 +42,7 @@ impl State {
         });
         let gate = match follows {
             Follows::Nothing(gate) => Some(gate),
-            Follows::Judge(_) | Follows::Owe { .. } => None,
+            Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
         };
         let at = message.at;
         if let Some(due) = remember.filter(|_| !follows.is_withheld()) {
