@@ -14,6 +14,7 @@ mod defects;
 mod eval;
 mod fence;
 mod flow;
+mod import;
 mod memory;
 mod memos;
 mod minds;
