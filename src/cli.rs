@@ -4,6 +4,7 @@ mod check;
 mod config;
 mod eval;
 mod forget;
+mod import;
 mod log;
 mod prompt;
 mod replay;
@@ -60,6 +61,7 @@ enum Verb {
     /// Tell why it spoke, or why it did not.
     Why(why::Why),
     Forget(forget::Forget),
+    Import(import::Import),
     /// Show what can be set.
     Config(config::Config),
     /// Set up the app in a Slack workspace.
@@ -88,6 +90,7 @@ impl Cli {
             | Verb::Search(_)
             | Verb::Why(_)
             | Verb::Forget(_)
+            | Verb::Import(_)
             | Verb::Config(_)
             | Verb::Slack(_)
                 if self.model.is_some() =>
@@ -100,6 +103,7 @@ impl Cli {
             Verb::Search(search) => search.obey(self.config.as_deref()),
             Verb::Why(why) => why.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
+            Verb::Import(import) => import.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
             Verb::Slack(slack) => slack.obey(),
         }

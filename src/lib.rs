@@ -40,6 +40,9 @@ pub mod config;
 pub mod replay;
 pub mod eval;
 
+// What other programs kept.
+pub mod import;
+
 // The ledger in words, pages, and the whole put together.
 pub mod ledger;
 pub mod web;

@@ -9,6 +9,7 @@ pub mod forget;
 mod hear;
 mod memory;
 mod memos;
+pub mod myao2;
 mod orders;
 pub mod onlooker;
 pub mod recall;
@@ -91,6 +92,7 @@ impl SqliteStore {
     /// Opens or creates the database, brings its schema up to date and frees the leases of the
     /// process that owned it before. The writer must be run for anything to be written.
     pub async fn open(path: &Path) -> Result<(Self, SqliteWriter), StoreError> {
+        myao2::refuse(path).await?;
         let lock = lock(path)?;
         let options = SqliteConnectOptions::new()
             .filename(path)

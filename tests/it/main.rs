@@ -15,6 +15,7 @@ mod defects;
 mod eval;
 mod fence;
 mod flow;
+mod import;
 mod memory;
 mod memos;
 mod minds;

@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, query};
 
 use crate::store::StoreError;
-use crate::store::sqlite::{MIGRATIONS, beside, opening, rows, sql};
+use crate::store::sqlite::{MIGRATIONS, beside, myao2, opening, rows, sql};
 
 /// What is found where the database should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,7 @@ pub async fn examine(path: &Path) -> Result<Found, StoreError> {
     if !path.exists() {
         return can_be_created(path).map(|()| Found::Absent);
     }
+    myao2::refuse(path).await?;
     if is_locked(path)? {
         return Ok(Found::InUse);
     }

@@ -16,6 +16,7 @@ pub(super) use statements;
 pub mod context;
 pub mod forget;
 pub mod memory;
+pub mod myao2;
 
 macro_rules! lines {
     ($which:expr) => {

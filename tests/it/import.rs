@@ -1,0 +1,395 @@
+//! `aizuchi import`: moving here from myao2.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aizuchi::chat::{
+    Arrival, Author, AuthorKind, ChannelId, Heard, Mention, Message, UserId, Visibility,
+    WorkspaceId,
+};
+use aizuchi::context::Limits;
+use aizuchi::import::{self, Belongings, OldLine};
+use aizuchi::store::sqlite::onlooker::Onlooker;
+use aizuchi::store::{LineQuery, Span};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, Executor, Row};
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+use crate::world::{self, Extras, Kept, World, at, top};
+
+/// The tables as myao2 makes them.
+const TABLES: &str = "
+CREATE TABLE messages (
+    id INTEGER NOT NULL PRIMARY KEY, message_id VARCHAR NOT NULL, channel_id VARCHAR NOT NULL,
+    user_id VARCHAR NOT NULL, user_name VARCHAR NOT NULL, user_is_bot BOOLEAN NOT NULL,
+    text VARCHAR NOT NULL, timestamp DATETIME NOT NULL, thread_ts VARCHAR, mentions JSON,
+    created_at DATETIME NOT NULL, UNIQUE (message_id, channel_id));
+CREATE TABLE users (
+    id INTEGER NOT NULL PRIMARY KEY, user_id VARCHAR NOT NULL UNIQUE, name VARCHAR NOT NULL,
+    is_bot BOOLEAN NOT NULL, updated_at DATETIME NOT NULL);
+CREATE TABLE channels (
+    id INTEGER NOT NULL PRIMARY KEY, channel_id VARCHAR NOT NULL UNIQUE, name VARCHAR NOT NULL,
+    updated_at DATETIME NOT NULL);
+CREATE TABLE judgment_caches (
+    id INTEGER NOT NULL PRIMARY KEY, channel_id VARCHAR NOT NULL, thread_ts VARCHAR,
+    should_respond BOOLEAN NOT NULL, confidence FLOAT NOT NULL, reason VARCHAR NOT NULL,
+    latest_message_ts VARCHAR, next_check_at DATETIME NOT NULL, created_at DATETIME NOT NULL,
+    updated_at DATETIME NOT NULL, UNIQUE (channel_id, thread_ts));
+CREATE TABLE memories (
+    id INTEGER NOT NULL PRIMARY KEY, scope VARCHAR NOT NULL, scope_id VARCHAR NOT NULL,
+    memory_type VARCHAR NOT NULL, content VARCHAR NOT NULL, created_at DATETIME NOT NULL,
+    updated_at DATETIME NOT NULL, source_message_count INTEGER NOT NULL,
+    source_latest_message_ts VARCHAR, UNIQUE (scope, scope_id, memory_type));
+CREATE TABLE memos (
+    id VARCHAR NOT NULL PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, content VARCHAR NOT NULL,
+    priority INTEGER NOT NULL, tags JSON NOT NULL, detail VARCHAR, created_at DATETIME NOT NULL,
+    updated_at DATETIME NOT NULL);
+";
+
+/// A few days of two invented channels. What the bot says has an id of myao2's own.
+const ROWS: &str = r#"
+INSERT INTO users VALUES
+    (1, 'U1', 'mika', 0, '2026-01-05 09:00:00.000000'), (2, 'U2', 'ren', 0, '2026-01-05 09:00:00.000000'),
+    (3, 'UBOT', 'myao', 1, '2026-01-05 09:00:00.000000'), (4, 'U9', 'clock', 1, '2026-01-05 09:00:00.000000');
+INSERT INTO channels VALUES
+    (1, 'C1', 'garden', '2026-01-05 09:00:00.000000'), (2, 'C2', '', '2026-01-05 09:00:00.000000');
+INSERT INTO messages VALUES
+    (1, '1767603600.000100', 'C1', 'U1', 'mika', 0, '<@UBOT> does <@U2> like tea &amp; cake?',
+     '2026-01-05 09:00:00.000100', NULL, '["UBOT", "U2"]', '2026-01-05 09:00:01.000000'),
+    (2, '6f1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11', 'C1', 'UBOT', 'myao', 1, 'He does, <@U1>.',
+     '2026-01-05 09:00:20.500000', NULL, '[]', '2026-01-05 09:00:20.600000'),
+    (3, '1767603700.000200', 'C1', 'U2', 'ren', 0, 'see <https://tea.example|this>',
+     '2026-01-05 09:01:40.000200', '1767603600.000100', '[]', '2026-01-05 09:01:41.000000'),
+    (4, '1767603800.000300', 'C1', 'U9', 'clock', 1, 'tick', '2026-01-05 09:03:20.000300', NULL, NULL,
+     '2026-01-05 09:03:21.000000'),
+    (5, '1767690000.000400', 'C2', 'U2', 'ren', 0, 'a surprise for mika', '2026-01-06 09:00:00.000400', NULL, '[]',
+     '2026-01-06 09:00:01.000000'),
+    (6, 'lost', 'C2', 'U2', 'ren', 0, 'when was this?', 'some time', NULL, '[]', '2026-01-06 09:00:01.000000');
+INSERT INTO judgment_caches VALUES
+    (1, 'C1', NULL, 0, 0.9, 'quiet', '1767603800.000300', '2026-01-05 10:00:00.000000',
+     '2026-01-05 09:10:00.000000', '2026-01-05 09:10:00.000000');
+INSERT INTO memories VALUES
+    (1, 'workspace', 'default', 'long_term', '- everybody likes tea', '2026-01-05 09:30:00.000000',
+     '2026-01-05 09:30:00.000000', 3, NULL),
+    (2, 'channel', 'C1', 'long_term', '- 2026-01-04 午後: seeds were bought
+- Ren likes tea', '2026-01-05 09:30:00.000000', '2026-01-05 09:30:00.000000', 3, '1767603800.000300'),
+    (3, 'channel', 'C2', 'short_term', '- 2026-01-06: a surprise is planned', '2026-01-06 09:30:00.000000',
+     '2026-01-06 09:30:00.000000', 1, '6f1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11'),
+    (4, 'thread', 'C1:1767603600.000100', 'short_term', '- tea was talked of', '2026-01-05 09:30:00.000000',
+     '2026-01-05 09:30:00.000000', 2, '1767603700.000200');
+INSERT INTO memos VALUES
+    ('0b1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11', 'tea', 'Ren likes it', 5, '["people", "tea"]', 'green, no sugar',
+     '2026-01-05 09:00:10.000000', '2026-01-05 09:00:10.000000'),
+    ('1b1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11', 'birthdays', 'Mika: May 3rd', 2, '[]', NULL,
+     '2026-01-03 12:00:00.000000', '2026-01-04 12:00:00.000000');
+"#;
+
+struct Move {
+    folder: TempDir,
+    old: PathBuf,
+    new: PathBuf,
+}
+
+impl Move {
+    async fn begin() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("memory.db"), folder.path().join("aizuchi.db"));
+        let options = SqliteConnectOptions::new().filename(&old).create_if_missing(true);
+        let mut connection = options.connect().await.unwrap();
+        connection.execute(TABLES).await.unwrap();
+        connection.execute(ROWS).await.unwrap();
+        connection.close().await.unwrap();
+        Self { folder, old, new }
+    }
+
+    /// What the program says, on stdout if it does it, else on stderr.
+    fn import(&self, input: &Path, more: &[&str], code: i32) -> String {
+        let config = self.folder.path().join("config.yaml");
+        let storage = format!("storage: {{url: 'sqlite://{}'}}", self.new.display());
+        let text = format!("persona: {{name: Mio}}\ntimezone: Asia/Tokyo\n{storage}\n");
+        std::fs::write(&config, text).unwrap();
+        let mut program = aizuchi();
+        program.arg("--config").arg(&config).arg("import").arg(input);
+        let run = program.args(more).assert().code(code);
+        let output = run.get_output();
+        let said = if code == 0 { &output.stdout } else { &output.stderr };
+        let said = String::from_utf8(said.clone()).unwrap();
+        said.replace(&self.folder.path().display().to_string(), "DIR")
+    }
+
+    async fn kept(&self) -> Kept {
+        let store = Arc::new(Onlooker::store(&self.new).await.unwrap());
+        Kept { store: store.clone(), archive: store, database: None }
+    }
+
+    async fn revision(&self) -> i64 {
+        let options = SqliteConnectOptions::new().filename(&self.new);
+        let mut connection = options.connect().await.unwrap();
+        let row = sqlx::query("SELECT revision FROM counters").fetch_one(&mut connection);
+        row.await.unwrap().get("revision")
+    }
+
+    async fn lines(&self, channel: &str) -> Vec<aizuchi::store::Line> {
+        let query = LineQuery {
+            workspace: team(),
+            channel: ChannelId::new(channel),
+            thread: None,
+            span: Span::Newest,
+            limit: 100,
+        };
+        self.kept().await.archive.lines(query).await.unwrap()
+    }
+}
+
+fn team() -> WorkspaceId {
+    WorkspaceId::new("T1")
+}
+
+const FIRST: &str = "\
+channels  2 brought along, 0 here already
+people    4 brought along, 0 here already
+messages  5 brought along, 0 here already
+memories  3 brought along, 0 here already
+memos     1 brought along, 0 here already
+left out  1 messages without a time that can be read
+left out  1 memories of the whole workspace: they mix what was said in private channels; they are made anew of what is public
+left out  1 memos: nothing tells in which channel they were made, and so who may see them; --share-memos brings all memos along for everybody to see, as they were
+left out  1 judgments: here a judgment holds for one state of a conversation, and is made again
+note      Who may read the new channels is not known, so what was said there stays there, also when Slack says that they are public.
+database  DIR/aizuchi.db
+";
+
+#[tokio::test]
+async fn what_myao2_kept_is_brought_along() {
+    let moved = Move::begin().await;
+    let before = std::fs::read(&moved.old).unwrap();
+    assert_eq!(moved.import(&moved.old, &["--workspace", "T1"], 0), FIRST);
+    assert_eq!(std::fs::read(&moved.old).unwrap(), before, "the old database is not changed");
+
+    let kept = moved.kept().await;
+    let lines = moved.lines("C1").await;
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            let message = &line.message;
+            let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
+            (message.at.to_string(), &*line.name, message.author.kind, &*message.text, thread)
+        })
+        .collect();
+    let parent = Some("1767603600.000100".to_owned());
+    use AuthorKind::{Bot, Human, Persona};
+    let expected = [
+        ("2026-01-05T09:00:00Z", "mika", Human, "@Mio does @ren like tea & cake?", None),
+        ("2026-01-05T09:00:20.5Z", "Mio", Persona, "He does, @mika.", None),
+        ("2026-01-05T09:01:40Z", "ren", Human, "see this (https://tea.example)", parent),
+        ("2026-01-05T09:03:20Z", "clock", Bot, "tick", None),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(at, who, kind, text, thread)| (at.into(), who, kind, text, thread))
+    );
+    let mentions = [Mention::Persona, Mention::User(UserId::new("U2"))];
+    assert_eq!(lines[0].message.mentions, mentions);
+    let channels = kept.archive.channels(&team()).await.unwrap();
+    let channels: Vec<_> =
+        channels.iter().map(|channel| (&*channel.name, channel.visibility)).collect();
+    assert_eq!(channels, [("garden", Visibility::Private), ("C2", Visibility::Private)]);
+}
+
+#[tokio::test]
+async fn nothing_is_answered_and_nothing_is_remembered_again() {
+    let moved = Move::begin().await;
+    moved.import(&moved.old, &["--workspace", "T1"], 0);
+    let kept = moved.kept().await;
+    assert_eq!(kept.store.next_ready().await.unwrap(), None);
+    assert_eq!(kept.store.next_chore().await.unwrap(), None);
+    assert!(moved.lines("C1").await.iter().all(|line| line.gate.is_some()));
+}
+
+#[tokio::test]
+async fn what_was_remembered_stays_in_its_channel() {
+    let moved = Move::begin().await;
+    moved.import(&moved.old, &["--workspace", "T1"], 0);
+    let kept = moved.kept().await;
+    let context = async |channel: &str| {
+        let place = aizuchi::chat::ConversationId { workspace: team(), ..top(channel) };
+        let window = Limits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
+        kept.store.context(&place, &window).await.unwrap()
+    };
+    let garden = context("C1").await;
+    let memory = &garden.channel_memories[0];
+    assert_eq!(garden.channel_memories.len(), 1);
+    assert_eq!(
+        memory.long_term_memory.as_deref(),
+        Some("- 2026-01-04: 午後: seeds were bought\n- 2026-01-05: Ren likes tea")
+    );
+    assert_eq!(&*garden.thread_memories[0].memory, "- 2026-01-05: tea was talked of");
+    let memo = &garden.important_memos[0];
+    assert_eq!((&*memo.name, &*memo.content, memo.priority), ("tea", "Ren likes it", 5));
+    assert_eq!(
+        (&memo.tags[..], memo.detail.as_deref()),
+        (&["people".to_owned(), "tea".to_owned()][..], Some("green, no sugar"))
+    );
+    assert_eq!(memo.created.to_string(), "2026-01-05T09:00:10Z");
+    let other = context("C2").await;
+    assert_eq!(other.channel_memories.len(), 1);
+    let surprise = other.channel_memories[0].short_term_memory.as_deref();
+    assert_eq!(surprise, Some("- 2026-01-06: a surprise is planned"));
+    assert_eq!((other.important_memos, other.workspace_long_term_memory), (Vec::new(), None));
+}
+
+#[tokio::test]
+async fn importing_twice_changes_nothing() {
+    let moved = Move::begin().await;
+    moved.import(&moved.old, &["--workspace", "T1"], 0);
+    let before = moved.revision().await;
+    let lines = moved.lines("C1").await;
+    let said = moved.import(&moved.old, &["--workspace", "T1"], 0);
+    let counts: Vec<&str> = said.lines().take(5).collect();
+    assert_eq!(
+        counts,
+        [
+            "channels  0 brought along, 2 here already",
+            "people    0 brought along, 4 here already",
+            "messages  0 brought along, 5 here already",
+            "memories  0 brought along, 3 here already",
+            "memos     0 brought along, 1 here already",
+        ]
+    );
+    assert_eq!(moved.revision().await, before);
+    assert_eq!(moved.lines("C1").await, lines);
+}
+
+/// What the persona said has another id on Slack than in myao2's database.
+#[tokio::test]
+async fn what_the_platforms_history_has_is_not_there_twice() {
+    let line = |id: &str, second: i64, text: &str, kind| {
+        let message = world::line(top("garden"), id, at(second), "myao", text);
+        Message { author: Author { kind, ..message.author.clone() }, ..message }
+    };
+    let own = |id: &str, second: i64, text: &str| OldLine {
+        message: line(id, second, text, AuthorKind::Persona),
+        has_platform_id: false,
+    };
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let waiting = import::waiting();
+        let world = World::new(kept).await.having(Extras { waiting, ..Extras::default() });
+        let heard = line("1.2", -7200, "He  does.", AuthorKind::Persona);
+        world.ears.hear(Heard::Message(heard, Arrival::CaughtUp)).await.unwrap();
+        let fresh = OldLine {
+            message: line("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
+            has_platform_id: true,
+        };
+        let belongings = Belongings {
+            workspace: world::workspace(),
+            channels: vec![world::channel_of("garden", Visibility::Private)],
+            users: Vec::new(),
+            lines: vec![
+                own("before", -7200, "Who?"),
+                own("same", -7190, "He does."),
+                own("later", -3000, "He does."),
+                own("young", -1000, "Good night."),
+                fresh,
+            ],
+            memories: Vec::new(),
+            memos: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let bring = async || {
+            let (ears, archive) = (&world.ears, &*world.kept.archive);
+            import::bring(belongings.clone(), ears, archive, Some(at(-2000))).await.unwrap()
+        };
+        let report = bring().await;
+        assert_eq!((report.lines.new, report.lines.known), (3, 1));
+        assert_eq!((report.left_out.len(), report.left_out[0].count), (1, 1));
+        let ids: Vec<_> = world
+            .lines("garden")
+            .await
+            .into_iter()
+            .map(|line| line.message.id.to_string())
+            .collect();
+        assert_eq!(ids, ["1.2", "before", "later", "3.4"]);
+        let again = bring().await;
+        assert_eq!((again.lines.new, again.lines.known), (0, 4));
+        // Not even a line of just now is owed an answer, and a public channel stays public.
+        assert_eq!(world.kept.store.next_ready().await.unwrap(), None);
+        let channels = world.kept.archive.channels(&world::workspace()).await.unwrap();
+        assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
+    }
+}
+
+#[tokio::test]
+async fn memos_can_be_shared_and_the_persona_named() {
+    let moved = Move::begin().await;
+    let said = moved.import(&moved.old, &["--workspace", "T1", "--share-memos", "--bot", "U9"], 0);
+    assert!(said.contains("memos     2 brought along"), "{said}");
+    let kept = moved.kept().await;
+    let memos = kept.store.memos(&team(), &ChannelId::new("C2")).await.unwrap();
+    let names: Vec<_> = memos.iter().map(|(_, memo)| &*memo.name).collect();
+    assert_eq!(names, ["tea", "birthdays"]);
+    let lines = moved.lines("C1").await;
+    let kinds: Vec<_> = lines.iter().map(|line| line.message.author.kind).collect();
+    use AuthorKind::{Bot, Human, Persona};
+    assert_eq!(kinds, [Human, Bot, Human, Persona]);
+}
+
+#[tokio::test]
+async fn recorded_talk_is_brought_along() {
+    let moved = Move::begin().await;
+    let file = moved.folder.path().join("talk.jsonl");
+    let text = concat!(
+        r#"{"room":"garden","id":"1","ts":1767603600.5,"author":"ana","name":"Ana","text":"hello"}"#,
+        "\n",
+        r#"{"room":"garden","id":"2","ts":1767603601,"author":"mio","text":"hi","bot":true}"#,
+        "\nnonsense\n",
+    );
+    std::fs::write(&file, text).unwrap();
+    let said = moved.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
+    assert!(said.contains("messages  2 brought along"), "{said}");
+    assert!(said.contains("left out  1 lines that cannot be read"), "{said}");
+    let lines = moved.lines("garden").await;
+    let told: Vec<_> = lines.iter().map(|line| (&*line.name, line.message.author.kind)).collect();
+    assert_eq!(told, [("Ana", AuthorKind::Human), ("mio", AuthorKind::Persona)]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_imported_is_told() {
+    let moved = Move::begin().await;
+    let empty = moved.folder.path().join("empty");
+    std::fs::write(&empty, "\n").unwrap();
+    let nowhere = moved.folder.path().join("nowhere");
+    for (input, more, expected) in [
+        (&moved.old, &[][..], "does not say which workspace it is of: --workspace takes the id"),
+        (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
+        (&empty, &["--workspace", "T1"], "neither a database of myao2 nor recorded messages"),
+    ] {
+        let said = moved.import(input, more, 1);
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(!moved.new.exists());
+}
+
+/// A config of myao2 names its database.
+#[tokio::test]
+async fn the_database_of_myao2_is_not_taken_for_ours() {
+    let moved = Move::begin().await;
+    let before = std::fs::read(&moved.old).unwrap();
+    let config = moved.folder.path().join("config.yaml");
+    let text = format!(
+        "memory: {{database_path: '{}'}}\nhttp: {{listen: '127.0.0.1:0'}}\n",
+        moved.old.display()
+    );
+    std::fs::write(&config, text).unwrap();
+    for (verb, is_stdout) in [("run", false), ("check", true)] {
+        let run = aizuchi().arg("--config").arg(&config).arg(verb).assert().code(1);
+        let output = run.get_output();
+        let said = if is_stdout { &output.stdout } else { &output.stderr };
+        let said = String::from_utf8(said.clone()).unwrap();
+        assert!(
+            said.contains("is a database of myao2; have storage.url name a new file"),
+            "{said}"
+        );
+    }
+    assert_eq!(std::fs::read(&moved.old).unwrap(), before);
+}
