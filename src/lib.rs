@@ -44,4 +44,8 @@ pub mod eval;
 pub mod ledger;
 pub mod web;
 pub mod app;
+
+// For people without a workspace, and for tests.
+pub mod dev;
+
 pub mod cli;
