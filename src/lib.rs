@@ -47,4 +47,8 @@ pub mod import;
 pub mod ledger;
 pub mod web;
 pub mod app;
+
+// For people without a workspace, and for tests.
+pub mod dev;
+
 pub mod cli;

@@ -13,6 +13,7 @@ mod crash;
 mod deciding;
 mod defects;
 mod eval;
+mod fake_slack;
 mod fence;
 mod flow;
 mod import;

@@ -33,7 +33,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),
-    ("uuid", &["platform", "app"]),
+    ("uuid", &["platform", "app", "dev"]),
     ("emojis", &["platform"]),
     ("unicode_segmentation", &["platform"]),
 ];

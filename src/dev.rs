@@ -1,0 +1,3 @@
+//! What stands in for the outside world while one develops or tests, and is never part of a running Aizuchi.
+
+pub mod slack;

@@ -1,0 +1,201 @@
+//! A Slack of one's own: the Web API, Socket Mode and a team that remembers, for tests and for people
+//! without a workspace. It is written from Slack's documentation and knows nothing of our adapter.
+
+pub mod ts;
+pub mod refusal;
+pub mod user;
+pub mod message;
+pub mod channel;
+pub mod workspace;
+mod talk;
+mod rooms;
+pub mod people;
+pub mod mail;
+pub mod fault;
+pub mod journal;
+pub mod state;
+mod arguments;
+pub mod hands;
+mod wire;
+mod api;
+mod socket;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, get};
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::dev::slack::state::State;
+use crate::dev::slack::wire::{Cutter, Wires};
+
+/// What a fake Slack is like.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub team: String,
+    /// The first part of the team's address.
+    pub domain: String,
+    pub bot: String,
+    pub bot_token: String,
+    pub app_token: String,
+    /// What the bot's token may do.
+    pub scopes: Vec<String>,
+    /// Tells the time and the ends of all waits.
+    pub clock: Clock,
+    /// How long an envelope may stay without an acknowledgment.
+    pub ack_deadline: SignedDuration,
+    /// How long after each failed try an event is brought again; then it is dropped.
+    pub retries: Vec<SignedDuration>,
+    /// Between two pings on a socket.
+    pub ping_interval: SignedDuration,
+    pub most_connections: usize,
+}
+
+/// What an app of our kind asks for.
+const SCOPES: &[&str] = &[
+    "app_mentions:read",
+    "channels:history",
+    "channels:join",
+    "channels:read",
+    "chat:write",
+    "emoji:read",
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:read",
+    "im:write",
+    "metadata.message:read",
+    "mpim:history",
+    "mpim:read",
+    "mpim:write",
+    "reactions:read",
+    "reactions:write",
+    "team:read",
+    "usergroups:read",
+    "users:read",
+];
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            team: "Dev Team".to_owned(),
+            domain: "dev-team".to_owned(),
+            bot: "Aizuchi".to_owned(),
+            bot_token: "xoxb-dev".to_owned(),
+            app_token: "xapp-dev".to_owned(),
+            scopes: SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
+            clock: Clock::system(),
+            ack_deadline: SignedDuration::from_secs(3),
+            retries: [0, 60, 300].map(SignedDuration::from_secs).to_vec(),
+            ping_interval: SignedDuration::from_secs(10),
+            most_connections: 10,
+        }
+    }
+}
+
+/// A fake Slack. What it is told to do by its methods happens at once; the sockets are served by
+/// [`serve`].
+pub struct FakeSlack {
+    pub settings: Settings,
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+}
+
+impl FakeSlack {
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let state = Mutex::new(State::new(&settings));
+        Arc::new(Self { settings, state, changes: watch::Sender::new(0) })
+    }
+
+    /// Looks at everything there is.
+    pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes something, and sends out what the app is to be told of it.
+    pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let done = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = work(&mut state);
+            state.send_out(&self.settings);
+            done
+        };
+        self.changes.send_modify(|count| *count += 1);
+        done
+    }
+
+    /// Counts changes of any kind.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Does what has become due, as it becomes due.
+    async fn tend(&self) {
+        let mut changed = self.changed();
+        loop {
+            changed.mark_unchanged();
+            let now = self.settings.clock.now();
+            match self.read(State::next_chore) {
+                Some(due) if due <= now => self.change(|state| state.do_chores(&self.settings)),
+                Some(due) => {
+                    tokio::select! {
+                        () = self.settings.clock.sleep_until(due) => {}
+                        _ = changed.changed() => {}
+                    }
+                }
+                None => {
+                    // It never ends before this future does, since `self` has the sender.
+                    let _ = changed.changed().await;
+                }
+            }
+        }
+    }
+}
+
+/// What each request can reach.
+#[derive(Clone)]
+struct Served {
+    fake: Arc<FakeSlack>,
+    shutdown: CancellationToken,
+}
+
+/// How long a stop waits for connections that are in the middle of something.
+const DRAIN: Duration = Duration::from_secs(1);
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
+
+/// Serves a fake Slack until `shutdown`.
+pub async fn serve(
+    listener: TcpListener,
+    fake: Arc<FakeSlack>,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
+    let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
+    let router = router(served).into_make_service_with_connect_info::<Cutter>();
+    let serving = axum::serve(Wires(listener), router)
+        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let too_long = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        served = serving => served.context("serving the fake Slack"),
+        () = fake.tend() => Ok(()),
+        () = too_long => Ok(()),
+    }
+}
+
+fn router(served: Served) -> Router {
+    Router::new()
+        .route("/api/{method}", any(api::call))
+        .route("/link", get(socket::link))
+        .route("/link/", get(socket::link))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .with_state(served)
+}

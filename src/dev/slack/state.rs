@@ -1,0 +1,140 @@
+//! Everything a fake Slack remembers, and what is to be done later.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::dev::slack::Settings;
+use crate::dev::slack::api;
+use crate::dev::slack::arguments::Arguments;
+use crate::dev::slack::fault::Faults;
+use crate::dev::slack::journal::Journal;
+use crate::dev::slack::mail::{LetterKind, Mail, Tried, event_callback};
+use crate::dev::slack::workspace::Workspace;
+
+pub struct State {
+    pub workspace: Workspace,
+    pub mail: Mail,
+    pub faults: Faults,
+    pub journal: Journal,
+    pub standing: Standing,
+    chores: BTreeMap<(Timestamp, u64), Chore>,
+    last_chore: u64,
+}
+
+/// What the app's tokens are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    #[default]
+    Good,
+    Revoked,
+    /// The bot's account was closed.
+    Inactive,
+}
+
+/// What is to be done later.
+pub enum Chore {
+    /// Bring a letter, by its number.
+    Bring(usize),
+    /// A delivery's time is up.
+    Miss(usize),
+    /// Do what a call has asked for, whether its caller still listens or not.
+    Commit { method: String, arguments: Arguments },
+}
+
+impl State {
+    pub fn new(settings: &Settings) -> Self {
+        let clock = settings.clock.clone();
+        Self {
+            workspace: Workspace::new(&settings.team, &settings.domain, &settings.bot, clock),
+            mail: Mail::default(),
+            faults: Faults::default(),
+            journal: Journal::default(),
+            standing: Standing::default(),
+            chores: BTreeMap::new(),
+            last_chore: 0,
+        }
+    }
+
+    /// Brings what the app is to be told.
+    pub fn send_out(&mut self, settings: &Settings) {
+        let events = std::mem::take(&mut self.workspace.outbox);
+        if !self.mail.has_connected {
+            return;
+        }
+        for event in events {
+            let payload = event_callback(&self.workspace, event);
+            let letter = self.mail.write(LetterKind::Event, payload);
+            self.bring(letter, settings);
+        }
+    }
+
+    pub fn bring(&mut self, letter: usize, settings: &Settings) {
+        match self.mail.bring(letter) {
+            Tried::Sent(delivery) => {
+                self.later(settings, settings.ack_deadline, Chore::Miss(delivery));
+            }
+            Tried::NobodyThere => self.try_again(letter, settings),
+        }
+    }
+
+    fn try_again(&mut self, letter: usize, settings: &Settings) {
+        if let Some(wait) = self.mail.failed(letter, &settings.retries) {
+            self.later(settings, wait, Chore::Bring(letter));
+        }
+    }
+
+    pub fn later(&mut self, settings: &Settings, wait: SignedDuration, chore: Chore) {
+        let now = settings.clock.now();
+        self.last_chore += 1;
+        let due = now.checked_add(wait).unwrap_or(Timestamp::MAX);
+        self.chores.insert((due, self.last_chore), chore);
+    }
+
+    pub fn next_chore(&self) -> Option<Timestamp> {
+        self.chores.keys().next().map(|(due, _)| *due)
+    }
+
+    /// Does what is due.
+    pub fn do_chores(&mut self, settings: &Settings) {
+        let now = settings.clock.now();
+        while let Some(entry) = self.chores.first_entry() {
+            if entry.key().0 > now {
+                return;
+            }
+            let chore = entry.remove();
+            self.do_chore(chore, settings);
+        }
+    }
+
+    fn do_chore(&mut self, chore: Chore, settings: &Settings) {
+        match chore {
+            Chore::Bring(letter) => self.bring(letter, settings),
+            Chore::Miss(delivery) => self.miss(delivery, settings),
+            Chore::Commit { method, arguments } => {
+                // Whoever asked for it does not learn of its end.
+                let _ = api::answer(self, &method, &arguments);
+            }
+        }
+    }
+
+    fn miss(&mut self, delivery: usize, settings: &Settings) {
+        if self.mail.miss(delivery) {
+            let letter = self.mail.deliveries[delivery].letter;
+            self.try_again(letter, settings);
+        }
+    }
+
+    /// Every acknowledgment that is still awaited comes too late, and every wait for another try is over.
+    pub fn hurry(&mut self, settings: &Settings) {
+        let chores = std::mem::take(&mut self.chores);
+        for (due, chore) in chores {
+            match chore {
+                Chore::Bring(_) | Chore::Miss(_) => self.do_chore(chore, settings),
+                Chore::Commit { .. } => {
+                    self.chores.insert(due, chore);
+                }
+            }
+        }
+    }
+}
