@@ -36,6 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("uuid", &["platform", "app", "dev"]),
     ("emojis", &["platform"]),
     ("unicode_segmentation", &["platform"]),
+    ("unicode_width", &["platform"]),
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 
 pub mod message;
 pub mod read;
+pub mod write;
 
 use std::sync::Arc;
 
