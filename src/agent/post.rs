@@ -15,6 +15,8 @@ use crate::store::StoreError;
 /// How often a piece is offered to a busy platform when somebody waits for it, and when nobody does.
 const OWED_TRIES: u32 = 10;
 const UNSOLICITED_TRIES: u32 = 6;
+/// What was said although its answer was lost mostly is there already.
+const LOOK_SOON: SignedDuration = SignedDuration::from_secs(2);
 /// After this many attempts a piece whose fate stays unknown is given up. They are many, since a
 /// process that is killed while it posts leaves such a piece behind each time.
 const OWED_LOOKS: u32 = 90;
@@ -72,7 +74,7 @@ impl Agent {
             }
             // Whatever came before, it is looked for before it is given up.
             Ok(Err(PlatformError::Unknown(_))) | Err(_) => {
-                Ok(End::Again { due: self.now() + platform.settle() })
+                Ok(End::Again { due: self.now() + platform.settle().min(LOOK_SOON) })
             }
             Ok(Err(error @ (PlatformError::Busy { .. } | PlatformError::Refused(_)))) => {
                 Err(Trouble::Lasting { error: error.to_string() })

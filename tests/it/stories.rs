@@ -820,7 +820,7 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
         world.mind.script.then(Verb::Judge, Ok(JOIN));
         world.room.fails(&[Fault::LostAnswer]);
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(65).await;
+        world.pass(61).await;
         world.says("bob", "in spring").await;
         world.says("carol", "@Aizuchi is that so?").await;
         world.pass(1000).await;
@@ -830,9 +830,9 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
       60s (persona): Here I am.
-      65s bob: in spring
-      65s carol: @Aizuchi is that so?
-      90s (persona): Here I am.
+      61s bob: in spring
+      61s carol: @Aizuchi is that so?
+      62s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     [m001 m002] spoke: carol asked me (reply kept)
     ");
