@@ -62,7 +62,7 @@ use crate::context::Limits;
 use crate::hear::Waiting;
 use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
-use crate::rules::{Facilitation, Rulebook};
+use crate::rules::{Facilitation, Mode, Rulebook};
 use crate::runner;
 
 /// An example of every setting, which is a config itself.
@@ -354,9 +354,16 @@ impl Config {
         }
     }
 
+    /// A few rules are no judge of when to interrupt people at work, unless somebody wants that.
+    fn usual_mode(&self) -> Mode {
+        let is_builtin = self.minds.judgment.model.id == ModelId::Builtin;
+        if self.slack.is_some() && is_builtin { Mode::MentionOnly } else { Mode::Companion }
+    }
+
     /// What holds in each channel: its own settings, laid over the usual ones.
     pub fn rulebook(&self) -> Rulebook {
-        let usual = self.response.rules(self.facilitator.over(&Facilitation::default()));
+        let facilitation = self.facilitator.over(&Facilitation::default());
+        let usual = self.response.rules(self.usual_mode(), facilitation);
         let channels = self.channels.iter();
         let channels = channels.map(|(key, channel)| (key.0.clone(), channel.over(&usual)));
         Rulebook {

@@ -137,7 +137,19 @@ pub fn take(tree: &mut Node) -> Vec<Problem> {
 
 /// Says what other settings make idle. The tree is only asked for places.
 pub fn of(config: &Config, tree: &Node) -> Vec<Problem> {
-    [unasked_state(config, tree), uncounted_money(config, tree)].into_iter().flatten().collect()
+    let notices =
+        [unasked_state(config, tree), uncounted_money(config, tree), builtin_judge(config, tree)];
+    notices.into_iter().flatten().collect()
+}
+
+/// A few rules are no judge in a real workspace.
+fn builtin_judge(config: &Config, tree: &Node) -> Option<Problem> {
+    let is_builtin = config.minds.judgment.model.id == ModelId::Builtin;
+    let is_left_out = config.slack.is_some() && is_builtin && config.response.mode.is_none();
+    let place = tree.find(&["slack"]).map(|entry| entry.key_place);
+    let sentence = "no model is named in agents, so the built-in mind judges and nothing is said \
+                    unasked; response.mode: companion lets it";
+    is_left_out.then(|| Problem::of_file(place, sentence))
 }
 
 fn unasked_state(config: &Config, tree: &Node) -> Option<Problem> {

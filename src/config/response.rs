@@ -16,9 +16,10 @@ use crate::rules::{Allowance, Facilitation, Mode, Rules};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseConfig {
-    /// What it does in channels that say nothing else.
-    #[schemars(with = "schema::Modes")]
-    pub mode: Mode,
+    /// What it does in channels that say nothing else. Left out: `companion`, and `mention_only` while
+    /// the built-in mind judges in a real workspace.
+    #[schemars(with = "Option<schema::Modes>")]
+    pub mode: Option<Mode>,
     /// How the wait before a judgment is found.
     pub wait: Wait,
     /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room,
@@ -106,9 +107,9 @@ impl JudgeGate {
 
 impl ResponseConfig {
     /// What holds in a channel where nothing else is said.
-    pub fn rules(&self, facilitation: Facilitation) -> Rules {
+    pub fn rules(&self, mode: Mode, facilitation: Facilitation) -> Rules {
         Rules {
-            mode: self.mode,
+            mode: self.mode.unwrap_or(mode),
             quiet_hours: self.quiet_hours.and_then(|hours| hours.0),
             min_confidence: self.min_confidence.0,
             reactions: names(&self.reactions),
@@ -126,7 +127,7 @@ impl Default for ResponseConfig {
         let waiting = Waiting::default();
         let rules = Rules::default();
         Self {
-            mode: rules.mode,
+            mode: None,
             wait: Wait::Fixed,
             min_wait_seconds: None,
             jitter_ratio: Ratio(waiting.jitter_ratio),

@@ -8,7 +8,8 @@ use jiff::SignedDuration;
 
 #[test]
 fn a_workspace_is_reached_over_a_socket() {
-    let text = "slack:\n  bot_token: xoxb-1\n  app_token: ' xapp-2 '\n";
+    let text =
+        "slack:\n  bot_token: xoxb-1\n  app_token: ' xapp-2 '\nresponse: {mode: companion}\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
     assert_eq!(
