@@ -18,6 +18,7 @@ use uuid::Uuid;
 use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
 use crate::agent::{self, Agent, Minds};
+use crate::chat::WorkspaceId;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::minds;
@@ -32,6 +33,7 @@ use crate::llm::provider::ProviderMind;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
 use crate::platform::local::{self, LocalRoom};
+use crate::platform::slack::{self, Slack};
 use crate::platform::{Platform, Platforms};
 use crate::prompt::Verb;
 use crate::prompt::prompts::Prompts;
@@ -55,6 +57,7 @@ pub struct App {
     runner: Runner,
     retention: Retention,
     room: Arc<LocalRoom>,
+    slack: Option<Arc<Slack>>,
     web: Arc<Web>,
     shutdown: CancellationToken,
 }
@@ -77,27 +80,44 @@ impl App {
         let under_way = Arc::new(UnderWay::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
         let rooms = Rooms::new(config.agent().rulebook);
-        for channel in store.channels(&local::workspace()).await? {
-            rooms.learn(&channel);
-        }
-        rooms.obey(&local::workspace(), &store.orders(&local::workspace()).await?);
+        recall(&rooms, &store, &local::workspace()).await?;
         let rooms = Arc::new(rooms);
-        let ears = Arc::new(Ears {
-            store: store.clone(),
-            under_way: under_way.clone(),
-            clock: clock.clone(),
-            metrics: metrics.clone(),
-            rooms: rooms.clone(),
-            waiting: config.room_waiting(),
-            withheld: Withheld::Shown,
-            remembers_after: Some(config.remembers_after()),
-            seed,
-        });
+        let ears = |waiting, withheld| {
+            Arc::new(Ears {
+                store: store.clone(),
+                under_way: under_way.clone(),
+                clock: clock.clone(),
+                metrics: metrics.clone(),
+                rooms: rooms.clone(),
+                waiting,
+                withheld,
+                remembers_after: Some(config.remembers_after()),
+                seed,
+            })
+        };
+        let in_room = ears(config.room_waiting(), Withheld::Shown);
         let room =
-            Arc::new(LocalRoom::new(ears, store.clone(), clock.clone(), persona.name.clone()));
+            Arc::new(LocalRoom::new(in_room, store.clone(), clock.clone(), persona.name.clone()));
         let platform: Arc<dyn Platform> = room.clone();
-        let platforms = Platforms(HashMap::from([(local::workspace(), platform)]));
-        let agent = agent(config, store.clone(), platforms, clock.clone(), metrics.clone(), seed)?;
+        let mut platforms = Platforms(HashMap::from([(local::workspace(), platform)]));
+        let slack = match config.slack() {
+            None => None,
+            Some(settings) => {
+                let settings = settings.settings(config.channel_sync());
+                let who = slack::who(&settings, &*store).await?;
+                recall(&rooms, &store, &who.workspace).await?;
+                let surroundings = slack::Surroundings {
+                    persona: persona.clone(),
+                    ears: ears(config.waiting(), Withheld::Dropped),
+                    archive: store.clone(),
+                };
+                let slack = Arc::new(Slack::new(settings, who, surroundings).await?);
+                platforms.0.insert(slack.who().workspace.clone(), slack.clone());
+                Some(slack)
+            }
+        };
+        let agent =
+            agent(config, store.clone(), platforms.clone(), clock.clone(), metrics.clone(), seed)?;
         let runner = Runner::new(agent, under_way, config.runner())?;
         let retention = Retention {
             store: store.clone(),
@@ -107,6 +127,8 @@ impl App {
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {
             room: room.clone(),
+            slack: slack.clone(),
+            platforms,
             revisions: store.revisions(),
             archive: store.clone(),
             store,
@@ -132,6 +154,7 @@ impl App {
             runner,
             retention,
             room,
+            slack,
             web,
             shutdown,
         })
@@ -139,7 +162,8 @@ impl App {
 
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self { began, metrics, writer, runner, retention, room, web, shutdown, .. } = self;
+        let Self { began, metrics, writer, runner, retention, room, slack, web, shutdown, .. } =
+            self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open().await.context("opening the local room")?;
@@ -149,6 +173,10 @@ impl App {
         tasks.spawn(async move { ("runner", runner.run(runner_stop).await) });
         let retention_stop = shutdown.clone();
         tasks.spawn(async move { ("retention", retention.run(retention_stop).await) });
+        if let Some(slack) = slack {
+            let slack_stop = shutdown.clone();
+            tasks.spawn(async move { ("connection to Slack", slack.run(slack_stop).await) });
+        }
         if let Some(health) = self.health {
             let web = web.clone();
             tasks.spawn(async move { ("health", web::serve_health(health, web).await) });
@@ -181,6 +209,15 @@ impl App {
         anyhow::ensure!(was_asked, "the database's writer ended without being asked to");
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// What was heard and ordered in a workspace holds again.
+async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> anyhow::Result<()> {
+    for channel in store.channels(workspace).await? {
+        rooms.learn(&channel);
+    }
+    rooms.obey(workspace, &store.orders(workspace).await?);
+    Ok(())
 }
 
 /// Who judges, replies and remembers, as the settings say.

@@ -12,6 +12,7 @@ pub mod values;
 pub mod agents;
 pub mod minds;
 mod to_provider;
+mod to_slack;
 pub mod models;
 pub mod response;
 pub mod facilitator;

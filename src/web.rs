@@ -5,6 +5,7 @@ mod api;
 mod decision;
 mod events;
 mod health;
+mod hooks;
 mod markdown;
 mod orders;
 mod page;
@@ -27,7 +28,9 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
+use crate::platform::Platforms;
 use crate::platform::local::LocalRoom;
+use crate::platform::slack::Slack;
 use crate::runner::Pulse;
 use crate::store::{Archive, Store, StoreError};
 use crate::web::admission::Token;
@@ -35,6 +38,9 @@ use crate::web::admission::Token;
 /// What the pages need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
+    /// The Slack workspace, if it lives in one.
+    pub slack: Option<Arc<Slack>>,
+    pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
     /// The store's newest committed revision.
@@ -129,8 +135,10 @@ fn router(web: Arc<Web>) -> Router {
         .fallback(|| async {
             Problem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
         })
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(web.clone(), admission::admit))
+        // Whoever calls here is known by a signature, wherever they are.
+        .route("/slack/events", post(hooks::slack))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(web)
 }
 

@@ -15,8 +15,10 @@ use crate::clock::Clock;
 use crate::config::minds::Model;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
-use crate::store::StoreError;
+use crate::platform::slack::examine::examine as examine_slack;
 use crate::store::sqlite::examine::{Found, examine};
+use crate::store::sqlite::onlooker::Onlooker;
+use crate::store::{Archive, StoreError};
 
 /// How long somebody who listens on our port may take to say whether it is one of us.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -66,10 +68,23 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
         let told = port(address, is_running).await.map(|port| port.told(address));
         findings.push(finding("health", told));
     }
+    findings.extend(slack(&config).await);
     for (model, agents) in models(&config) {
         findings.push(finding("model", answers(&model, &agents).await));
     }
     findings
+}
+
+/// What stands between us and the Slack workspace, if there is to be one.
+async fn slack(config: &Config) -> Vec<Finding> {
+    let Some(settings) = config.slack() else { return Vec::new() };
+    let settings = settings.settings(config.channel_sync());
+    // Before the first start there is nothing to look into.
+    let kept = Onlooker::store(&config.database()).await.ok();
+    let kept = kept.as_ref().map(|kept| kept as &dyn Archive);
+    let named: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
+    let told = examine_slack(&settings, &named, kept).await;
+    told.into_iter().map(|told| Finding { what: "slack", told }).collect()
 }
 
 fn prompts(config: &Config) -> Result<String, String> {

@@ -1,5 +1,345 @@
-//! A Slack workspace.
+//! A Slack workspace: it is heard over Socket Mode (or Slack's web hooks), caught up on by its history, and
+//! spoken to through the Web API. Nothing is acknowledged before it is kept.
 
+pub mod air;
+pub mod api;
+mod command;
 pub mod emoji;
+pub mod examine;
+pub mod from_slack;
+mod history;
 pub mod manifest;
 pub mod mrkdwn;
+mod post;
+mod roster;
+pub mod signature;
+mod socket;
+mod sync;
+mod take;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures_util::future::{join, try_join_all};
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::chat::{AuthorKind, Bookmark, Heard, User, UserId, WorkspaceId};
+use crate::clock::Clock;
+use crate::hear::Ears;
+use crate::persona::Persona;
+use crate::platform::slack::air::Air;
+use crate::platform::slack::api::{Api, ApiError};
+use crate::platform::slack::history::Wanted;
+use crate::platform::slack::post::Pace;
+use crate::platform::slack::roster::Roster;
+use crate::store::{Archive, Order, StoreError};
+
+/// Where what is known of an installation before Slack was asked is kept.
+const INSTALLATIONS: &str = "slack";
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub bot_token: SecretString,
+    /// How events come.
+    pub events: Events,
+    pub api_base: String,
+    pub reply_in: ReplyIn,
+    /// How long after a dispatch a post is surely not on its way any more.
+    pub settle: SignedDuration,
+    /// How far back a channel is read that was not heard before.
+    pub history: SignedDuration,
+    /// How often channels, members and names are read anew.
+    pub sync_every: SignedDuration,
+    pub patience: Patience,
+}
+
+/// How long a connection may take for what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Opening a socket, and then Slack's hello.
+    pub opening: Duration,
+    /// How often we ask whether the other side is there.
+    pub ping: Duration,
+    /// How long it may say nothing at all.
+    pub silence: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            opening: Duration::from_secs(10),
+            ping: Duration::from_secs(10),
+            silence: Duration::from_secs(35),
+        }
+    }
+}
+
+/// How Slack's events come.
+#[derive(Clone, Debug)]
+pub enum Events {
+    /// Over so many WebSockets that we open.
+    Socket { app_token: SecretString, connections: usize },
+    /// Slack calls us, and signs with this.
+    Hooks { signing_secret: SecretString },
+}
+
+/// Where an answer to a line at a channel's top level goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplyIn {
+    /// To the top level.
+    #[default]
+    Same,
+    /// Into a thread below the line.
+    Thread,
+}
+
+/// Who we are in the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    pub workspace: WorkspaceId,
+    /// The workspace's name.
+    pub name: String,
+    /// The bot's user.
+    pub user: UserId,
+}
+
+pub struct Slack {
+    api: Api,
+    settings: Settings,
+    who: Who,
+    persona: Arc<Persona>,
+    ears: Arc<Ears>,
+    archive: Arc<dyn Archive>,
+    clock: Clock,
+    roster: Roster,
+    wanted: Wanted,
+    pace: Pace,
+    pub air: Air,
+}
+
+/// What it lives on.
+pub struct Surroundings {
+    pub persona: Arc<Persona>,
+    pub ears: Arc<Ears>,
+    pub archive: Arc<dyn Archive>,
+}
+
+/// Why Slack cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    #[error(
+        "Slack refuses slack.bot_token ({0}); see \"OAuth & Permissions\" in the app's settings"
+    )]
+    Token(String),
+    #[error("Slack refuses slack.app_token ({0}); see \"Basic Information\" in the app's settings")]
+    AppToken(String),
+    #[error(
+        "Socket Mode is switched off for the Slack app; switch it on in the app's settings, or use \
+         slack.signing_secret"
+    )]
+    SwitchedOff,
+    #[error("the Slack workspace has dismissed the app: {0}")]
+    Dismissed(&'static str),
+    #[error("Slack could not be asked who we are: {0}")]
+    Unasked(ApiError),
+    #[error("Slack does not say who we are")]
+    Nobody,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+/// Asks Slack whose token this is. While Slack cannot be reached, what it said the last time holds.
+pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, JoinError> {
+    let api = Api::new(&settings.api_base)?;
+    match api.call(&settings.bot_token, "auth.test", &[]).await {
+        Ok(answer) => who_of(&answer).ok_or(JoinError::Nobody),
+        Err(ApiError::Refused(code)) => Err(JoinError::Token(code)),
+        Err(error) => {
+            let known = archive.bookmarks(&WorkspaceId::new(INSTALLATIONS)).await?;
+            let place = place(settings);
+            let known = known.iter().find(|bookmark| *bookmark.place == *place);
+            let known = known.and_then(|known| serde_json::from_str(&known.value).ok());
+            let who = known.as_ref().and_then(who_of).ok_or(JoinError::Unasked(error.clone()))?;
+            warn!("{error}; it goes on as who it was the last time");
+            Ok(who)
+        }
+    }
+}
+
+fn who_of(answer: &Value) -> Option<Who> {
+    let text = |key: &str| from_slack::text(&answer[key]);
+    Some(Who {
+        workspace: WorkspaceId::new(text("team_id")?),
+        name: crate::chat::one_line(text("team").unwrap_or("Slack")),
+        user: UserId::new(text("user_id")?),
+    })
+}
+
+/// Where it is noted who we are with a token. The token itself is noted nowhere.
+fn place(settings: &Settings) -> String {
+    use secrecy::ExposeSecret as _;
+    let digest = Sha256::digest(settings.bot_token.expose_secret());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Slack {
+    /// Remembers what was known of the workspace before Slack is asked.
+    pub async fn new(
+        settings: Settings,
+        who: Who,
+        surroundings: Surroundings,
+    ) -> anyhow::Result<Self> {
+        let Surroundings { persona, ears, archive } = surroundings;
+        let roster = Roster::default();
+        roster
+            .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
+        let clock = ears.clock.clone();
+        let air = match settings.events {
+            Events::Socket { .. } => Air::default(),
+            Events::Hooks { .. } => Air::always(clock.now()),
+        };
+        Ok(Self {
+            api: Api::new(&settings.api_base)?,
+            settings,
+            who,
+            persona,
+            archive,
+            clock,
+            roster,
+            wanted: Wanted::default(),
+            pace: Pace::default(),
+            air,
+            ears,
+        })
+    }
+
+    pub fn who(&self) -> &Who {
+        &self.who
+    }
+
+    /// What signs Slack's web hooks, if they are used.
+    pub fn signing_secret(&self) -> Option<&SecretString> {
+        match &self.settings.events {
+            Events::Hooks { signing_secret } => Some(signing_secret),
+            Events::Socket { .. } => None,
+        }
+    }
+
+    /// Lives in the workspace until `shutdown`. Ends before only if it may not live there.
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        self.open().await.context("opening the Slack workspace")?;
+        tokio::select! {
+            // Ends after `shutdown`, when what was taken is acknowledged; or before, where it may not be.
+            listened = self.listen(&shutdown) => Ok(listened?),
+            // Reading goes on for ever, and can be left at any point.
+            _ = join(self.stay_in_sync(), self.stay_caught_up()) => Ok(()),
+        }
+    }
+
+    async fn listen(&self, shutdown: &CancellationToken) -> Result<(), JoinError> {
+        let listening = async {
+            match &self.settings.events {
+                Events::Socket { app_token, connections } => {
+                    let slots = (0..*connections).map(|_| self.stay_connected(app_token, shutdown));
+                    try_join_all(slots).await.map(|_| ())
+                }
+                Events::Hooks { .. } => {
+                    shutdown.cancelled().await;
+                    Ok(())
+                }
+            }
+        };
+        tokio::select! {
+            ended = listening => ended,
+            why = self.roster.dismissal() => Err(JoinError::Dismissed(why)),
+        }
+    }
+
+    /// Makes sure that the persona is known, and that the next start knows who we are.
+    async fn open(&self) -> Result<(), StoreError> {
+        let workspace = &self.who.workspace;
+        for user in self.ears.rooms.rulebook().opted_out.clone() {
+            // Who was put on the list since the last start may have said something before.
+            let workspace = workspace.clone();
+            self.ears.order(Order::Withhold { workspace, user }).await?;
+        }
+        let persona = User {
+            workspace: workspace.clone(),
+            id: self.who.user.clone(),
+            name: self.persona.name.as_str().into(),
+            kind: AuthorKind::Persona,
+        };
+        self.ears.hear(Heard::User(persona)).await?;
+        let who = json!({
+            "team_id": workspace, "team": self.who.name, "user_id": self.who.user,
+        });
+        let bookmark = Bookmark {
+            workspace: WorkspaceId::new(INSTALLATIONS),
+            place: place(&self.settings).into(),
+            value: who.to_string().into(),
+        };
+        self.ears.hear(Heard::Bookmark(bookmark)).await?;
+        info!("in the Slack workspace {}", self.who.name);
+        Ok(())
+    }
+
+    /// Calls a method that only reads, until it answers or says no. Slack's waits are kept.
+    async fn read(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, ApiError> {
+        const TRIES: u32 = 8;
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            let answered = self.api.call(&self.settings.bot_token, method, arguments).await;
+            let wait = match &answered {
+                Ok(_) | Err(ApiError::Refused(_)) => return answered,
+                Err(ApiError::Limited(wait)) => *wait,
+                Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) if tried == TRIES => {
+                    return answered;
+                }
+                Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) => {
+                    SignedDuration::from_secs(1 << tried.min(5))
+                }
+            };
+            self.clock.sleep_until(self.clock.now() + wait).await;
+        }
+    }
+
+    /// All of a list that comes in pages. `None` if a page was missing.
+    async fn pages(
+        &self,
+        method: &str,
+        arguments: &[(&str, String)],
+        list: &str,
+    ) -> Result<Vec<Value>, ApiError> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        loop {
+            let mut arguments = arguments.to_vec();
+            arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
+            let mut page = self.read(method, &arguments).await?;
+            if let Value::Array(items) = page[list].take() {
+                found.extend(items);
+            }
+            cursor = next_cursor(&page);
+            if cursor.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+fn next_cursor(page: &Value) -> Option<String> {
+    from_slack::text(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
+}

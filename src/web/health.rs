@@ -18,13 +18,17 @@ pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store can be read and, as far as was tried last, written, and due steps are worked at.
+/// The store can be read and, as far as was tried last, written; all platforms are heard; and due steps are
+/// worked at.
 pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
     let unready = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
     if web.shutdown.is_cancelled() {
         return Err(unready("it is shutting down".to_owned()));
     }
     web.archive.health().await?;
+    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.off_air()) {
+        return Err(unready(why));
+    }
     // Due steps may wait while all hands are busy, as long as something gets done.
     let overdue = overdue(&web).await?;
     if overdue > SignedDuration::ZERO && web.pulse.is_still(web.clock.now()) {

@@ -102,8 +102,7 @@ pub fn manifest(name: &str, delivery: &Delivery) -> Value {
     };
     let mut command = json!({
         "command": "/aizuchi",
-        "description": "Why it spoke or did not; mute it; how it takes part here",
-        "usage_hint": "help",
+        "description": "How it takes part in this channel",
         "should_escape": true,
     });
     let mut events = json!({ "bot_events": EVENTS });

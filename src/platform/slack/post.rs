@@ -1,0 +1,324 @@
+//! Speaking in Slack. A post carries its key in its metadata, so that the history can tell whether one whose
+//! answer was lost was said (Slack has no idempotency key of its own).
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::chat::{AuthorKind, ChannelId, MessageId, UserId, Visibility};
+use crate::event::{Piece, Posted};
+use crate::platform::slack::api::ApiError;
+use crate::platform::slack::from_slack::{METADATA, of_history, text, time, ts};
+use crate::platform::slack::mrkdwn::write::write;
+use crate::platform::slack::roster::Standing;
+use crate::platform::slack::{ReplyIn, Slack, emoji, next_cursor};
+use crate::platform::{Platform, PlatformError};
+use crate::store::{LineQuery, Span};
+
+/// One message a second and channel (Slack, "Rate limits").
+const PACE: SignedDuration = SignedDuration::from_secs(1);
+/// A post waits for its turn so long; behind a longer queue it comes again later.
+const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(4);
+/// Slack shows about so many characters well; escaping makes more of them.
+const LONGEST_POST: usize = 3_000;
+/// Whoever has spoken among so many lines is there to be named.
+const PRESENT: usize = 100;
+/// Clocks differ, so the history is read from a little before the dispatch.
+const BEFORE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Turns: whose is when.
+#[derive(Default)]
+pub struct Pace {
+    /// When each channel may be spoken to next.
+    posts: Mutex<HashMap<ChannelId, Timestamp>>,
+    /// When the next page of a capped history may be read.
+    page: Mutex<Option<Timestamp>>,
+    is_capped: AtomicBool,
+}
+
+impl Pace {
+    /// Takes the next turn in a channel, unless it is too far away.
+    fn turn(&self, channel: &ChannelId, now: Timestamp) -> Result<Timestamp, SignedDuration> {
+        let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        posts.retain(|_, next| *next > now);
+        let turn = posts.get(channel).copied().unwrap_or(now);
+        let wait = turn.duration_since(now);
+        if wait > LONGEST_TURN {
+            return Err(wait);
+        }
+        posts.insert(channel.clone(), turn + PACE);
+        Ok(turn)
+    }
+
+    pub(super) fn is_capped(&self) -> bool {
+        self.is_capped.load(Ordering::Relaxed)
+    }
+
+    /// This app gets little history at a time. Says whether that is news.
+    pub(super) fn cap(&self, now: Timestamp) -> bool {
+        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        !self.is_capped.swap(true, Ordering::Relaxed)
+    }
+
+    /// When the next page may be read; the one after it comes a `step` later.
+    pub(super) fn next_page(&self, now: Timestamp, step: SignedDuration) -> Timestamp {
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = page.map_or(now, |last| now.max(last + step));
+        *page = Some(turn);
+        turn
+    }
+}
+
+#[async_trait]
+impl Platform for Slack {
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        let channel = &piece.conversation.channel;
+        if self.roster.room(channel).is_some_and(|room| room.standing == Standing::Out) {
+            return Err(PlatformError::Refused("it is in this channel no more".to_owned()));
+        }
+        if let Some(on) = &piece.on {
+            return self.react(piece, on).await;
+        }
+        match self.pace.turn(channel, self.now()) {
+            Ok(turn) => self.clock.sleep_until(turn).await,
+            Err(wait) => {
+                let why = "others wait to be said in this channel".to_owned();
+                return Err(PlatformError::Busy { why, retry_after: Some(wait) });
+            }
+        }
+        self.say(piece).await
+    }
+
+    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        match &piece.on {
+            Some(on) => self.find_reaction(piece, on).await,
+            None => self.find_post(piece).await,
+        }
+    }
+
+    fn settle(&self) -> SignedDuration {
+        self.settings.settle
+    }
+
+    fn off_air(&self) -> Option<String> {
+        let is_off = self.air.state().open == 0;
+        is_off.then(|| format!("there is no connection to the Slack workspace {}", self.who.name))
+    }
+
+    fn longest_post(&self) -> usize {
+        LONGEST_POST
+    }
+}
+
+impl Slack {
+    async fn say(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        let people = self.people(&piece.conversation.channel).await;
+        let words = write(&piece.text, &|name| people.get(&name.to_lowercase()).cloned());
+        let thread = self.thread(piece);
+        let mut arguments = vec![
+            ("channel", piece.conversation.channel.to_string()),
+            ("text", words),
+            // Nothing is fetched, named or notified that was not meant to be.
+            ("unfurl_links", "false".to_owned()),
+            ("unfurl_media", "false".to_owned()),
+            ("link_names", "false".to_owned()),
+            ("parse", "none".to_owned()),
+            ("mrkdwn", "true".to_owned()),
+            ("metadata", metadata(piece).to_string()),
+        ];
+        arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
+        let token = &self.settings.bot_token;
+        let answer = self.api.call(token, "chat.postMessage", &arguments).await;
+        let answer = answer.map_err(unsaid)?;
+        let (Some(id), Some(at)) = (text(&answer["ts"]), time(&answer["ts"])) else {
+            return Err(PlatformError::Unknown("Slack does not say when it was said".to_owned()));
+        };
+        Ok(Posted { id: MessageId::new(id), thread, at, author: self.who.user.clone() })
+    }
+
+    /// The thread that an answer goes to: the one where it was asked, or a new one below the line.
+    fn thread(&self, piece: &Piece) -> Option<MessageId> {
+        if piece.conversation.thread.is_some() {
+            return piece.conversation.thread.clone();
+        }
+        let room = self.roster.room(&piece.conversation.channel);
+        let is_direct = room.is_some_and(|room| room.channel.visibility == Visibility::Direct);
+        match self.settings.reply_in {
+            ReplyIn::Thread if !is_direct => {
+                let notes = &piece.draft;
+                notes.owed.last().or(notes.about.as_ref()).cloned()
+            }
+            ReplyIn::Thread | ReplyIn::Same => None,
+        }
+    }
+
+    /// Who has spoken in a channel lately, by their names in small letters. Two of one name are nobody.
+    async fn people(&self, channel: &ChannelId) -> HashMap<String, UserId> {
+        let query = LineQuery {
+            workspace: self.who.workspace.clone(),
+            channel: channel.clone(),
+            thread: None,
+            span: Span::Newest,
+            limit: PRESENT,
+        };
+        let lines = self.archive.lines(query).await.unwrap_or_default();
+        let mut people: HashMap<String, Option<UserId>> = HashMap::new();
+        for line in lines.iter().filter(|line| line.message.author.kind == AuthorKind::Human) {
+            let author = &line.message.author.id;
+            let known = people.entry(line.name.to_lowercase()).or_insert(Some(author.clone()));
+            if known.as_ref() != Some(author) {
+                *known = None;
+            }
+        }
+        people.into_iter().filter_map(|(name, user)| Some((name, user?))).collect()
+    }
+
+    async fn react(&self, piece: &Piece, on: &MessageId) -> Result<Posted, PlatformError> {
+        let Some(name) = emoji::name(&piece.text) else {
+            return Err(PlatformError::Refused("Slack has no such emoji".to_owned()));
+        };
+        let arguments = [
+            ("channel", piece.conversation.channel.to_string()),
+            ("timestamp", on.to_string()),
+            ("name", name),
+        ];
+        let token = &self.settings.bot_token;
+        match self.api.call(token, "reactions.add", &arguments).await {
+            Ok(_) => Ok(self.reacted(piece, on)),
+            Err(ApiError::Refused(code)) if code == "already_reacted" => {
+                Ok(self.reacted(piece, on))
+            }
+            Err(error) => Err(unsaid(error)),
+        }
+    }
+
+    fn reacted(&self, piece: &Piece, on: &MessageId) -> Posted {
+        let thread = piece.conversation.thread.clone();
+        Posted { id: on.clone(), thread, at: self.now(), author: self.who.user.clone() }
+    }
+
+    async fn find_reaction(
+        &self,
+        piece: &Piece,
+        on: &MessageId,
+    ) -> Result<Option<Posted>, PlatformError> {
+        let arguments = [
+            ("channel", piece.conversation.channel.to_string()),
+            ("timestamp", on.to_string()),
+            ("full", "true".to_owned()),
+        ];
+        let token = &self.settings.bot_token;
+        let answer = self.api.call(token, "reactions.get", &arguments).await.map_err(unread)?;
+        let name = emoji::name(&piece.text);
+        let own = |reaction: &&Value| {
+            let users = reaction["users"].as_array().into_iter().flatten();
+            text(&reaction["name"]) == name.as_deref()
+                && users.into_iter().any(|user| text(user) == Some(self.who.user.as_str()))
+        };
+        let reactions = answer["message"]["reactions"].as_array();
+        let is_there = reactions.is_some_and(|reactions| reactions.iter().find(own).is_some());
+        Ok(is_there.then(|| self.reacted(piece, on)))
+    }
+
+    /// Looks for the key in all that was said since the dispatch.
+    async fn find_post(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        let Some(dispatched) = piece.dispatched else { return Ok(None) };
+        let channel = &piece.conversation.channel;
+        let thread = self.thread(piece);
+        let mut cursor = None;
+        loop {
+            let mut arguments = vec![
+                ("channel", channel.to_string()),
+                ("oldest", ts(dispatched - BEFORE)),
+                ("include_all_metadata", "true".to_owned()),
+                ("limit", "200".to_owned()),
+            ];
+            arguments.extend(thread.as_ref().map(|thread| ("ts", thread.to_string())));
+            arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
+            let method = match thread {
+                Some(_) => "conversations.replies",
+                None => "conversations.history",
+            };
+            let token = &self.settings.bot_token;
+            let mut page = self.api.call(token, method, &arguments).await.map_err(unread)?;
+            cursor = next_cursor(&page);
+            let Value::Array(messages) = page["messages"].take() else {
+                return Err(PlatformError::Unknown("the history has no lines".to_owned()));
+            };
+            let lines = messages.into_iter().filter_map(|message| of_history(channel, message));
+            // Anybody may write a key; only ours counts.
+            let mut own = lines.filter(|line| line.author == self.who.user);
+            if let Some(line) = own.find(|line| line.key.as_deref() == Some(&*piece.key)) {
+                let author = self.who.user.clone();
+                return Ok(Some(Posted { id: line.id, thread: line.thread, at: line.at, author }));
+            }
+            if cursor.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn metadata(piece: &Piece) -> Value {
+    json!({ "event_type": METADATA, "event_payload": { "key": piece.key } })
+}
+
+fn unsaid(error: ApiError) -> PlatformError {
+    match error {
+        ApiError::Limited(wait) => {
+            PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
+        }
+        ApiError::Unreachable(_) => {
+            PlatformError::Busy { why: error.to_string(), retry_after: None }
+        }
+        ApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
+        ApiError::Unknown(_) => PlatformError::Unknown(error.to_string()),
+    }
+}
+
+/// A history that could not be read says nothing about what is in it.
+fn unread(error: ApiError) -> PlatformError {
+    match error {
+        ApiError::Limited(wait) => {
+            PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
+        }
+        ApiError::Unreachable(_) | ApiError::Unknown(_) => {
+            PlatformError::Unknown(error.to_string())
+        }
+        ApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn each_channel_is_spoken_to_once_a_second() {
+        let (pace, one, other) = (Pace::default(), ChannelId::new("C1"), ChannelId::new("C2"));
+        let turns: Vec<_> = (0..6).map(|_| pace.turn(&one, at(10))).collect();
+        let expected = [10, 11, 12, 13, 14].map(|second| Ok(at(second)));
+        assert_eq!(turns[..5], expected);
+        assert_eq!(turns[5], Err(SignedDuration::from_secs(5)));
+        assert_eq!(pace.turn(&other, at(10)), Ok(at(10)));
+        assert_eq!(pace.turn(&one, at(16)), Ok(at(16)));
+    }
+
+    #[test]
+    fn a_capped_history_is_read_page_by_page() {
+        let (pace, step) = (Pace::default(), SignedDuration::from_secs(60));
+        assert!(pace.cap(at(0)));
+        assert!(!pace.cap(at(0)));
+        assert_eq!(pace.next_page(at(1), step), at(60));
+        assert_eq!(pace.next_page(at(61), step), at(120));
+        assert_eq!(pace.next_page(at(500), step), at(500));
+    }
+}

@@ -1,0 +1,162 @@
+//! Who and what is in the workspace, as far as Slack has told: names, kinds of members, rooms and whether
+//! we are in them. What is not known yet is asked for by [`crate::platform::slack::sync`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::{Notify, watch};
+
+use crate::chat::{AuthorKind, Channel, ChannelId, User, UserId};
+use crate::platform::slack::from_slack::Person;
+
+#[derive(Default)]
+pub struct Roster {
+    known: RwLock<Known>,
+    asked: Notify,
+    dismissed: watch::Sender<Option<&'static str>>,
+}
+
+#[derive(Default)]
+struct Known {
+    people: HashMap<UserId, (Arc<str>, AuthorKind)>,
+    rooms: HashMap<ChannelId, Room>,
+    /// User groups' handles by id.
+    groups: HashMap<String, Arc<str>>,
+    questions: Questions,
+}
+
+/// What somebody should ask Slack.
+#[derive(Default)]
+pub struct Questions {
+    pub people: BTreeSet<UserId>,
+    pub rooms: BTreeSet<ChannelId>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Room {
+    pub channel: Channel,
+    pub standing: Standing,
+}
+
+/// Whether we are in a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// We were, before Slack was asked.
+    Unknown,
+    Member,
+    /// We have left, or the room is closed.
+    Out,
+}
+
+impl Roster {
+    /// Takes up what was known before Slack was asked.
+    pub fn recall(&self, people: Vec<User>, channels: Vec<Channel>) {
+        self.write(|known| {
+            let people = people.into_iter().map(|user| (user.id, (user.name, user.kind)));
+            known.people.extend(people);
+            let rooms = channels.into_iter();
+            let standing = Standing::Unknown;
+            let rooms = rooms.map(|channel| (channel.id.clone(), Room { channel, standing }));
+            known.rooms.extend(rooms);
+        });
+    }
+
+    pub fn name(&self, user: &UserId) -> Option<Arc<str>> {
+        self.read(|known| known.people.get(user).map(|(name, _)| name.clone()))
+    }
+
+    pub fn kind(&self, user: &UserId) -> Option<AuthorKind> {
+        self.read(|known| known.people.get(user).map(|(_, kind)| *kind))
+    }
+
+    pub fn group(&self, id: &str) -> Option<Arc<str>> {
+        self.read(|known| known.groups.get(id).cloned())
+    }
+
+    pub fn room(&self, channel: &ChannelId) -> Option<Room> {
+        self.read(|known| known.rooms.get(channel).cloned())
+    }
+
+    /// The rooms that we are in, in the order of their ids.
+    pub fn joined(&self) -> Vec<ChannelId> {
+        let mut rooms: Vec<ChannelId> = self.read(|known| {
+            let rooms = known.rooms.iter();
+            let rooms = rooms.filter(|(_, room)| room.standing == Standing::Member);
+            rooms.map(|(id, _)| id.clone()).collect()
+        });
+        rooms.sort();
+        rooms
+    }
+
+    /// Says whether that is news.
+    pub fn learn_person(&self, person: &Person, kind: AuthorKind) -> bool {
+        let now = (person.name.clone(), kind);
+        self.write(|known| known.people.insert(person.id.clone(), now.clone()) != Some(now))
+    }
+
+    pub fn learn_group(&self, id: &str, handle: &str) {
+        self.write(|known| known.groups.insert(id.to_owned(), handle.into()));
+    }
+
+    /// Returns what was known of the room before.
+    pub fn learn_room(&self, room: Room) -> Option<Room> {
+        self.write(|known| known.rooms.insert(room.channel.id.clone(), room))
+    }
+
+    /// We are not there any more.
+    pub fn leave(&self, channel: &ChannelId) {
+        self.write(|known| {
+            if let Some(room) = known.rooms.get_mut(channel) {
+                room.standing = Standing::Out;
+            }
+        });
+    }
+
+    pub fn ask_about_person(&self, user: &UserId) {
+        self.write(|known| known.questions.people.insert(user.clone()));
+        self.asked.notify_one();
+    }
+
+    pub fn ask_about_room(&self, channel: &ChannelId) {
+        self.write(|known| known.questions.rooms.insert(channel.clone()));
+        self.asked.notify_one();
+    }
+
+    /// What was asked since the last time; waits for something.
+    pub async fn questions(&self) -> Questions {
+        loop {
+            let asked = self.asked.notified();
+            let questions = self.write(|known| std::mem::take(&mut known.questions));
+            if !(questions.people.is_empty() && questions.rooms.is_empty()) {
+                return questions;
+            }
+            asked.await;
+        }
+    }
+
+    /// The workspace does not want us any more.
+    pub fn dismiss(&self, why: &'static str) {
+        self.dismissed.send_replace(Some(why));
+    }
+
+    /// Waits until the workspace does not want us any more, and says why.
+    pub async fn dismissal(&self) -> &'static str {
+        let mut dismissed = self.dismissed.subscribe();
+        loop {
+            if let Some(why) = *dismissed.borrow_and_update() {
+                return why;
+            }
+            if dismissed.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+        change(&mut self.known.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
