@@ -34,6 +34,7 @@ mod schedules;
 mod search;
 mod seed_002;
 mod seed_004;
+mod slack;
 mod slack_command;
 mod stories;
 mod tidy;

@@ -164,6 +164,11 @@ impl Program {
         self.child.wait().unwrap().code()
     }
 
+    /// Waits until it ends by itself, and returns its exit code.
+    pub fn ended(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// Ends it at once.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

@@ -858,7 +858,7 @@ async fn how_far_a_history_was_heard_is_kept() {
         let put = |place: &str, value: &str| {
             let (place, value) = (place.into(), value.into());
             let heard = Heard::Bookmark(Bookmark { workspace: workspace(), place, value });
-            kept.store.hear(Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), at(0)))
+            kept.store.hear(Hearing::of(heard, Follows::NoLine, at(0)))
         };
         put("b", "1").await.unwrap();
         put("a", "2").await.unwrap();

@@ -23,7 +23,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["cli"]),
     ("serde_saphyr", &["config"]),
     ("schemars", &["config", "llm"]),
-    ("secrecy", &["config", "llm"]),
+    ("secrecy", &["config", "llm", "platform"]),
     ("strsim", &["config", "prompt"]),
     ("minijinja", &["prompt"]),
     ("minijinja_contrib", &["prompt"]),

@@ -1,0 +1,7 @@
+//! The real program in a Slack workspace: what people there see of it, and what Slack does. The workspace is
+//! our fake one, which Slack's own clients have been run against (`scripts/peers`).
+
+mod faults;
+mod hooks;
+mod stage;
+mod talk;

@@ -1,0 +1,277 @@
+//! What goes wrong between Slack and us: the scenarios that bear these numbers in the list of what must hold.
+
+use aizuchi::dev::slack::fault::{Cap, Fault, Hang};
+use aizuchi::dev::slack::hands::{Reason, Then};
+use aizuchi::dev::slack::message::Saying;
+use jiff::SignedDuration;
+
+use crate::providers::Treatment;
+use crate::slack::stage::{Setting, Stage};
+
+const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
+
+/// H03: an acknowledgement is lost, so that all comes again.
+#[tokio::test]
+async fn h03_what_comes_again_is_said_once() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.asks(&stage.tea, &stage.mio, "hello?");
+    stage.posts(1).await;
+    let event = stage.slack.read(|state| state.mail.letters[0].payload["event"].clone());
+    for _ in 0..10 {
+        stage.slack.tell(event.clone());
+    }
+    stage.says(&stage.tea, &stage.ren, "that is all");
+    stage.until_kept("SELECT count(*) FROM messages WHERE text = 'that is all'", 1).await;
+    stage.until_kept(SPOKE, 1).await;
+    assert_eq!(stage.kept(&stage.tea).await.len(), 3);
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.slack.posts().len(), 1);
+}
+
+/// H11, H43: it is killed, or asked to stop, while the model thinks, while a post is on its way, and right
+/// after; each time it answers once.
+#[tokio::test]
+async fn h11_a_life_that_ends_anywhere_answers_once() {
+    let stage =
+        Stage::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
+    let program = stage.start().await;
+    // While the model thinks.
+    stage.model.then([Treatment::Never]);
+    stage.asks(&stage.tea, &stage.mio, "one?");
+    stage.model.came(1).await;
+    program.kill();
+    let program = stage.start().await;
+    stage.posts(1).await;
+    // Said, and killed before it could know.
+    stage.slack.fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    stage.asks(&stage.tea, &stage.mio, "two?");
+    stage.posts(2).await;
+    program.kill();
+    stage.slack.release();
+    let program = stage.start().await;
+    stage.until_kept(SPOKE, 2).await;
+    // Asked to stop while the model thinks.
+    stage.model.then([Treatment::Never]);
+    let before = stage.model.seen().len();
+    stage.asks(&stage.attic, &stage.mio, "three?");
+    stage.model.came(before + 1).await;
+    let began = std::time::Instant::now();
+    assert_eq!(program.stop(), Some(0));
+    assert!(began.elapsed() < std::time::Duration::from_secs(30), "it does not wait for a model");
+    let program = stage.start().await;
+    stage.until_kept(SPOKE, 3).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.slack.posts().len(), 3);
+}
+
+/// H13: the answer to a post is lost; the history shows that it was said.
+#[tokio::test]
+async fn h13_a_post_whose_answer_is_lost_is_said_once() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    for (fault, number) in [(Fault::ResetAfter, 1), (Fault::StatusAfter(502), 2)] {
+        stage.slack.fault("chat.postMessage", fault);
+        stage.asks(&stage.tea, &stage.mio, "hello?");
+        stage.until_kept(SPOKE, number).await;
+        assert_eq!(stage.slack.posts().len() as i64, number);
+    }
+    // What is kept is what Slack has.
+    let posts = stage.slack.posts();
+    for post in posts {
+        let kept = format!("SELECT count(*) FROM messages WHERE id = '{}'", post.ts);
+        assert_eq!(stage.count(&kept).await, 1);
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H17: it waits as long as it is asked to, and other channels do not wait with it.
+#[tokio::test]
+async fn h17_a_busy_slack_is_given_time() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.slack.fault("chat.postMessage", Fault::RateLimited(3));
+    stage.asks(&stage.tea, &stage.mio, "one?");
+    stage.until(|slack| slack.calls("chat.postMessage").len() == 1).await;
+    stage.asks(&stage.attic, &stage.mio, "two?");
+    let posts = stage.posts(2).await;
+    assert_eq!([&posts[0].channel, &posts[1].channel], [&stage.attic, &stage.tea]);
+    let calls = stage.slack.calls("chat.postMessage");
+    assert_eq!(calls.len(), 3);
+    assert!(calls[2].at.duration_since(calls[0].at) >= SignedDuration::from_secs(3));
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H19: what Slack will never take is given up at once, and an operator sees it.
+#[tokio::test]
+async fn h19_what_is_refused_is_not_tried_again() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    let errors = ["channel_not_found", "is_archived", "msg_too_long", "restricted_action"];
+    for (number, error) in (1..).zip(errors) {
+        stage.slack.fault("chat.postMessage", Fault::Error(error.to_owned()));
+        stage.asks(&stage.tea, &stage.mio, error);
+        stage.until_kept("SELECT count(*) FROM dead_letters", number).await;
+        assert_eq!(stage.slack.calls("chat.postMessage").len() as i64, number, "{error}");
+    }
+    let letters = program.get("/api/dead-letters").await.to_string();
+    assert!(errors.iter().all(|error| letters.contains(error)), "{letters}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H21: Slack says that it will close the connections; others are open before.
+#[tokio::test]
+async fn h21_there_is_always_a_connection() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    let opened = stage.slack.calls("apps.connections.open").len();
+    stage.slack.mark_connections();
+    stage.slack.disconnect(Reason::Warning, Then::Stay);
+    for number in 0..20 {
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+    }
+    stage.until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
+    stage.until(|slack| slack.connections().open == 2).await;
+    assert!(stage.slack.connections().fewest >= 2, "{:?}", stage.slack.connections());
+    stage.until_kept("SELECT count(*) FROM messages", 20).await;
+    // All are cut at once; what was said meanwhile comes again, or is read.
+    stage.slack.cut();
+    stage.says(&stage.tea, &stage.mio, "after the cut");
+    stage.until_kept("SELECT count(*) FROM messages", 21).await;
+    stage.until(|slack| slack.connections().open == 2).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H27: a gap of ten minutes, with an edit, a deletion, and answers to an old line.
+#[tokio::test]
+async fn h27_what_was_said_meanwhile_is_read() {
+    let stage = Stage::new().await;
+    let old = stage.says(&stage.tea, &stage.mio, "an old question");
+    let slip = stage.says(&stage.tea, &stage.mio, "a slip of the tongue");
+    let typo = stage.says(&stage.tea, &stage.mio, "a tpyo");
+    let program = stage.start().await;
+    stage.until_kept("SELECT count(*) FROM messages", 3).await;
+    assert_eq!(program.stop(), Some(0));
+    let unheard = |saying: Saying| Saying { is_delivered: false, ..saying };
+    for number in 0..30 {
+        let thread = (number % 3 == 0).then_some(old);
+        let saying = Saying::new(&stage.tea, &stage.ren, &format!("line {number}"));
+        stage.slack.say_with(unheard(Saying { thread, ..saying })).unwrap();
+    }
+    let mention = format!("<@{}> were you away?", stage.bot);
+    stage.slack.say_with(unheard(Saying::new(&stage.tea, &stage.mio, &mention))).unwrap();
+    stage.slack.edit(&stage.tea, typo, "a typo").unwrap();
+    stage.slack.delete(&stage.tea, slip).unwrap();
+    let program = stage.start().await;
+    stage.posts(1).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
+    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{old}'"), 10).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE text = 'a typo' AND edits = 1", 1).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
+    stage.until_kept(SPOKE, 1).await;
+    // Only the mention is answered; the rest is remembered.
+    assert_eq!(stage.count("SELECT count(*) FROM decisions").await, 1);
+    assert_eq!(program.stop(), Some(0));
+    // Whoever has lost the database does not answer again what the history shows as answered.
+    for file in ["room.db", "room.db-wal", "room.db-shm"] {
+        let _ = std::fs::remove_file(stage.home.path().join(file));
+    }
+    let program = stage.start().await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
+    assert_eq!(stage.count("SELECT count(*) FROM owed").await, 0);
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.slack.posts().len(), 1);
+}
+
+/// H33, H34: a wait and a delay go on where they were.
+#[tokio::test]
+async fn h33_a_wait_survives_a_kill() {
+    let stage = Stage::with(Setting { wait: 4.0, ..Setting::default() }).await;
+    let program = stage.start().await;
+    for number in 0..5 {
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+    }
+    stage.until_kept("SELECT count(*) FROM messages", 5).await;
+    program.kill();
+    let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9,
+        "delay_seconds": 2}"#;
+    stage.will_say(&[verdict, "Here I am."]);
+    let program = stage.start().await;
+    stage.model.came(1).await;
+    let armed = "SELECT count(*) FROM steps WHERE verb = 'reply'";
+    stage.until_kept(armed, 1).await;
+    program.kill();
+    let program = stage.start().await;
+    assert_eq!(stage.posts(1).await[0].text, "Here I am.");
+    stage.until_kept(SPOKE, 1).await;
+    assert_eq!(stage.model.seen().len(), 2, "one verdict and one answer");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H39: a reply that is too long comes in parts, in order, each once, also across a kill between them.
+#[tokio::test]
+async fn h39_a_long_reply_comes_in_parts() {
+    let stage =
+        Stage::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
+    let program = stage.start().await;
+    let long: Vec<String> = (0..400).map(|number| format!("This is sentence {number}.")).collect();
+    stage.will_say(&[&long.join(" ")]);
+    stage.asks(&stage.tea, &stage.mio, "tell me everything");
+    stage.posts(1).await;
+    program.kill();
+    let program = stage.start().await;
+    stage.until_kept(SPOKE, 1).await;
+    let posts = stage.slack.posts();
+    assert!(posts.len() > 2 && posts.iter().all(|post| post.text.chars().count() <= 4_000));
+    let all: Vec<&str> = posts.iter().map(|post| post.text.as_str()).collect();
+    assert_eq!(all.join(" "), long.join(" "));
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A new app's history comes 15 lines at a time.
+#[tokio::test]
+async fn a_capped_history_is_noticed_and_read_slowly() {
+    let stage = Stage::new().await;
+    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    for number in 0..40 {
+        stage.says(&direct, &stage.mio, &format!("line {number}"));
+    }
+    let cap = Cap { objects: 15, interval: SignedDuration::from_secs(1) };
+    stage.slack.cap_history(Some(cap));
+    let program = stage.home.start();
+    stage.until(|slack| slack.connections().open >= 2).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 15).await;
+    stage.until_log("15 lines of history a minute").await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn where_it_may_not_be_it_says_why_and_ends() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.slack.disconnect(Reason::LinkDisabled, Then::Stay);
+    let last = stage.ends(program).await;
+    assert!(last.contains("Socket Mode is switched off for the Slack app"), "{last}");
+    let program = stage.start().await;
+    stage.slack.uninstall();
+    let last = stage.ends(program).await;
+    assert!(last.contains("the Slack workspace has dismissed the app"), "{last}");
+}
+
+/// While Slack cannot be heard, whoever asks is told so.
+#[tokio::test]
+async fn it_is_not_ready_while_it_is_off_the_air() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    assert_eq!(program.request("/ready").await.status(), 200);
+    stage.slack.fault_times("apps.connections.open", &Fault::Status(503), 8);
+    stage.slack.cut();
+    stage.until(|slack| slack.connections().open == 0).await;
+    let ready = program.request("/ready").await;
+    assert_eq!(ready.status(), 503);
+    assert!(ready.text().await.unwrap().contains("no connection to the Slack workspace"));
+    stage.slack.clear_faults();
+    stage.until(|slack| slack.connections().open == 2).await;
+    assert_eq!(program.request("/ready").await.status(), 200);
+    assert_eq!(program.stop(), Some(0));
+}

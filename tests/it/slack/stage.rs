@@ -1,0 +1,225 @@
+//! A workspace with two people and the program in a public and a private channel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aizuchi::dev::slack::channel::{Kind, NewChannel};
+use aizuchi::dev::slack::journal::Post;
+use aizuchi::dev::slack::message::Saying;
+use aizuchi::dev::slack::ts::Ts;
+use aizuchi::dev::slack::{FakeSlack, Settings, serve};
+use sqlx::{ConnectOptions, Row};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::program::{Home, Program};
+use crate::providers::{Limits, Server, Treatment};
+
+/// No test waits longer than this for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the program's database is looked into, where nothing else tells.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub struct Stage {
+    pub slack: Arc<FakeSlack>,
+    pub model: Server,
+    pub home: Home,
+    pub bot: String,
+    pub mio: String,
+    pub ren: String,
+    /// A public channel.
+    pub tea: String,
+    /// A private one.
+    pub attic: String,
+    _stop: DropGuard,
+}
+
+/// What is different from the usual.
+pub struct Setting {
+    /// More of the section `slack`, indented by two.
+    pub slack: &'static str,
+    /// How long the talk rests before it is judged, in seconds.
+    pub wait: f64,
+    /// More sections.
+    pub more: &'static str,
+    pub team: Settings,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self { slack: "", wait: 1000.0, more: "", team: Settings::default() }
+    }
+}
+
+/// On a thread of its own: a test blocks while a program starts, which asks Slack who it is.
+fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeSlack>, stop: CancellationToken) {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            listener.set_nonblocking(true).unwrap();
+            serve(TcpListener::from_std(listener).unwrap(), fake, stop).await.unwrap();
+        });
+    });
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Setting::default()).await
+    }
+
+    /// One whose events come over HTTP, with this secret.
+    pub async fn over_http(secret: &str) -> Self {
+        let stage = Self::new().await;
+        let config = std::fs::read_to_string(stage.home.config()).unwrap();
+        let signed = format!("signing_secret: {secret}");
+        std::fs::write(stage.home.config(), config.replace("app_token: xapp-dev", &signed))
+            .unwrap();
+        stage
+    }
+
+    pub async fn with(setting: Setting) -> Self {
+        let Setting { slack, wait, more, team } = setting;
+        let fake = FakeSlack::new(team);
+        let bot = fake.bot_user();
+        let (mio, ren) = (fake.add_user("Mio"), fake.add_user("Ren"));
+        let channel = |name: &str, kind| NewChannel {
+            name: name.to_owned(),
+            kind,
+            members: vec![mio.clone(), ren.clone(), bot.clone()],
+            ..NewChannel::default()
+        };
+        let tea = fake.add_channel(channel("tea", Kind::Public)).unwrap();
+        let attic = fake.add_channel(channel("attic", Kind::Private)).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        serve_apart(listener, fake.clone(), stop.clone());
+        let model = Server::start(Limits::default()).await;
+        let home = Home::new(wait);
+        home.add(&format!(
+            "slack:
+  bot_token: xoxb-dev
+  app_token: xapp-dev
+  api_base: http://{address}/api
+{slack}agents:
+  response:
+    model_id: openai/large-1
+    client_args: {{api_key: sk-test, api_base: '{}/v1'}}
+{more}",
+            model.base
+        ));
+        let _stop = stop.drop_guard();
+        Self { slack: fake, model, home, bot, mio, ren, tea, attic, _stop }
+    }
+
+    /// Starts the program, and waits until it can be heard by Slack and has read what there is.
+    pub async fn start(&self) -> Program {
+        let program = self.home.start();
+        self.until(|slack| slack.connections().open >= 2).await;
+        for channel in [&self.tea, &self.attic] {
+            let kept = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
+            self.until_kept(&kept, 1).await;
+        }
+        program
+    }
+
+    /// Waits until something is so in the workspace.
+    pub async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
+        let mut changed = self.slack.changed();
+        let waiting = async {
+            while !is_so(&self.slack) {
+                changed.changed().await.unwrap();
+            }
+        };
+        let log = || self.home.log();
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
+    }
+
+    /// Waits until a statement counts so many in the program's database.
+    pub async fn until_kept(&self, statement: &str, count: i64) {
+        let waiting = async {
+            while self.count(statement).await != count {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+            panic!(
+                "{statement}: {} and not {count}\n{}",
+                self.count(statement).await,
+                self.home.log()
+            );
+        }
+    }
+
+    /// Waits until the log has these words.
+    pub async fn until_log(&self, words: &str) {
+        let waiting = async {
+            while !self.home.log().contains(words) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let log = || self.home.log();
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
+    }
+
+    /// Waits until the program has ended by itself with an error, and returns its last words.
+    pub async fn ends(&self, program: Program) -> String {
+        let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
+        assert_eq!(code, Some(1), "{}", self.home.log());
+        self.home.log().lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// What a statement counts in the program's database.
+    pub async fn count(&self, statement: &str) -> i64 {
+        let options = sqlx::sqlite::SqliteConnectOptions::new();
+        let options = options.filename(self.home.database()).read_only(true);
+        let Ok(mut connection) = options.connect().await else { return -1 };
+        let counted = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
+        counted.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
+    }
+
+    /// What the program has kept of a channel, oldest first.
+    pub async fn kept(&self, channel: &str) -> Vec<String> {
+        let options = sqlx::sqlite::SqliteConnectOptions::new();
+        let options = options.filename(self.home.database()).read_only(true);
+        let mut connection = options.connect().await.unwrap();
+        let rows = sqlx::query(
+            "SELECT text FROM messages WHERE channel = ?1 AND deleted_ms IS NULL ORDER BY at_ms, id",
+        );
+        let rows = rows.bind(channel).fetch_all(&mut connection).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Somebody says something in a channel.
+    pub fn says(&self, channel: &str, user: &str, text: &str) -> Ts {
+        self.slack.say(channel, user, text).unwrap()
+    }
+
+    /// Somebody mentions the program in a channel.
+    pub fn asks(&self, channel: &str, user: &str, text: &str) -> Ts {
+        self.says(channel, user, &format!("<@{}> {text}", self.bot))
+    }
+
+    /// Somebody says something in a thread.
+    pub fn says_in_thread(&self, channel: &str, thread: Ts, user: &str, text: &str) -> Ts {
+        let saying = Saying { thread: Some(thread), ..Saying::new(channel, user, text) };
+        self.slack.say_with(saying).unwrap()
+    }
+
+    /// What the model says next.
+    pub fn will_say(&self, texts: &[&str]) {
+        self.model.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+    }
+
+    /// Waits for so many posts, and returns them all.
+    pub async fn posts(&self, count: usize) -> Vec<Post> {
+        self.until(|slack| slack.posts().len() >= count).await;
+        self.slack.posts()
+    }
+
+    /// What the model was asked last.
+    pub fn prompt(&self) -> String {
+        let seen = self.model.seen();
+        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+    }
+}
