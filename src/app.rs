@@ -160,6 +160,11 @@ impl App {
         })
     }
 
+    /// The name of the Slack workspace, if it lives in one.
+    pub fn slack_workspace(&self) -> Option<&str> {
+        self.slack.as_ref().map(|slack| slack.who().name.as_str())
+    }
+
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Self { began, metrics, writer, runner, retention, room, slack, web, shutdown, .. } =

@@ -188,18 +188,20 @@ fn welcome(config: &Config, app: &App) -> String {
     let file = config.database().display().to_string();
     let wait = config.room_waiting().min_wait_seconds;
     let mind = mind(config);
+    let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));
+    let slack = slack.unwrap_or_default();
     match config.language {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
              \n  Open the page in two tabs, give each a name, and talk. Ask the room a question and wait\n  \
              about {wait} s: {name} decides whether to join in. Write @{name} for an answer at once.\n\
-             \n  mind      {mind}\n  storage   {file}\n\nCtrl-C stops."
+             \n  mind      {mind}{slack}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。みんなに質問して\n  \
              {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。@{name} と書けばすぐに答えます。\n\
-             \n  モデル    {mind}\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  モデル    {mind}{slack}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }
 }

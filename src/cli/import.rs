@@ -19,6 +19,7 @@ use crate::hear::{Ears, Withheld};
 use crate::import::myao2::{Circumstances, WhereMemos};
 use crate::import::{self, Belongings, LeftOut, Report, Tally, recorded};
 use crate::metrics::Metrics;
+use crate::platform::slack::ask_who;
 use crate::replay::history::History;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::myao2::Myao2;
@@ -44,9 +45,9 @@ pub struct Import {
 impl Import {
     pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
         let Loaded { config, .. } = Config::load(file, Thinkers::Nobody)?;
-        let workspace = self.workspace()?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
+            let workspace = self.workspace(&config).await?;
             let belongings = self.read(&config, &workspace).await?;
             let (store, writer) = SqliteStore::open(&config.database()).await?;
             let stop = CancellationToken::new();
@@ -62,13 +63,18 @@ impl Import {
         })
     }
 
-    fn workspace(&self) -> anyhow::Result<WorkspaceId> {
-        let workspace = self.workspace.as_deref().map(one_line).filter(|it| !it.is_empty());
-        let workspace = workspace.context(
+    /// The one that is named, or the one that the config's token is of.
+    async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
+        let named = self.workspace.as_deref().map(one_line).filter(|it| !it.is_empty());
+        if let Some(named) = named {
+            return Ok(WorkspaceId::new(named));
+        }
+        let slack = config.slack().context(
             "the input does not say which workspace it is of: --workspace takes the id of the Slack \
              team, which begins with T and stands in the address of the workspace's web page",
         )?;
-        Ok(WorkspaceId::new(workspace))
+        let who = ask_who(&slack.settings(config.channel_sync())).await;
+        Ok(who.context("asking Slack which workspace it is; --workspace can name it")?.workspace)
     }
 
     async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<Belongings> {

@@ -65,6 +65,7 @@ const SCOPES: &[&str] = &[
     "channels:join",
     "channels:read",
     "chat:write",
+    "commands",
     "emoji:read",
     "groups:history",
     "groups:read",

@@ -62,6 +62,8 @@ pub struct Settings {
 /// How long a connection may take for what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
+    /// A call of the Web API. Below what the agent gives a post.
+    pub calling: Duration,
     /// Opening a socket, and then Slack's hello.
     pub opening: Duration,
     /// How often we ask whether the other side is there.
@@ -73,6 +75,7 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         Self {
+            calling: Duration::from_secs(12),
             opening: Duration::from_secs(10),
             ping: Duration::from_secs(10),
             silence: Duration::from_secs(35),
@@ -156,13 +159,20 @@ pub enum JoinError {
     Other(#[from] anyhow::Error),
 }
 
-/// Asks Slack whose token this is. While Slack cannot be reached, what it said the last time holds.
-pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, JoinError> {
-    let api = Api::new(&settings.api_base)?;
+/// Asks Slack whose token this is.
+pub async fn ask_who(settings: &Settings) -> Result<Who, JoinError> {
+    let api = Api::new(&settings.api_base, settings.patience.calling)?;
     match api.call(&settings.bot_token, "auth.test", &[]).await {
         Ok(answer) => who_of(&answer).ok_or(JoinError::Nobody),
         Err(ApiError::Refused(code)) => Err(JoinError::Token(code)),
-        Err(error) => {
+        Err(error) => Err(JoinError::Unasked(error)),
+    }
+}
+
+/// Whose token this is. While Slack cannot be reached, what it said the last time holds.
+pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, JoinError> {
+    match ask_who(settings).await {
+        Err(JoinError::Unasked(error)) => {
             let known = archive.bookmarks(&WorkspaceId::new(INSTALLATIONS)).await?;
             let place = place(settings);
             let known = known.iter().find(|bookmark| *bookmark.place == *place);
@@ -171,6 +181,7 @@ pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, Join
             warn!("{error}; it goes on as who it was the last time");
             Ok(who)
         }
+        told => told,
     }
 }
 
@@ -207,7 +218,7 @@ impl Slack {
             Events::Hooks { .. } => Air::always(clock.now()),
         };
         Ok(Self {
-            api: Api::new(&settings.api_base)?,
+            api: Api::new(&settings.api_base, settings.patience.calling)?,
             settings,
             who,
             persona,

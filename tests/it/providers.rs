@@ -97,6 +97,11 @@ impl Server {
         self.state.next.lock().unwrap().extend(treatments);
     }
 
+    /// Nothing is prepared any more.
+    pub fn forget(&self) {
+        self.state.next.lock().unwrap().clear();
+    }
+
     pub fn seen(&self) -> Vec<Seen> {
         self.state.seen.lock().unwrap().clone()
     }

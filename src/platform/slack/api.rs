@@ -13,8 +13,6 @@ use serde_json::Value;
 
 /// How long opening a connection may take.
 const CONNECTING: Duration = Duration::from_secs(5);
-/// How long a call may take, connecting included. Below what the agent gives a post.
-const CALLING: Duration = Duration::from_secs(12);
 /// Slack says so where it sends no `Retry-After`.
 const USUAL_WAIT: SignedDuration = SignedDuration::from_secs(30);
 
@@ -68,12 +66,13 @@ pub struct Answer {
 }
 
 impl Api {
-    pub fn new(base: &str) -> anyhow::Result<Self> {
+    /// `calling` is how long a call may take, connecting included.
+    pub fn new(base: &str, calling: Duration) -> anyhow::Result<Self> {
         // It fails where a provider of cryptography is installed already, which is as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECTING)
-            .timeout(CALLING)
+            .timeout(calling)
             // A token would go along to wherever a redirect leads.
             .redirect(Policy::none())
             .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))

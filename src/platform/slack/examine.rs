@@ -21,7 +21,7 @@ pub async fn examine(
     named: &[String],
     kept: Option<&dyn Archive>,
 ) -> Vec<Finding> {
-    let api = match Api::new(&settings.api_base) {
+    let api = match Api::new(&settings.api_base, settings.patience.calling) {
         Ok(api) => api,
         Err(error) => return vec![Err(format!("{error:#}"))],
     };

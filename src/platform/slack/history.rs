@@ -29,6 +29,8 @@ const CAPPED_PACE: SignedDuration = SignedDuration::from_secs(60);
 const MOST_COMPARED: usize = 20_000;
 /// How many lines wait for one commit.
 const AT_ONCE: usize = 64;
+/// After so many channels, the log says how many are left.
+const TOLD_EVERY: usize = 20;
 /// Slack delivers an event for so long; what is older has come or will not.
 const DELIVERED: SignedDuration = SignedDuration::from_mins(10);
 /// After something could not be read.
@@ -117,8 +119,12 @@ impl Slack {
     fn tell_progress(&self, room: &ChannelId, new: usize) {
         let left = self.wanted.count();
         debug!("caught up on {room}: {new} new lines; {left} channels are left");
-        if left == 0 {
-            info!("caught up on all Slack channels");
+        match left {
+            0 => info!("caught up on all Slack channels"),
+            left if left.is_multiple_of(TOLD_EVERY) => {
+                info!("{left} Slack channels are to be read yet")
+            }
+            _ => {}
         }
     }
 

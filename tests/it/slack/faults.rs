@@ -10,6 +10,25 @@ use crate::slack::stage::{Setting, Stage};
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
+/// H01: while nothing can be kept, nothing is acknowledged; what comes again is kept then.
+#[tokio::test]
+async fn h01_nothing_is_acknowledged_before_it_is_kept() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    let lock = stage.lock_database().await;
+    let before = stage.slack.acked().len();
+    stage.asks(&stage.tea, &stage.mio, "hello?");
+    stage.until_log("is not acknowledged, so that it comes again").await;
+    assert_eq!(stage.slack.acked().len(), before);
+    drop(lock);
+    stage.slack.redeliver();
+    stage.posts(1).await;
+    stage.until_kept(SPOKE, 1).await;
+    stage.until(|slack| slack.acked().len() > before).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.slack.posts().len(), 1);
+}
+
 /// H03: an acknowledgement is lost, so that all comes again.
 #[tokio::test]
 async fn h03_what_comes_again_is_said_once() {
@@ -205,6 +224,24 @@ async fn h33_a_wait_survives_a_kill() {
     assert_eq!(stage.posts(1).await[0].text, "Here I am.");
     stage.until_kept(SPOKE, 1).await;
     assert_eq!(stage.model.seen().len(), 2, "one verdict and one answer");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// H37: what is no verdict is silence, and is not called a choice.
+#[tokio::test]
+async fn h37_a_judge_that_talks_nonsense_is_not_followed() {
+    let stage = Stage::with(Setting { wait: 0.2, ..Setting::default() }).await;
+    let program = stage.start().await;
+    let nonsense = ["".to_owned(), "no JSON".to_owned(), "x".repeat(1_000_000)];
+    for (number, answer) in (1..).zip(nonsense) {
+        let wrong = r#"{"should_respond": "maybe", "reason": 7}"#.to_owned();
+        stage.model.then([Treatment::Says(answer), Treatment::Says(wrong)]);
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+        stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'failed'", number).await;
+        // Whatever else it was asked, it says what the next line waits for.
+        stage.model.forget();
+    }
+    assert_eq!(stage.slack.posts(), []);
     assert_eq!(program.stop(), Some(0));
 }
 

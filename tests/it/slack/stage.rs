@@ -22,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(20);
 
 pub struct Stage {
     pub slack: Arc<FakeSlack>,
+    /// Where its API is.
+    pub api: String,
     pub model: Server,
     pub home: Home,
     pub bot: String,
@@ -93,6 +95,7 @@ impl Stage {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
+        let api = format!("http://{address}/api");
         serve_apart(listener, fake.clone(), stop.clone());
         let model = Server::start(Limits::default()).await;
         let home = Home::new(wait);
@@ -100,7 +103,7 @@ impl Stage {
             "slack:
   bot_token: xoxb-dev
   app_token: xapp-dev
-  api_base: http://{address}/api
+  api_base: {api}
 {slack}agents:
   response:
     model_id: openai/large-1
@@ -109,7 +112,7 @@ impl Stage {
             model.base
         ));
         let _stop = stop.drop_guard();
-        Self { slack: fake, model, home, bot, mio, ren, tea, attic, _stop }
+        Self { slack: fake, api, model, home, bot, mio, ren, tea, attic, _stop }
     }
 
     /// Starts the program, and waits until it can be heard by Slack and has read what there is.
@@ -176,6 +179,14 @@ impl Stage {
         let Ok(mut connection) = options.connect().await else { return -1 };
         let counted = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
         counted.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
+    }
+
+    /// Another program writes to the database until the returned connection is dropped.
+    pub async fn lock_database(&self) -> sqlx::SqliteConnection {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.home.database());
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
+        connection
     }
 
     /// What the program has kept of a channel, oldest first.

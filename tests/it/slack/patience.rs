@@ -1,0 +1,168 @@
+//! What takes long in a real workspace, with less patience: connections that fall silent, calls that hang.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aizuchi::chat::{ChannelId, ConversationId, MessageId};
+use aizuchi::clock::Clock;
+use aizuchi::decision::Ended;
+use aizuchi::dev::slack::fault::{Fault, Hang};
+use aizuchi::dev::slack::mail::Greeting;
+use aizuchi::event::{DraftNotes, Piece, PieceId};
+use aizuchi::memory::Lineage;
+use aizuchi::persona::{Language, Persona};
+use aizuchi::platform::slack::{self, Events, Patience, ReplyIn, Slack, Surroundings};
+use aizuchi::platform::{Platform, PlatformError};
+use jiff::SignedDuration;
+use secrecy::SecretString;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::slack::stage::Stage;
+use crate::world::{Kept, Mind, Room, parts};
+
+/// The adapter without the rest of the program.
+struct Alone {
+    stage: Stage,
+    slack: Arc<Slack>,
+    kept: Kept,
+    _stop: DropGuard,
+}
+
+impl Alone {
+    async fn new() -> Self {
+        let stage = Stage::new().await;
+        let kept = Kept::sqlite().await;
+        let settings = slack::Settings {
+            bot_token: SecretString::from("xoxb-dev"),
+            events: Events::Socket { app_token: SecretString::from("xapp-dev"), connections: 2 },
+            api_base: stage.api.clone(),
+            reply_in: ReplyIn::Same,
+            settle: SignedDuration::from_secs(60),
+            history: SignedDuration::from_hours(24),
+            sync_every: SignedDuration::from_hours(1),
+            patience: Patience {
+                calling: Duration::from_millis(500),
+                opening: Duration::from_millis(500),
+                ping: Duration::from_millis(50),
+                silence: Duration::from_millis(300),
+            },
+        };
+        let clock = Clock::system();
+        let (mind, room) = (Arc::new(Mind::default()), Arc::new(Room::default()));
+        let (ears, _) = parts(kept.store.clone(), clock, mind, room);
+        let persona = Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: String::new(),
+            language: Language::En,
+        };
+        let (persona, archive) = (Arc::new(persona), kept.archive.clone());
+        let surroundings = Surroundings { persona, ears, archive };
+        let who = slack::ask_who(&settings).await.unwrap();
+        let slack = Arc::new(Slack::new(settings, who, surroundings).await.unwrap());
+        let stop = CancellationToken::new();
+        let (running, stopping) = (slack.clone(), stop.clone());
+        tokio::spawn(async move { running.run(stopping).await });
+        let alone = Self { stage, slack, kept, _stop: stop.drop_guard() };
+        alone.stage.until(|slack| slack.connections().open == 2).await;
+        alone
+    }
+
+    fn piece(&self, key: &str) -> Piece {
+        Piece {
+            id: PieceId(1),
+            first: PieceId(1),
+            conversation: ConversationId {
+                workspace: self.slack.who().workspace.clone(),
+                channel: ChannelId::new(self.stage.tea.as_str()),
+                thread: None,
+            },
+            key: key.into(),
+            text: "Here I am.".into(),
+            on: None,
+            draft: Arc::new(DraftNotes {
+                owed: Vec::new(),
+                about: None,
+                made_from: Lineage::default(),
+                considered: 0,
+                ends: Ended::Spoke,
+                why: String::new(),
+            }),
+            dispatched: Some(jiff::Timestamp::now()),
+        }
+    }
+
+    async fn is_heard(&self, id: &MessageId) -> bool {
+        let channel = ChannelId::new(self.stage.tea.as_str());
+        let line = self.kept.archive.line(&self.slack.who().workspace, &channel, id).await;
+        line.unwrap().is_some()
+    }
+
+    /// Somebody says something, and it is heard.
+    async fn hears(&self, text: &str) {
+        let ts = self.stage.says(&self.stage.tea, &self.stage.mio, text).to_string();
+        let id = MessageId::new(ts);
+        let mut revisions = self.kept.store.revisions();
+        let heard = async {
+            while !self.is_heard(&id).await {
+                revisions.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), heard).await.unwrap();
+    }
+}
+
+/// H25: connections that stay and carry nothing are given up, and what they swallowed is read.
+#[tokio::test]
+async fn h25_a_connection_that_falls_silent_is_replaced() {
+    let alone = Alone::new().await;
+    alone.hears("before").await;
+    alone.stage.slack.half_dead();
+    alone.hears("into the void").await;
+    alone.stage.until(|slack| slack.connections().open >= 2).await;
+    alone.hears("after").await;
+}
+
+/// One that opens and is never greeted is given up, too, and so is an address that is never given.
+#[tokio::test]
+async fn a_connection_without_a_hello_is_tried_again() {
+    let alone = Alone::new().await;
+    alone.stage.slack.greet_with(Greeting::Silence);
+    alone.stage.slack.fault("apps.connections.open", Fault::HangBefore(Hang::UntilReleased));
+    let before = alone.stage.slack.calls("apps.connections.open").len();
+    alone.stage.slack.cut();
+    alone.stage.until(|slack| slack.calls("apps.connections.open").len() >= before + 4).await;
+    assert!(alone.slack.off_air().is_some());
+    alone.stage.slack.greet_with(Greeting::Hello);
+    alone.hears("after").await;
+    assert_eq!(alone.slack.off_air(), None);
+}
+
+/// H14 and its like: whatever the call came to, the history tells whether it was said.
+#[tokio::test]
+async fn h14_what_is_not_known_can_be_looked_up() {
+    let alone = Alone::new().await;
+    for (number, fault, was_said) in [
+        (1, Fault::HangAfter(Hang::UntilReleased), true),
+        (2, Fault::HangBefore(Hang::UntilReleased), false),
+        (3, Fault::ResetAfter, true),
+        (4, Fault::ResetBefore, false),
+        (5, Fault::StatusAfter(500), true),
+        (6, Fault::Status(503), false),
+        (7, Fault::Garbage, false),
+    ] {
+        let piece = alone.piece(&format!("key-{number}"));
+        alone.stage.slack.fault("chat.postMessage", fault.clone());
+        let answer = alone.slack.post(&piece).await;
+        assert!(matches!(answer, Err(PlatformError::Unknown(_))), "{fault:?}: {answer:?}");
+        let found = alone.slack.find(&piece).await.unwrap();
+        assert_eq!(found.is_some(), was_said, "{fault:?}");
+        alone.stage.slack.release();
+    }
+    // A history that cannot be read tells nothing.
+    alone.stage.slack.fault("conversations.history", Fault::Status(503));
+    let found = alone.slack.find(&alone.piece("key-1")).await;
+    assert!(matches!(found, Err(PlatformError::Unknown(_))), "{found:?}");
+    // Whoever knows the key of a post and writes it down elsewhere has not posted it.
+    let said = alone.slack.find(&alone.piece("key-1")).await.unwrap().unwrap();
+    assert_eq!(said.author.as_str(), alone.stage.bot);
+}
