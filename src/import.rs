@@ -56,9 +56,9 @@ pub struct OldMemory {
 /// What is not brought along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
+    pub what: &'static str,
     pub count: usize,
-    /// Goes on after the number: what it is, and why.
-    pub what: String,
+    pub why: &'static str,
 }
 
 /// How much of one kind was new, and how much was here already.
@@ -87,8 +87,8 @@ impl Tally {
 
 impl LeftOut {
     /// Nothing, if it is none.
-    pub fn of(count: usize, what: impl Into<String>) -> Option<Self> {
-        (count > 0).then(|| Self { count, what: what.into() })
+    pub fn of(what: &'static str, count: usize, why: &'static str) -> Option<Self> {
+        (count > 0).then_some(Self { what, count, why })
     }
 }
 
@@ -176,9 +176,9 @@ async fn sort_out(
         }
     }
     report.left_out.extend(LeftOut::of(
+        "the persona's newest messages",
         young,
-        "of the persona's newest posts: the platform's own history has them, and it is read when \
-         Aizuchi connects",
+        "the platform's own history has them, and it is read when Aizuchi connects",
     ));
     Ok(heard)
 }

@@ -147,8 +147,8 @@ fn told(report: &Report, config: &Config) -> String {
     ] {
         told += &tally(what, count);
     }
-    for LeftOut { count, what } in left_out {
-        told += &format!("left out  {count} {what}\n");
+    for LeftOut { what, count, why } in left_out {
+        told += &format!("left out  {what}: {count}; {why}\n");
     }
     if channels.new > 0 {
         told += "note      Who may read the new channels is not known, so what was said there stays there, also \

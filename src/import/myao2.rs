@@ -55,14 +55,15 @@ pub async fn read(
     let reader = Reader { circumstances, persona: persona.as_ref(), names: &names };
     let lines: Vec<OldLine> = messages.iter().filter_map(|it| reader.line(it)).collect();
     let mut left_out =
-        vec![LeftOut::of(messages.len() - lines.len(), "messages without a time that can be read")];
+        vec![LeftOut::of("messages", messages.len() - lines.len(), "nothing tells when they were")];
     let (memories, without) = reader.memories(database.memories().await?);
     left_out.extend(without);
     let (memos, without) = reader.memos(database.memos().await?, &lines);
     left_out.extend(without);
     left_out.push(LeftOut::of(
+        "judgments",
         database.judgments().await?,
-        "judgments: here a judgment holds for one state of a conversation, and is made again",
+        "here a judgment holds for one state of a conversation, and is made again",
     ));
     Ok(Belongings {
         workspace: circumstances.workspace.clone(),
@@ -207,11 +208,11 @@ impl Reader<'_> {
         }
         let left_out = [
             LeftOut::of(
+                "memories of the whole workspace",
                 of_workspace,
-                "memories of the whole workspace: they mix what was said in private channels; they \
-                 are made anew of what is public",
+                "they mix what was said in private channels, and are made anew of what is public",
             ),
-            LeftOut::of(unread, "memories that are empty or of no kind that is known here"),
+            LeftOut::of("memories", unread, "they are empty, or of no kind that is known here"),
         ];
         (read, left_out.into())
     }
@@ -266,11 +267,12 @@ impl Reader<'_> {
         }
         let left_out = [
             LeftOut::of(
+                "memos",
                 homeless,
-                "memos: nothing tells in which channel they were made, and so who may see them; \
+                "nothing tells in which channel they were made, and so who may see them; \
                  --share-memos brings all memos along for everybody to see, as they were",
             ),
-            LeftOut::of(unread, "memos whose name, priority or tags cannot be like that here"),
+            LeftOut::of("memos", unread, "their name, priority or tags cannot be like that here"),
         ];
         (read, left_out.into())
     }

@@ -41,7 +41,7 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
         lines,
         memories: Vec::new(),
         memos: Vec::new(),
-        left_out: LeftOut::of(history.bad_lines.len(), "lines that cannot be read")
+        left_out: LeftOut::of("lines", history.bad_lines.len(), "they cannot be read")
             .into_iter()
             .collect(),
     }

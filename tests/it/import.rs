@@ -152,10 +152,10 @@ people    4 brought along, 0 here already
 messages  5 brought along, 0 here already
 memories  3 brought along, 0 here already
 memos     1 brought along, 0 here already
-left out  1 messages without a time that can be read
-left out  1 memories of the whole workspace: they mix what was said in private channels; they are made anew of what is public
-left out  1 memos: nothing tells in which channel they were made, and so who may see them; --share-memos brings all memos along for everybody to see, as they were
-left out  1 judgments: here a judgment holds for one state of a conversation, and is made again
+left out  messages: 1; nothing tells when they were
+left out  memories of the whole workspace: 1; they mix what was said in private channels, and are made anew of what is public
+left out  memos: 1; nothing tells in which channel they were made, and so who may see them; --share-memos brings all memos along for everybody to see, as they were
+left out  judgments: 1; here a judgment holds for one state of a conversation, and is made again
 note      Who may read the new channels is not known, so what was said there stays there, also when Slack says that they are public.
 database  DIR/aizuchi.db
 ";
@@ -347,7 +347,7 @@ async fn recorded_talk_is_brought_along() {
     std::fs::write(&file, text).unwrap();
     let said = moved.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
     assert!(said.contains("messages  2 brought along"), "{said}");
-    assert!(said.contains("left out  1 lines that cannot be read"), "{said}");
+    assert!(said.contains("left out  lines: 1; they cannot be read"), "{said}");
     let lines = moved.lines("garden").await;
     let told: Vec<_> = lines.iter().map(|line| (&*line.name, line.message.author.kind)).collect();
     assert_eq!(told, [("Ana", AuthorKind::Human), ("mio", AuthorKind::Persona)]);

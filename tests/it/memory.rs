@@ -10,8 +10,9 @@ use aizuchi::chat::{
 use aizuchi::context::{Context, Limits};
 use aizuchi::llm::LlmError;
 use aizuchi::llm::builtin::BuiltinMind;
-use aizuchi::memory::{Memory, MemoryKey, Scope, Term};
+use aizuchi::memory::{Entry, Memory, MemoryKey, Scope, Term};
 use aizuchi::prompt::Verb;
+use aizuchi::store::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -572,4 +573,37 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
     assert!(knows.contains("fence needs paint"), "{knows}");
     let asked = MessageId::new("m003");
     assert!(world.lines("garden").await.iter().any(|line| line.message.id == asked));
+}
+
+/// What another program remembered has no lines behind it. It outlives merging, and never becomes
+/// public by that, not even in a public channel.
+#[tokio::test]
+async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = world(kept).await;
+        let entry = Entry {
+            date: jiff::civil::date(2026, 1, 5),
+            text: "The keys are under the blue pot.".into(),
+            visibility: Visibility::Public,
+            lines: Vec::new(),
+        };
+        let scope = Scope::Channel(ChannelId::new("garden"));
+        for term in [Term::LongTerm, Term::ShortTerm] {
+            let key = MemoryKey { workspace: workspace(), scope: scope.clone(), term };
+            let (entries, newest) = (vec![entry.clone()], at(0));
+            world.orders(Order::Remember { key, entries, newest }).await;
+        }
+        for day in 0..3 {
+            world.says("alice", &format!("tulip number {day} is out")).await;
+            world.pass(DAY).await;
+        }
+        let garden = world.knows("garden").await;
+        assert!(
+            garden.contains("long:  - 2026-01-05: The keys are under the blue pot."),
+            "{garden}"
+        );
+        assert!(garden.contains("tulip number 0") && garden.contains("tulip number 2"), "{garden}");
+        let kitchen = world.knows("kitchen").await;
+        assert!(kitchen.contains("tulip number 0") && !kitchen.contains("blue pot"), "{kitchen}");
+    }
 }
