@@ -3,7 +3,6 @@
 
 pub mod myao2;
 pub mod recorded;
-mod slack_text;
 
 use std::collections::{BTreeMap, HashSet};
 

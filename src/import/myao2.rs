@@ -2,6 +2,7 @@
 //! was said in private, and its memos belong to no channel: each stays where it was said.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,9 +13,11 @@ use crate::chat::{
     UserId, Visibility, WorkspaceId, one_line,
 };
 use crate::clock::to_millisecond;
-use crate::import::{Belongings, LeftOut, OldLine, OldMemory, slack_text};
+use crate::import::{Belongings, LeftOut, OldLine, OldMemory};
 use crate::memo::{self, Memo, MemoError};
 use crate::memory::{Entry, MemoryKey, Scope, Term, day};
+use crate::platform::slack::mrkdwn::Names;
+use crate::platform::slack::mrkdwn::read::{self as mrkdwn, Read};
 use crate::store::StoreError;
 use crate::store::sqlite::myao2::{self as old, Myao2, OldMessage};
 
@@ -124,23 +127,28 @@ impl Reader<'_> {
         self.names.get(user).map(|name| one_line(name)).filter(|name| !name.is_empty())
     }
 
+    fn read(&self, text: &str) -> Read {
+        let nobody = UserId::new("");
+        let user = |user: &UserId| self.name(user.as_str()).map(Arc::from);
+        let names = Names {
+            persona: self.persona.unwrap_or(&nobody),
+            persona_name: &self.circumstances.persona_name,
+            user: &user,
+            // Slack writes the names of these beside their ids.
+            channel: &|_| None,
+            group: &|_| None,
+        };
+        mrkdwn::read(text, &names)
+    }
+
     fn line(&self, message: &OldMessage) -> Option<OldLine> {
         let sent_at = sent_at(&message.id);
-        let (text, mut named) = slack_text::read(&message.text, |user| self.name(user));
-        named.extend(
-            message
-                .mentions
-                .iter()
-                .filter(|user| !named.contains(user))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        let mention = |user: String| match self.is_persona(&user) {
+        let Read { text, mut mentions } = self.read(&message.text);
+        let mention = |user: &String| match self.is_persona(user) {
             true => Mention::Persona,
-            false => Mention::User(UserId::new(user)),
+            false => Mention::User(UserId::new(user.as_str())),
         };
-        let mut mentions: Vec<Mention> = Vec::new();
-        for mention in named.into_iter().map(mention) {
+        for mention in message.mentions.iter().map(mention) {
             if !mentions.contains(&mention) {
                 mentions.push(mention);
             }

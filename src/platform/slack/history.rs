@@ -274,7 +274,8 @@ impl Slack {
     async fn hear_lines(&self, lines: Vec<Line>, pass: &mut Pass) -> Result<(), SyncError> {
         let mut new = 0;
         let mut hearing = FuturesOrdered::new();
-        for line in lines.iter().filter(|line| pass.is_news(line)) {
+        let is_on_its_way = |line: &Line| self.is_own(line) && line.at > pass.began - DELIVERED;
+        for line in lines.iter().filter(|line| pass.is_news(line) && !is_on_its_way(line)) {
             if hearing.len() == AT_ONCE {
                 new += hearing.try_next().await?.unwrap_or(0);
             }

@@ -76,7 +76,7 @@ impl Slack {
         arrival: Arrival,
     ) -> Result<Option<Receipt>, StoreError> {
         // The flow keeps its own words itself, as it wrote them; it may be just about to.
-        if self.is_own(line) && line.key.is_some() && arrival == Arrival::Live {
+        if self.is_own(line) && arrival == Arrival::Live {
             return Ok(None);
         }
         self.meet_room(&line.channel, line.visibility).await?;
