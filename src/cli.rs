@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod dev;
 mod eval;
 mod forget;
 mod log;
@@ -61,6 +62,8 @@ enum Verb {
     Forget(forget::Forget),
     /// Show what can be set.
     Config(config::Config),
+    /// Stand in for the outside world, to try things out and to develop.
+    Dev(dev::Dev),
 }
 
 /// Does what the command line says, and says what went wrong in one sentence.
@@ -86,6 +89,7 @@ impl Cli {
             | Verb::Why(_)
             | Verb::Forget(_)
             | Verb::Config(_)
+            | Verb::Dev(_)
                 if self.model.is_some() =>
             {
                 anyhow::bail!("--model goes with run, check, prompt and eval only")
@@ -97,6 +101,7 @@ impl Cli {
             Verb::Why(why) => why.obey(self.config.as_deref()),
             Verb::Forget(forget) => forget.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
+            Verb::Dev(dev) => dev.obey(),
         }
     }
 }

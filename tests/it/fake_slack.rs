@@ -10,6 +10,7 @@ use aizuchi::dev::slack::fault::{Fault, Hang};
 use aizuchi::dev::slack::hands::{Reason, Then};
 use aizuchi::dev::slack::mail::{Greeting, Receipt};
 use aizuchi::dev::slack::message::Saying;
+use aizuchi::dev::slack::push::Trust;
 use aizuchi::dev::slack::{FakeSlack, Settings, serve};
 use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -256,15 +257,17 @@ async fn what_the_bot_says_is_kept_with_its_metadata() {
     assert_eq!(heard["ts"], answer["ts"]);
     assert_eq!(heard["user"], json!(stage.bot));
     assert!(heard["bot_id"].is_string() && heard["app_id"].is_string(), "{heard}");
+    stage.slack.say(&stage.tea, &stage.mio, "fine").unwrap();
     let posts = stage.slack.posts();
     assert_eq!(posts.len(), 1);
     assert_eq!(posts[0].arguments["unfurl_links"], json!(false));
     let arguments = json!({ "channel": stage.tea });
     let short = stage.call("conversations.history", arguments).await;
-    assert_eq!(short["messages"][0]["metadata"], json!({ "event_type": "said" }));
+    assert_eq!(short["messages"][0].get("metadata"), None);
+    assert_eq!(short["messages"][1]["metadata"], json!({ "event_type": "said" }));
     let arguments = json!({ "channel": stage.tea, "include_all_metadata": true });
     let full = stage.call("conversations.history", arguments).await;
-    assert_eq!(full["messages"][0]["metadata"], metadata);
+    assert_eq!(full["messages"][1]["metadata"], metadata);
 }
 
 #[tokio::test]
@@ -453,4 +456,69 @@ async fn tokens_and_scopes_are_looked_at() {
     let answer = stage.send("auth.test", &json!({})).await.unwrap();
     assert_eq!(answer.headers()["x-oauth-scopes"], "channels:read");
     assert_eq!(answer.json::<Value>().await.unwrap()["user_id"], json!(stage.bot));
+}
+
+#[tokio::test]
+async fn other_programs_steer_it_over_http() {
+    let stage = Stage::new().await;
+    let base = stage.api.strip_suffix("/api").unwrap();
+    let order = async |verb: &str, body: Value| {
+        let url = format!("{base}/control/{verb}");
+        let answer = stage.http.post(url).json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let line = json!({ "channel": stage.tea, "user": stage.mio, "text": "hello" });
+    let (status, said) = order("say", line).await;
+    assert_eq!((status, &said["ok"]), (200, &json!(true)));
+    let bad = json!({ "channel": stage.tea, "user": stage.mio, "txt": "hello" });
+    assert_eq!(order("say", bad).await.0, 400);
+    let edit = json!({ "channel": "C404", "ts": said["ts"], "text": "bye" });
+    let refused = json!({ "ok": false, "error": "channel_not_found" });
+    assert_eq!(order("edit", edit).await, (400, refused));
+    let fault =
+        json!({ "method": "auth.test", "fault": { "kind": "error", "error": "fatal_error" } });
+    assert_eq!(order("fault", fault).await.0, 200);
+    assert_eq!(stage.call("auth.test", json!({})).await["error"], "fatal_error");
+    assert_eq!(order("cut", json!({})).await.0, 200);
+    let state = stage.http.get(format!("{base}/control/state")).send().await.unwrap();
+    let state: Value = state.json().await.unwrap();
+    assert_eq!(texts(&state["channels"][0]["messages"]), ["hello"]);
+}
+
+#[tokio::test]
+async fn a_person_reads_and_writes_on_its_page() {
+    let stage = Stage::new().await;
+    let base = stage.api.strip_suffix("/api").unwrap();
+    let read = async |path: &str| {
+        let page = stage.http.get(format!("{base}{path}")).send().await.unwrap();
+        assert_eq!(page.status(), 200);
+        page.text().await.unwrap()
+    };
+    let form = [("user", &*stage.mio), ("channel", &*stage.tea), ("text", "<b>tea</b>, @Aizuchi?")];
+    let answer = stage.http.post(format!("{base}/page/say")).form(&form).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "it leads back to the page");
+    let said = format!("&lt;b&gt;tea&lt;/b&gt;, <@{}>?", stage.bot);
+    assert_eq!(stage.slack.texts(&stage.tea).unwrap(), [said]);
+    let lines = read(&format!("/lines?user={}&channel={}", stage.mio, stage.tea)).await;
+    assert!(lines.contains("&#60;b&#62;tea&#60;/b&#62;, @Aizuchi?"), "{lines}");
+    let page = read("/").await;
+    assert!(page.contains("#tea") && page.contains("Mio"), "{page}");
+}
+
+#[tokio::test]
+async fn events_over_http_need_an_address_that_answers() {
+    let stage = Stage::new().await;
+    // The Web API answers with JSON, but does not repeat the word.
+    stage.slack.push_to(&format!("{}/auth.test", stage.api));
+    let trust = |slack: &FakeSlack| slack.address().map(|address| address.trust);
+    stage.until(|slack| trust(slack) == Some(Trust::Refused)).await;
+    // `api.test` repeats all that it is given.
+    stage.slack.push_to(&format!("{}/api.test", stage.api));
+    stage.until(|slack| trust(slack) == Some(Trust::Verified)).await;
+    stage.slack.fault("api.test", Fault::Status(500));
+    stage.slack.say(&stage.tea, &stage.mio, "by post").unwrap();
+    stage.until(|slack| slack.acked().len() == 1).await;
+    let attempts: Vec<u32> =
+        stage.slack.deliveries().iter().map(|delivery| delivery.attempt).collect();
+    assert_eq!(attempts, [0, 1]);
 }
