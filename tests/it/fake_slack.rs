@@ -1,13 +1,15 @@
 //! What our fake Slack promises to those who test against it. That it is like Slack is proven by
 //! Slack's own clients (`scripts/peers`).
 
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi::clock::Clock;
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
 use aizuchi::dev::slack::fault::{Fault, Hang};
-use aizuchi::dev::slack::hands::{Reason, Then};
+use aizuchi::dev::slack::hands::{Connections, Reason, Then};
 use aizuchi::dev::slack::mail::{Greeting, Receipt};
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::push::Trust;
@@ -16,7 +18,7 @@ use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -208,7 +210,7 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     stage.until(|slack| slack.connections().open == 1).await;
     assert_eq!(stage.slack.connections().fewest, 1);
     stage.slack.half_dead();
-    assert_eq!(stage.slack.connections().open, 0);
+    assert_eq!(stage.slack.connections(), Connections { open: 0, fewest: 0 });
     stage.slack.say(&stage.tea, &stage.mio, "into the void").unwrap();
     let mut newest = stage.listen().await;
     stage.slack.redeliver();
@@ -217,9 +219,12 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     stage.slack.cut();
     for socket in [&mut new, &mut newest] {
         let ended = socket.next().await;
-        assert!(matches!(ended, Some(Err(_))), "a reset, and no goodbye: {ended:?}");
+        let Some(Err(tungstenite::Error::Io(error))) = ended else {
+            panic!("a reset, and no goodbye: {ended:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     }
-    stage.until(|slack| slack.connections().fewest == 0).await;
+    stage.until(|slack| slack.read(|state| state.mail.connections.is_empty())).await;
 }
 
 #[tokio::test]
@@ -521,4 +526,71 @@ async fn events_over_http_need_an_address_that_answers() {
     let attempts: Vec<u32> =
         stage.slack.deliveries().iter().map(|delivery| delivery.attempt).collect();
     assert_eq!(attempts, [0, 1]);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_channel_is_told_in_its_own_words() {
+    let stage = Stage::new().await;
+    let mut socket = stage.listen().await;
+    let (slack, tea, mio) = (&stage.slack, &*stage.tea, &*stage.mio);
+    slack.rename_channel(tea, mio, "coffee").unwrap();
+    slack.make_private(tea, mio).unwrap();
+    slack.archive(tea, mio).unwrap();
+    assert_eq!(slack.say(tea, mio, "too late").unwrap_err().error, "is_archived");
+    slack.unarchive(tea, mio).unwrap();
+    slack.leave(tea, &stage.bot).unwrap();
+    slack.say(tea, mio, "among ourselves").unwrap();
+    slack.join(tea, &stage.bot).unwrap();
+    slack.delete_channel(tea, mio).unwrap();
+    let mut told = Vec::new();
+    while told.last() != Some(&"group_deleted".to_owned()) {
+        let event = heard(&mut socket).await["payload"]["event"].clone();
+        let name = event["subtype"].as_str().or(event["type"].as_str());
+        told.push(name.unwrap().to_owned());
+    }
+    let expected = [
+        "channel_rename",
+        "channel_name",
+        "channel_convert_to_private",
+        "group_archive",
+        "channel_archive",
+        "group_unarchive",
+        "channel_unarchive",
+        "group_left",
+        "member_joined_channel",
+        "channel_join",
+        "group_deleted",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_mention_in_a_direct_message_is_told_once() {
+    let stage = Stage::new().await;
+    let mut socket = stage.listen().await;
+    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["type"], "im_created");
+    let text = format!("<@{}> psst", stage.bot);
+    stage.slack.say(&direct, &stage.mio, &text).unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["channel_type"], "im");
+    stage.slack.say(&direct, &stage.mio, "are you there?").unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "are you there?");
+}
+
+#[tokio::test]
+async fn the_program_serves_one_until_it_is_asked_to_stop() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
+        .args(["dev", "slack", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let base = first.trim().rsplit(' ').next().unwrap();
+    let answer = http().get(format!("{base}/control/state")).send().await.unwrap();
+    let state: Value = answer.json().await.unwrap();
+    let names = state["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]);
+    assert!(names.clone().any(|name| name == "general"), "{:?}", names.collect::<Vec<_>>());
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
