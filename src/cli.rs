@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod dev;
 mod eval;
 mod forget;
 mod import;
@@ -66,6 +67,8 @@ enum Verb {
     Config(config::Config),
     /// Set up the app in a Slack workspace.
     Slack(slack::Slack),
+    /// Stand in for the outside world, to try things out and to develop.
+    Dev(dev::Dev),
 }
 
 /// Does what the command line says, and says what went wrong in one sentence.
@@ -93,6 +96,7 @@ impl Cli {
             | Verb::Import(_)
             | Verb::Config(_)
             | Verb::Slack(_)
+            | Verb::Dev(_)
                 if self.model.is_some() =>
             {
                 anyhow::bail!("--model goes with run, check, prompt and eval only")
@@ -106,6 +110,7 @@ impl Cli {
             Verb::Import(import) => import.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
             Verb::Slack(slack) => slack.obey(),
+            Verb::Dev(dev) => dev.obey(),
         }
     }
 }

@@ -19,6 +19,10 @@ pub mod hands;
 mod wire;
 mod api;
 mod socket;
+pub mod push;
+mod control;
+mod page;
+mod seed;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +30,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -45,6 +51,8 @@ pub struct Settings {
     pub bot: String,
     pub bot_token: String,
     pub app_token: String,
+    /// What events over HTTP are signed with.
+    pub signing_secret: String,
     /// What the bot's token may do.
     pub scopes: Vec<String>,
     /// Tells the time and the ends of all waits.
@@ -91,6 +99,7 @@ impl Default for Settings {
             bot: "Aizuchi".to_owned(),
             bot_token: "xoxb-dev".to_owned(),
             app_token: "xapp-dev".to_owned(),
+            signing_secret: "dev-signing-secret".to_owned(),
             scopes: SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
             clock: Clock::system(),
             ack_deadline: SignedDuration::from_secs(3),
@@ -138,23 +147,32 @@ impl FakeSlack {
     }
 
     /// Does what has become due, as it becomes due.
-    async fn tend(&self) {
+    async fn tend(&self) -> anyhow::Result<()> {
+        let client = push::client().context("preparing to push events")?;
         let mut changed = self.changed();
+        let mut pushed = FuturesUnordered::new();
         loop {
             changed.mark_unchanged();
-            let now = self.settings.clock.now();
-            match self.read(State::next_chore) {
-                Some(due) if due <= now => self.change(|state| state.do_chores(&self.settings)),
-                Some(due) => {
-                    tokio::select! {
-                        () = self.settings.clock.sleep_until(due) => {}
-                        _ = changed.changed() => {}
-                    }
+            let (pushes, due) = self.read(|state| (!state.pushes.is_empty(), state.next_chore()));
+            if pushes {
+                let pushes = self.change(|state| std::mem::take(&mut state.pushes));
+                pushed.extend(pushes.into_iter().map(|push| self.push(client.clone(), push)));
+                continue;
+            }
+            if due.is_some_and(|due| due <= self.settings.clock.now()) {
+                self.change(|state| state.do_chores(&self.settings));
+                continue;
+            }
+            let at_due = async {
+                match due {
+                    Some(due) => self.settings.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
                 }
-                None => {
-                    // It never ends before this future does, since `self` has the sender.
-                    let _ = changed.changed().await;
-                }
+            };
+            tokio::select! {
+                () = at_due => {}
+                _ = changed.changed() => {}
+                Some(()) = pushed.next() => {}
             }
         }
     }
@@ -187,7 +205,7 @@ pub async fn serve(
     };
     tokio::select! {
         served = serving => served.context("serving the fake Slack"),
-        () = fake.tend() => Ok(()),
+        tended = fake.tend() => tended,
         () = too_long => Ok(()),
     }
 }
@@ -197,6 +215,11 @@ fn router(served: Served) -> Router {
         .route("/api/{method}", any(api::call))
         .route("/link", get(socket::link))
         .route("/link/", get(socket::link))
+        .route("/control/state", get(control::state))
+        .route("/control/{verb}", post(control::order))
+        .route("/", get(page::frame))
+        .route("/lines", get(page::lines))
+        .route("/page/{verb}", post(page::obey))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(served)
 }

@@ -1,21 +1,24 @@
 //! What our fake Slack promises to those who test against it. That it is like Slack is proven by
 //! Slack's own clients (`scripts/peers`).
 
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi::clock::Clock;
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
 use aizuchi::dev::slack::fault::{Fault, Hang};
-use aizuchi::dev::slack::hands::{Reason, Then};
+use aizuchi::dev::slack::hands::{Connections, Reason, Then};
 use aizuchi::dev::slack::mail::{Greeting, Receipt};
 use aizuchi::dev::slack::message::Saying;
+use aizuchi::dev::slack::push::Trust;
 use aizuchi::dev::slack::{FakeSlack, Settings, serve};
 use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -207,7 +210,7 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     stage.until(|slack| slack.connections().open == 1).await;
     assert_eq!(stage.slack.connections().fewest, 1);
     stage.slack.half_dead();
-    assert_eq!(stage.slack.connections().open, 0);
+    assert_eq!(stage.slack.connections(), Connections { open: 0, fewest: 0 });
     stage.slack.say(&stage.tea, &stage.mio, "into the void").unwrap();
     let mut newest = stage.listen().await;
     stage.slack.redeliver();
@@ -216,9 +219,12 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     stage.slack.cut();
     for socket in [&mut new, &mut newest] {
         let ended = socket.next().await;
-        assert!(matches!(ended, Some(Err(_))), "a reset, and no goodbye: {ended:?}");
+        let Some(Err(tungstenite::Error::Io(error))) = ended else {
+            panic!("a reset, and no goodbye: {ended:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     }
-    stage.until(|slack| slack.connections().fewest == 0).await;
+    stage.until(|slack| slack.read(|state| state.mail.connections.is_empty())).await;
 }
 
 #[tokio::test]
@@ -256,15 +262,17 @@ async fn what_the_bot_says_is_kept_with_its_metadata() {
     assert_eq!(heard["ts"], answer["ts"]);
     assert_eq!(heard["user"], json!(stage.bot));
     assert!(heard["bot_id"].is_string() && heard["app_id"].is_string(), "{heard}");
+    stage.slack.say(&stage.tea, &stage.mio, "fine").unwrap();
     let posts = stage.slack.posts();
     assert_eq!(posts.len(), 1);
     assert_eq!(posts[0].arguments["unfurl_links"], json!(false));
     let arguments = json!({ "channel": stage.tea });
     let short = stage.call("conversations.history", arguments).await;
-    assert_eq!(short["messages"][0]["metadata"], json!({ "event_type": "said" }));
+    assert_eq!(short["messages"][0].get("metadata"), None);
+    assert_eq!(short["messages"][1]["metadata"], json!({ "event_type": "said" }));
     let arguments = json!({ "channel": stage.tea, "include_all_metadata": true });
     let full = stage.call("conversations.history", arguments).await;
-    assert_eq!(full["messages"][0]["metadata"], metadata);
+    assert_eq!(full["messages"][1]["metadata"], metadata);
 }
 
 #[tokio::test]
@@ -453,4 +461,136 @@ async fn tokens_and_scopes_are_looked_at() {
     let answer = stage.send("auth.test", &json!({})).await.unwrap();
     assert_eq!(answer.headers()["x-oauth-scopes"], "channels:read");
     assert_eq!(answer.json::<Value>().await.unwrap()["user_id"], json!(stage.bot));
+}
+
+#[tokio::test]
+async fn other_programs_steer_it_over_http() {
+    let stage = Stage::new().await;
+    let base = stage.api.strip_suffix("/api").unwrap();
+    let order = async |verb: &str, body: Value| {
+        let url = format!("{base}/control/{verb}");
+        let answer = stage.http.post(url).json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let line = json!({ "channel": stage.tea, "user": stage.mio, "text": "hello" });
+    let (status, said) = order("say", line).await;
+    assert_eq!((status, &said["ok"]), (200, &json!(true)));
+    let bad = json!({ "channel": stage.tea, "user": stage.mio, "txt": "hello" });
+    assert_eq!(order("say", bad).await.0, 400);
+    let edit = json!({ "channel": "C404", "ts": said["ts"], "text": "bye" });
+    let refused = json!({ "ok": false, "error": "channel_not_found" });
+    assert_eq!(order("edit", edit).await, (400, refused));
+    let fault =
+        json!({ "method": "auth.test", "fault": { "kind": "error", "error": "fatal_error" } });
+    assert_eq!(order("fault", fault).await.0, 200);
+    assert_eq!(stage.call("auth.test", json!({})).await["error"], "fatal_error");
+    assert_eq!(order("cut", json!({})).await.0, 200);
+    let state = stage.http.get(format!("{base}/control/state")).send().await.unwrap();
+    let state: Value = state.json().await.unwrap();
+    assert_eq!(texts(&state["channels"][0]["messages"]), ["hello"]);
+}
+
+#[tokio::test]
+async fn a_person_reads_and_writes_on_its_page() {
+    let stage = Stage::new().await;
+    let base = stage.api.strip_suffix("/api").unwrap();
+    let read = async |path: &str| {
+        let page = stage.http.get(format!("{base}{path}")).send().await.unwrap();
+        assert_eq!(page.status(), 200);
+        page.text().await.unwrap()
+    };
+    let form = [("user", &*stage.mio), ("channel", &*stage.tea), ("text", "<b>tea</b>, @Aizuchi?")];
+    let answer = stage.http.post(format!("{base}/page/say")).form(&form).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "it leads back to the page");
+    let said = format!("&lt;b&gt;tea&lt;/b&gt;, <@{}>?", stage.bot);
+    assert_eq!(stage.slack.texts(&stage.tea).unwrap(), [said]);
+    let lines = read(&format!("/lines?user={}&channel={}", stage.mio, stage.tea)).await;
+    assert!(lines.contains("&#60;b&#62;tea&#60;/b&#62;, @Aizuchi?"), "{lines}");
+    let page = read("/").await;
+    assert!(page.contains("#tea") && page.contains("Mio"), "{page}");
+}
+
+#[tokio::test]
+async fn events_over_http_need_an_address_that_answers() {
+    let stage = Stage::new().await;
+    // The Web API answers with JSON, but does not repeat the word.
+    stage.slack.push_to(&format!("{}/auth.test", stage.api));
+    let trust = |slack: &FakeSlack| slack.address().map(|address| address.trust);
+    stage.until(|slack| trust(slack) == Some(Trust::Refused)).await;
+    // `api.test` repeats all that it is given.
+    stage.slack.push_to(&format!("{}/api.test", stage.api));
+    stage.until(|slack| trust(slack) == Some(Trust::Verified)).await;
+    stage.slack.fault("api.test", Fault::Status(500));
+    stage.slack.say(&stage.tea, &stage.mio, "by post").unwrap();
+    stage.until(|slack| slack.acked().len() == 1).await;
+    let attempts: Vec<u32> =
+        stage.slack.deliveries().iter().map(|delivery| delivery.attempt).collect();
+    assert_eq!(attempts, [0, 1]);
+}
+
+#[tokio::test]
+async fn what_happens_to_a_channel_is_told_in_its_own_words() {
+    let stage = Stage::new().await;
+    let mut socket = stage.listen().await;
+    let (slack, tea, mio) = (&stage.slack, &*stage.tea, &*stage.mio);
+    slack.rename_channel(tea, mio, "coffee").unwrap();
+    slack.make_private(tea, mio).unwrap();
+    slack.archive(tea, mio).unwrap();
+    assert_eq!(slack.say(tea, mio, "too late").unwrap_err().error, "is_archived");
+    slack.unarchive(tea, mio).unwrap();
+    slack.leave(tea, &stage.bot).unwrap();
+    slack.say(tea, mio, "among ourselves").unwrap();
+    slack.join(tea, &stage.bot).unwrap();
+    slack.delete_channel(tea, mio).unwrap();
+    let mut told = Vec::new();
+    while told.last() != Some(&"group_deleted".to_owned()) {
+        let event = heard(&mut socket).await["payload"]["event"].clone();
+        let name = event["subtype"].as_str().or(event["type"].as_str());
+        told.push(name.unwrap().to_owned());
+    }
+    let expected = [
+        "channel_rename",
+        "channel_name",
+        "channel_convert_to_private",
+        "group_archive",
+        "channel_archive",
+        "group_unarchive",
+        "channel_unarchive",
+        "group_left",
+        "member_joined_channel",
+        "channel_join",
+        "group_deleted",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_mention_in_a_direct_message_is_told_once() {
+    let stage = Stage::new().await;
+    let mut socket = stage.listen().await;
+    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["type"], "im_created");
+    let text = format!("<@{}> psst", stage.bot);
+    stage.slack.say(&direct, &stage.mio, &text).unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["channel_type"], "im");
+    stage.slack.say(&direct, &stage.mio, "are you there?").unwrap();
+    assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "are you there?");
+}
+
+#[tokio::test]
+async fn the_program_serves_one_until_it_is_asked_to_stop() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
+        .args(["dev", "slack", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let base = first.trim().rsplit(' ').next().unwrap();
+    let answer = http().get(format!("{base}/control/state")).send().await.unwrap();
+    let state: Value = answer.json().await.unwrap();
+    let names = state["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]);
+    assert!(names.clone().any(|name| name == "general"), "{:?}", names.collect::<Vec<_>>());
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

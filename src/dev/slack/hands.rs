@@ -213,6 +213,7 @@ impl FakeSlack {
                 connection.is_dead = true;
                 let _ = connection.frames.send(Frame::PlayDead);
             }
+            state.mail.fewest = 0;
         });
     }
 

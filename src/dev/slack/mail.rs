@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use jiff::SignedDuration;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -17,6 +18,8 @@ pub struct Letter {
     pub payload: Value,
     /// How often it has been tried before.
     pub attempt: u32,
+    /// Why it is tried again; empty at first.
+    pub reason: &'static str,
     pub fate: Fate,
 }
 
@@ -41,8 +44,8 @@ pub struct Delivery {
     pub envelope_id: String,
     pub letter: usize,
     pub attempt: u32,
-    /// Which connection it went to.
-    pub connection: u64,
+    /// Which connection it went to; none, if to an address.
+    pub connection: Option<u64>,
     pub payload: Value,
     pub receipt: Receipt,
     sent: Instant,
@@ -80,7 +83,8 @@ pub struct Connection {
 }
 
 /// How a new socket is received.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Greeting {
     #[default]
     Hello,
@@ -155,7 +159,7 @@ impl Mail {
     }
 
     pub fn write(&mut self, kind: LetterKind, payload: Value) -> usize {
-        self.letters.push(Letter { kind, payload, attempt: 0, fate: Fate::UnderWay });
+        self.letters.push(Letter { kind, payload, attempt: 0, reason: "", fate: Fate::UnderWay });
         self.letters.len() - 1
     }
 
@@ -175,12 +179,27 @@ impl Mail {
             envelope_id,
             letter: number,
             attempt: letter.attempt,
-            connection: connection.id,
+            connection: Some(connection.id),
             payload: letter.payload.clone(),
             receipt: Receipt::Awaited,
             sent: Instant::now(),
         });
         Tried::Sent(self.deliveries.len() - 1)
+    }
+
+    /// Takes note that a letter is brought to an address.
+    pub fn post(&mut self, number: usize) -> usize {
+        let letter = &self.letters[number];
+        self.deliveries.push(Delivery {
+            envelope_id: Uuid::now_v7().to_string(),
+            letter: number,
+            attempt: letter.attempt,
+            connection: None,
+            payload: letter.payload.clone(),
+            receipt: Receipt::Awaited,
+            sent: Instant::now(),
+        });
+        self.deliveries.len() - 1
     }
 
     pub fn ack(&mut self, envelope_id: &str) {
@@ -210,8 +229,14 @@ impl Mail {
     }
 
     /// A try has failed: how long to wait for the next, if there is to be one.
-    pub fn failed(&mut self, number: usize, waits: &[SignedDuration]) -> Option<SignedDuration> {
+    pub fn failed(
+        &mut self,
+        number: usize,
+        waits: &[SignedDuration],
+        reason: &'static str,
+    ) -> Option<SignedDuration> {
         let letter = &mut self.letters[number];
+        letter.reason = reason;
         let wait = match letter.kind {
             LetterKind::Event => waits.get(letter.attempt as usize).copied(),
             // Slack does these once.
@@ -237,7 +262,7 @@ fn envelope(id: &str, letter: &Letter) -> Value {
             envelope["type"] = json!("events_api");
             envelope["accepts_response_payload"] = json!(false);
             envelope["retry_attempt"] = json!(letter.attempt);
-            envelope["retry_reason"] = json!(if letter.attempt == 0 { "" } else { "timeout" });
+            envelope["retry_reason"] = json!(letter.reason);
         }
         LetterKind::SlashCommand => {
             envelope["type"] = json!("slash_commands");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 
 use crate::dev::slack::Settings;
 use crate::dev::slack::api;
@@ -10,6 +11,7 @@ use crate::dev::slack::arguments::Arguments;
 use crate::dev::slack::fault::Faults;
 use crate::dev::slack::journal::Journal;
 use crate::dev::slack::mail::{LetterKind, Mail, Tried, event_callback};
+use crate::dev::slack::push::{Address, Push, Trust};
 use crate::dev::slack::workspace::Workspace;
 
 pub struct State {
@@ -18,12 +20,17 @@ pub struct State {
     pub faults: Faults,
     pub journal: Journal,
     pub standing: Standing,
+    /// Where events go instead of to a socket.
+    pub address: Option<Address>,
+    /// Requests that are to be made.
+    pub pushes: Vec<Push>,
     chores: BTreeMap<(Timestamp, u64), Chore>,
     last_chore: u64,
 }
 
 /// What the app's tokens are worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     #[default]
     Good,
@@ -51,6 +58,8 @@ impl State {
             faults: Faults::default(),
             journal: Journal::default(),
             standing: Standing::default(),
+            address: None,
+            pushes: Vec::new(),
             chores: BTreeMap::new(),
             last_chore: 0,
         }
@@ -59,7 +68,9 @@ impl State {
     /// Brings what the app is to be told.
     pub fn send_out(&mut self, settings: &Settings) {
         let events = std::mem::take(&mut self.workspace.outbox);
-        if !self.mail.has_connected {
+        let has_address =
+            self.address.as_ref().is_some_and(|address| address.trust == Trust::Verified);
+        if !self.mail.has_connected && !has_address {
             return;
         }
         for event in events {
@@ -70,16 +81,22 @@ impl State {
     }
 
     pub fn bring(&mut self, letter: usize, settings: &Settings) {
+        if self.is_pushed(letter) {
+            let delivery = self.mail.post(letter);
+            self.pushes.push(Push::Deliver(delivery));
+            self.later(settings, settings.ack_deadline, Chore::Miss(delivery));
+            return;
+        }
         match self.mail.bring(letter) {
             Tried::Sent(delivery) => {
                 self.later(settings, settings.ack_deadline, Chore::Miss(delivery));
             }
-            Tried::NobodyThere => self.try_again(letter, settings),
+            Tried::NobodyThere => self.try_again(letter, settings, "timeout"),
         }
     }
 
-    fn try_again(&mut self, letter: usize, settings: &Settings) {
-        if let Some(wait) = self.mail.failed(letter, &settings.retries) {
+    fn try_again(&mut self, letter: usize, settings: &Settings, reason: &'static str) {
+        if let Some(wait) = self.mail.failed(letter, &settings.retries, reason) {
             self.later(settings, wait, Chore::Bring(letter));
         }
     }
@@ -110,7 +127,11 @@ impl State {
     fn do_chore(&mut self, chore: Chore, settings: &Settings) {
         match chore {
             Chore::Bring(letter) => self.bring(letter, settings),
-            Chore::Miss(delivery) => self.miss(delivery, settings),
+            Chore::Miss(delivery) => {
+                let is_pushed = self.mail.deliveries[delivery].connection.is_none();
+                let reason = if is_pushed { "http_timeout" } else { "timeout" };
+                self.fail(delivery, settings, reason);
+            }
             Chore::Commit { method, arguments } => {
                 // Whoever asked for it does not learn of its end.
                 let _ = api::answer(self, &method, &arguments);
@@ -118,10 +139,11 @@ impl State {
         }
     }
 
-    fn miss(&mut self, delivery: usize, settings: &Settings) {
+    /// A delivery has failed, unless it is known to have ended already.
+    pub fn fail(&mut self, delivery: usize, settings: &Settings, reason: &'static str) {
         if self.mail.miss(delivery) {
             let letter = self.mail.deliveries[delivery].letter;
-            self.try_again(letter, settings);
+            self.try_again(letter, settings, reason);
         }
     }
 

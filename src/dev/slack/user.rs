@@ -92,6 +92,8 @@ impl User {
             "status_emoji_display_info": [],
             "status_expiration": 0,
             "status_text_canonical": "",
+            "huddle_state": "default_unset",
+            "huddle_state_expiration_ts": 0,
             "avatar_hash": "g000000000000",
             "first_name": self.real_name.split(' ').next().unwrap_or_default(),
             "last_name": self.real_name.split_once(' ').map_or("", |(_, last)| last),

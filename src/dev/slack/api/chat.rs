@@ -38,7 +38,8 @@ pub fn post(state: &mut State, arguments: &Arguments) -> Result<Value, Refusal> 
     let mut answer = json!({ "ok": true, "channel": channel, "ts": ts, "message": shape });
     if is_cut {
         let warning = "message_truncated";
-        let metadata = json!({ "warnings": [warning] });
+        let sentence = format!("[WARN] A message must be less than {LONGEST} characters");
+        let metadata = json!({ "warnings": [warning], "messages": [sentence] });
         extend(&mut answer, json!({ "warning": warning, "response_metadata": metadata }));
     }
     Ok(answer)
@@ -125,10 +126,8 @@ pub fn update(team: &mut Workspace, arguments: &Arguments) -> Result<Value, Refu
         message.metadata = new.metadata.or(message.metadata.take());
         message.edited = Some(edited);
     })?;
-    let mut message = team.shape_of(&place)?;
-    if let Some(message) = message.as_object_mut() {
-        message.remove("ts");
-    }
+    let changed = team.message(&place.channel, place.ts)?;
+    let message = team.message_shape(team.channel(&place.channel)?, changed);
     let text = message["text"].clone();
     let channel = place.channel;
     Ok(json!({ "ok": true, "channel": channel, "ts": place.ts, "text": text, "message": message }))

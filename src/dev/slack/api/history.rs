@@ -103,7 +103,8 @@ fn told(
     let is_full = arguments.is_set("include_all_metadata");
     let shape = |message: &&Message| {
         let mut shape = team.message_shape(channel, message);
-        if let Some(metadata) = shape["metadata"].as_object_mut().filter(|_| !is_full) {
+        let metadata = shape.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| !is_full) {
             metadata.remove("event_payload");
         }
         shape
