@@ -103,14 +103,16 @@ impl Stage {
 
 /// The next frame with words.
 async fn heard(socket: &mut Socket) -> Value {
-    loop {
-        let next = tokio::time::timeout(PATIENCE, socket.next()).await;
-        match next.expect("it comes in time").unwrap().unwrap() {
-            Message::Text(text) => return serde_json::from_str(text.as_str()).unwrap(),
-            Message::Ping(_) => {}
-            other => panic!("{other:?}"),
+    let heard = async {
+        loop {
+            match socket.next().await.unwrap().unwrap() {
+                Message::Text(text) => return serde_json::from_str(text.as_str()).unwrap(),
+                Message::Ping(_) => {}
+                other => panic!("{other:?}"),
+            }
         }
-    }
+    };
+    tokio::time::timeout(PATIENCE, heard).await.expect("it comes in time")
 }
 
 async fn ack(socket: &mut Socket, envelope: &Value) {
@@ -218,7 +220,8 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     assert_eq!(heard(&mut newest).await["payload"]["event"]["text"], "into the void");
     stage.slack.cut();
     for socket in [&mut new, &mut newest] {
-        let ended = socket.next().await;
+        let ended = tokio::time::timeout(PATIENCE, socket.next()).await;
+        let ended = ended.expect("it comes in time");
         let Some(Err(tungstenite::Error::Io(error))) = ended else {
             panic!("a reset, and no goodbye: {ended:?}");
         };
