@@ -161,6 +161,9 @@ impl Agent {
             let error = format!("it did not come to an end in {MOST_ATTEMPTS} attempts");
             return Outcome::of(self.give_up(claim, error));
         }
+        if let Some(due) = self.has_to_wait(claim) {
+            return Outcome::of(End::Wait { due });
+        }
         let mut notes = Notes::default();
         let handled = match &claim.event {
             Event::Judge(conversation) => self.judge(conversation, overtaken, &mut notes).await,
@@ -172,6 +175,13 @@ impl Agent {
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
         let Notes { attempts, weighed, considered, memos } = notes;
         Outcome { attempts, weighed, considered, memos, end }
+    }
+
+    /// Nothing is decided or said on talk of which a part may not have been heard yet.
+    fn has_to_wait(&self, claim: &Claim) -> Option<Timestamp> {
+        let conversation = claim.event.conversation();
+        let platform = self.platforms.of(&conversation.workspace).ok()?;
+        platform.is_behind(&conversation.channel).then(|| self.now() + CATCHING_UP)
     }
 
     /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence
@@ -244,9 +254,11 @@ impl Agent {
 
 /// What a busy model or platform asks for, within reason.
 fn patience(retry_after: Option<SignedDuration>) -> SignedDuration {
-    retry_after.unwrap_or_default().min(SignedDuration::from_mins(5))
+    retry_after.unwrap_or_default().min(SignedDuration::from_mins(30))
 }
 
+/// How soon it is looked again whether a platform has been caught up on.
+const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 /// How often a step is taken up at all, whatever became of it: it may be what ends the process.
 const MOST_ATTEMPTS: u32 = 100;
 /// How often a step is tried for somebody who waits for it.

@@ -291,6 +291,7 @@ impl Outcome {
             | End::Said(_)
             | End::Withdrawn { .. }
             | End::Again { .. }
+            | End::Wait { .. }
             | End::NotSaid { .. }
             | End::GivenUp { .. }
             | End::Overtaken) => end,
@@ -317,6 +318,8 @@ pub enum End {
     Redraft { due: Timestamp },
     /// Something stood in the way; the same again at `due`. A dispatched piece stays dispatched.
     Again { due: Timestamp },
+    /// It is not known yet what people have said lately, so nothing was tried; the same again at `due`.
+    Wait { due: Timestamp },
     /// The platform surely did not take the piece; it is a draft again, due at `due`.
     NotSaid { due: Timestamp },
     /// It will not succeed; a person should look (dead letter).

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use crate::chat::WorkspaceId;
+use crate::chat::{ChannelId, WorkspaceId};
 use crate::event::{Piece, Posted};
 
 #[async_trait]
@@ -35,6 +35,11 @@ pub trait Platform: Send + Sync {
     /// Why nothing can be heard from it now, if so.
     fn off_air(&self) -> Option<String> {
         None
+    }
+
+    /// What was said in this channel lately may not have been heard yet.
+    fn is_behind(&self, _channel: &ChannelId) -> bool {
+        false
     }
 
     /// The longest text of one post, in characters.

@@ -402,6 +402,7 @@ impl Runner {
             | End::Redraft { .. }
             | End::Withdrawn { .. }
             | End::Again { .. }
+            | End::Wait { .. }
             | End::NotSaid { .. }
             | End::Overtaken => {
                 info!("{verb} done in {conversation}")

@@ -107,6 +107,10 @@ impl Agent {
                 Err(Trouble::Lasting { error: "the platform took it at no attempt".to_owned() })
             }
             Ok(Err(PlatformError::Refused(why))) => Err(Trouble::Lasting { error: why }),
+            Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < looks => {
+                let wait = patience(retry_after).max(self.backoff(claim));
+                Ok(End::Again { due: settled.max(self.now() + wait) })
+            }
             Ok(Err(_)) | Err(_) if claim.attempt < looks => {
                 Ok(End::Again { due: settled.max(self.now() + self.backoff(claim)) })
             }

@@ -128,6 +128,7 @@ impl Standing {
                 self.again(due);
                 Completion::default()
             }
+            End::Wait { due } => self.waited(claim, due, now),
             End::NotSaid { due } => self.not_said(due, now),
             End::GivenUp { error, why } => self.give_up(claim, error, why, known, now),
             End::Overtaken => {
@@ -176,6 +177,20 @@ impl Standing {
         let is_answered = |owed: &&Owed| piece.draft.owed.contains(&owed.message);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         Completion { answered, ..self.close(closing, &piece.draft.owed, known, now) }
+    }
+
+    /// Nothing was tried, so the claim does not count. Whether a piece was said is as open as before.
+    fn waited(&mut self, claim: &Claim, due: Timestamp, now: Timestamp) -> Completion {
+        if let Some(step) = &mut self.step {
+            step.attempts = step.attempts.saturating_sub(1);
+        }
+        match &claim.event {
+            Event::Post(piece) if !piece.is_sending() => self.not_said(due, now),
+            Event::Post(_) | Event::Judge(_) | Event::Reply(_) => {
+                self.again(due);
+                Completion::default()
+            }
+        }
     }
 
     /// The claim's piece is a draft again, and what came while it was on its way counts now.

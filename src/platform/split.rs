@@ -348,7 +348,7 @@ mod tests {
             for piece in &pieces {
                 prop_assert!(piece.chars().count() <= longest, "{:?}", piece);
                 prop_assert!(!piece.trim().is_empty());
-                if marks(&text) % 2 == 0 {
+                if marks(&text).is_multiple_of(2) {
                     prop_assert_eq!(marks(piece) % 2, 0, "{:?} of {:?}", piece, pieces);
                 }
             }

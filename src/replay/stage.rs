@@ -349,6 +349,7 @@ impl NotedStore {
             | End::Withdrawn { .. }
             | End::Redraft { .. }
             | End::Again { .. }
+            | End::Wait { .. }
             | End::NotSaid { .. }
             | End::Overtaken => false,
         });
@@ -367,6 +368,7 @@ impl NotedStore {
             | End::Drafted { .. }
             | End::Redraft { .. }
             | End::Again { .. }
+            | End::Wait { .. }
             | End::NotSaid { .. }
             | End::GivenUp { .. } => return,
         };

@@ -5,7 +5,7 @@ use aizuchi::prompt::Verb;
 use aizuchi::rules::{Mode, Rulebook, Rules};
 use insta::assert_snapshot;
 
-use crate::world::{Extras, by};
+use crate::world::{Extras, JOIN_IN_60, by, top};
 
 #[tokio::test]
 async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
@@ -82,5 +82,35 @@ async fn an_apology_settles_those_too_who_have_had_answers_enough() {
       10s (persona): Sorry, I cannot think of an answer right now. Please try again later.
     [m000] spoke: alice asked me (reply kept)
     [m001 m002] failed: I could not think of an answer (reply failed)
+    ");
+}
+
+/// Nothing is decided or said on talk of which a part may be missing, however long that takes; and the
+/// waiting costs no try.
+#[tokio::test]
+async fn while_a_platform_is_behind_everything_waits() {
+    let told = by(Extras::default(), |world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.says("alice", "when do I cut the roses?").await;
+        world.says_in(top("kitchen"), "bob", "@Aizuchi what is for tea?").await;
+        world.room.is_behind(true);
+        world.pass(600).await;
+        assert!(world.mind.prompts(Verb::Judge).is_empty() && world.room.texts().is_empty());
+        world.room.is_behind(false);
+        world.pass(2).await;
+        assert_eq!(world.room.texts(), ["Here I am."], "bob is answered");
+        world.room.is_behind(true);
+        world.pass(600).await;
+        // What is heard late counts.
+        world.says("carol", "alice, in spring").await;
+        world.room.is_behind(false);
+        world.pass(1000).await;
+        assert_eq!(world.room.texts().len(), 1);
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: when do I cut the roses?
+    1202s carol: alice, in spring
+    [m000 m002] chose_silence: they get along (judge superseded, judge kept)
     ");
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -613,9 +613,15 @@ pub struct Room {
     clock: Mutex<Option<Clock>>,
     typing: Mutex<SignedDuration>,
     typings: AtomicUsize,
+    is_behind: AtomicBool,
 }
 
 impl Room {
+    /// What people have said lately may not have been heard.
+    pub fn is_behind(&self, is_behind: bool) {
+        self.is_behind.store(is_behind, Ordering::SeqCst);
+    }
+
     /// From now on it types for so long.
     pub fn types_for(&self, seconds: i64) {
         *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
@@ -705,6 +711,10 @@ impl Platform for Room {
 
     fn settle(&self) -> SignedDuration {
         SETTLE
+    }
+
+    fn is_behind(&self, _channel: &ChannelId) -> bool {
+        self.is_behind.load(Ordering::SeqCst)
     }
 
     fn longest_post(&self) -> usize {
