@@ -18,6 +18,7 @@ mod sync;
 mod take;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -35,9 +36,10 @@ use crate::hear::Ears;
 use crate::persona::Persona;
 use crate::platform::slack::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
-use crate::platform::slack::history::Wanted;
+use crate::platform::slack::history::{CAP, Wanted};
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
+use crate::platform::slack::signature::Forged;
 use crate::store::{Archive, Order, StoreError};
 
 /// Where what is known of an installation before Slack was asked is kept.
@@ -110,6 +112,8 @@ pub struct Who {
     pub name: String,
     /// The bot's user.
     pub user: UserId,
+    /// Whether the token lets it find its own posts again by their keys.
+    pub finds_keys: bool,
 }
 
 pub struct Slack {
@@ -124,6 +128,12 @@ pub struct Slack {
     wanted: Wanted,
     pace: Pace,
     pub air: Air,
+    /// Held while a room is met for the first time.
+    meeting: tokio::sync::Mutex<()>,
+    /// All lists have been read once, or could not be.
+    is_in_sync: AtomicBool,
+    /// A request was not believed, and the log knows.
+    has_doubted: AtomicBool,
 }
 
 /// What it lives on.
@@ -162,8 +172,20 @@ pub enum JoinError {
 /// Asks Slack whose token this is.
 pub async fn ask_who(settings: &Settings) -> Result<Who, JoinError> {
     let api = Api::new(&settings.api_base, settings.patience.calling)?;
-    match api.call(&settings.bot_token, "auth.test", &[]).await {
-        Ok(answer) => who_of(&answer).ok_or(JoinError::Nobody),
+    match api.ask(&settings.bot_token, "auth.test", &[]).await {
+        Ok(answer) => {
+            let scopes = answer.scopes.as_deref();
+            let missing = scopes.map(manifest::missing).unwrap_or_default();
+            for scope in &missing {
+                warn!(
+                    "the Slack app lacks the scope {}, which it needs to {}",
+                    scope.name, scope.reason
+                );
+            }
+            let finds_keys = !missing.iter().any(|scope| scope.name == manifest::KEYS);
+            let who = who_of(&answer.body).ok_or(JoinError::Nobody)?;
+            Ok(Who { finds_keys, ..who })
+        }
         Err(ApiError::Refused(code)) => Err(JoinError::Token(code)),
         Err(error) => Err(JoinError::Unasked(error)),
     }
@@ -191,6 +213,7 @@ fn who_of(answer: &Value) -> Option<Who> {
         workspace: WorkspaceId::new(text("team_id")?),
         name: crate::chat::one_line(text("team").unwrap_or("Slack")),
         user: UserId::new(text("user_id")?),
+        finds_keys: answer["finds_keys"] != false,
     })
 }
 
@@ -212,6 +235,11 @@ impl Slack {
         let roster = Roster::default();
         roster
             .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
+        let pace = Pace::default();
+        let bookmarks = archive.bookmarks(&who.workspace).await?;
+        if bookmarks.iter().any(|bookmark| *bookmark.place == *CAP) {
+            pace.cap(ears.clock.now());
+        }
         let clock = ears.clock.clone();
         let air = match settings.events {
             Events::Socket { .. } => Air::default(),
@@ -226,9 +254,12 @@ impl Slack {
             clock,
             roster,
             wanted: Wanted::default(),
-            pace: Pace::default(),
+            pace,
             air,
             ears,
+            meeting: tokio::sync::Mutex::default(),
+            is_in_sync: AtomicBool::new(false),
+            has_doubted: AtomicBool::new(false),
         })
     }
 
@@ -291,6 +322,7 @@ impl Slack {
         self.ears.hear(Heard::User(persona)).await?;
         let who = json!({
             "team_id": workspace, "team": self.who.name, "user_id": self.who.user,
+            "finds_keys": self.who.finds_keys,
         });
         let bookmark = Bookmark {
             workspace: WorkspaceId::new(INSTALLATIONS),
@@ -302,13 +334,33 @@ impl Slack {
         Ok(())
     }
 
+    /// Somebody calls as Slack and is not. Only the first one is in the log, which nobody should fill.
+    pub fn is_not_believed(&self, forged: Forged) {
+        if !self.has_doubted.swap(true, Ordering::Relaxed) {
+            warn!(
+                "a request to /slack/events is not believed ({forged}); is slack.signing_secret right?"
+            );
+        }
+    }
+
+    /// Calls a method with the bot's token. One that is worth nothing ends it all.
+    async fn call(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, ApiError> {
+        let answered = self.api.call(&self.settings.bot_token, method, arguments).await;
+        if let Err(error) = &answered
+            && error.is_about_the_token()
+        {
+            self.roster.dismiss("the bot's token is worth nothing any more");
+        }
+        answered
+    }
+
     /// Calls a method that only reads, until it answers or says no. Slack's waits are kept.
     async fn read(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, ApiError> {
         const TRIES: u32 = 8;
         let mut tried = 0;
         loop {
             tried += 1;
-            let answered = self.api.call(&self.settings.bot_token, method, arguments).await;
+            let answered = self.call(method, arguments).await;
             let wait = match &answered {
                 Ok(_) | Err(ApiError::Refused(_)) => return answered,
                 Err(ApiError::Limited(wait)) => *wait,
@@ -323,7 +375,7 @@ impl Slack {
         }
     }
 
-    /// All of a list that comes in pages. `None` if a page was missing.
+    /// All of a list that comes in pages.
     async fn pages(
         &self,
         method: &str,

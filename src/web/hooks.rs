@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 
 use crate::platform::slack::Slack;
 use crate::platform::slack::signature;
-use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
 /// Slack's events and slash commands, where they come over HTTP.
@@ -26,8 +25,10 @@ pub async fn slack(
     let secret = slack.signing_secret().ok_or_else(absent)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (time, sign) = (text("x-slack-request-timestamp"), text("x-slack-signature"));
-    signature::check(secret, time, sign, &body, web.clock.now())
-        .map_err(|forged| Problem::new(StatusCode::UNAUTHORIZED, forged.to_string()))?;
+    signature::check(secret, time, sign, &body, web.clock.now()).map_err(|forged| {
+        slack.is_not_believed(forged);
+        Problem::new(StatusCode::UNAUTHORIZED, forged.to_string())
+    })?;
     let kind = text(header::CONTENT_TYPE.as_str()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
         return command(slack, &body);
@@ -37,15 +38,9 @@ pub async fn slack(
     if payload["type"] == "url_verification" {
         return Ok(Json(json!({ "challenge": payload["challenge"] })).into_response());
     }
-    match slack.take(&payload).await {
-        Ok(()) => Ok(StatusCode::OK.into_response()),
-        Err(StoreError::Refused(why)) => {
-            // The next time it would be refused as well.
-            tracing::warn!("something from Slack could not be kept: {why}");
-            Ok(StatusCode::OK.into_response())
-        }
-        // It comes again.
-        Err(error) => Err(error.into()),
+    match slack.takes(&payload).await {
+        true => Ok(StatusCode::OK.into_response()),
+        false => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "it could not be kept")),
     }
 }
 

@@ -99,10 +99,6 @@ impl Workspace {
         let place = self.channel(channel)?;
         let message = self.message(channel, ts)?;
         let mut shape = self.message_shape(place, message);
-        if let Some(event) = shape.as_object_mut() {
-            // Only histories show it.
-            event.remove("metadata");
-        }
         extend(&mut shape, json!({ "channel": channel, "event_ts": ts }));
         let is_own = message.user.as_ref() == Some(&self.bot_user);
         let is_mention = message.text.contains(&format!("<@{}>", self.bot_user))

@@ -12,8 +12,6 @@ pub struct State {
     pub open: usize,
     /// Since when there has always been one.
     pub since: Option<Timestamp>,
-    /// When anything came last.
-    pub last: Option<Timestamp>,
 }
 
 impl Default for Air {
@@ -25,7 +23,7 @@ impl Default for Air {
 impl Air {
     /// Slack calls us, so there is nothing to lose.
     pub fn always(now: Timestamp) -> Self {
-        Self(watch::Sender::new(State { open: 1, since: Some(now), last: None }))
+        Self(watch::Sender::new(State { open: 1, since: Some(now) }))
     }
 
     pub fn state(&self) -> State {
@@ -41,7 +39,6 @@ impl Air {
         self.0.send_modify(|state| {
             state.open += 1;
             state.since = state.since.or(Some(now));
-            state.last = Some(now);
         });
     }
 
@@ -54,11 +51,8 @@ impl Air {
         });
     }
 
-    pub(super) fn heard(&self, now: Timestamp) {
-        // Nobody waits for this.
-        self.0.send_if_modified(|state| {
-            state.last = Some(now);
-            false
-        });
+    /// Something that came could not be kept, or may not have come: it counts as a gap.
+    pub(super) fn doubted(&self, now: Timestamp) {
+        self.0.send_modify(|state| state.since = state.since.map(|_| now));
     }
 }

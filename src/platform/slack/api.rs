@@ -43,7 +43,7 @@ impl ApiError {
     /// The token is worth nothing, and will be worth nothing the next time. Slack's own clients give up
     /// on these, too.
     pub fn is_about_the_token(&self) -> bool {
-        const LASTING: [&str; 10] = [
+        const LASTING: [&str; 9] = [
             "not_authed",
             "invalid_auth",
             "account_inactive",
@@ -53,7 +53,6 @@ impl ApiError {
             "token_expired",
             "not_allowed_token_type",
             "org_login_required",
-            "missing_scope",
         ];
         matches!(self, ApiError::Refused(code) if LASTING.contains(&code.as_str()))
     }

@@ -40,8 +40,10 @@ pub enum Told {
     /// Something about a channel has changed: its name, who may read it, whether it is open.
     Room(ChannelId),
     User(Person),
-    /// The app may not be here any more.
-    Dismissed(&'static str),
+    /// The app is in this workspace no more.
+    Uninstalled,
+    /// These bots' tokens are worth nothing any more.
+    Revoked(Vec<UserId>),
     /// Slack leaves events out for a while.
     Limited,
     Nothing,
@@ -96,9 +98,8 @@ pub const METADATA: &str = "aizuchi_post";
 pub fn told(payload: &Value) -> Told {
     let event = &payload["event"];
     let tell = |told: Option<Told>| told.unwrap_or(Told::Nothing);
-    match text(&payload["type"]).or(text(&event["type"])) {
-        Some("app_rate_limited") => return Told::Limited,
-        Some(_) | None => {}
+    if [&payload["type"], &event["type"]].into_iter().any(|kind| kind == "app_rate_limited") {
+        return Told::Limited;
     }
     match text(&event["type"]).unwrap_or_default() {
         "message" | "app_mention" => tell(message(event)),
@@ -122,8 +123,11 @@ pub fn told(payload: &Value) -> Told {
         "user_change" | "team_join" | "user_profile_changed" => {
             tell(person(&event["user"]).map(Told::User))
         }
-        "app_uninstalled" => Told::Dismissed("the app was uninstalled from the workspace"),
-        "tokens_revoked" => Told::Dismissed("the app's tokens were revoked"),
+        "app_uninstalled" => Told::Uninstalled,
+        "tokens_revoked" => {
+            let bots = event["tokens"]["bot"].as_array().into_iter().flatten();
+            Told::Revoked(bots.filter_map(text).map(UserId::new).collect())
+        }
         _ => Told::Nothing,
     }
 }
@@ -160,6 +164,11 @@ fn message(event: &Value) -> Option<Told> {
             let line = nested("message")?;
             if text(&line.whole["subtype"]) == Some("tombstone") {
                 return Some(Told::Deleted { line, at });
+            }
+            // A preview that appears below a line changes nothing that anybody said.
+            let is_same = |key: &str| event["message"][key] == event["previous_message"][key];
+            if ["text", "edited", "files"].into_iter().all(is_same) {
+                return None;
             }
             Some(Told::Changed { line, at })
         }
@@ -202,7 +211,10 @@ fn line(whole: Value) -> Option<Line> {
     let thread = text(&whole["thread_ts"]).filter(|thread| *thread != id);
     let bot = text(&whole["bot_id"]);
     // Some integrations have no user; a workflow has no id at all.
-    let author = text(&whole["user"]).or(bot).or(text(&whole["username"])).unwrap_or("unknown");
+    let author = text(&whole["user"]).or(bot).map(str::to_owned);
+    // A name is no id: whoever chooses somebody's id for a name is not them.
+    let author = author.or_else(|| text(&whole["username"]).map(|name| format!("name:{name}")));
+    let author = author.unwrap_or_else(|| "unknown".to_owned());
     let is_bot = bot.is_some()
         || text(&whole["user"]).is_none()
         || text(&whole["subtype"]) == Some("bot_message")
@@ -250,6 +262,24 @@ fn reaction(event: &Value, change: ReactionChange) -> Option<Told> {
         at: time(&event["event_ts"])?,
         change,
     }))
+}
+
+/// The reactions that a history shows below a line. It does not say when they came.
+pub fn reactions(line: &Line) -> Vec<Reaction> {
+    let shown = line.whole["reactions"].as_array().into_iter().flatten();
+    let each = shown.flat_map(|shown| {
+        let name = text(&shown["name"]).unwrap_or_default();
+        let users = shown["users"].as_array().into_iter().flatten().filter_map(text);
+        users.map(move |user| Reaction {
+            channel: line.channel.clone(),
+            message: line.id.clone(),
+            user: UserId::new(user),
+            name: name.to_owned(),
+            at: line.at,
+            change: ReactionChange::Added,
+        })
+    });
+    each.filter(|reaction| !reaction.name.is_empty()).collect()
 }
 
 fn membership(event: &Value) -> Option<(ChannelId, UserId)> {
@@ -360,7 +390,7 @@ mod tests {
             ),
             (json!({"bot_id": "B1"}), "U1", None, true),
             (json!({"subtype": "bot_message", "user": null, "bot_id": "B1"}), "B1", None, true),
-            (json!({"user": null, "username": "deploys"}), "deploys", None, true),
+            (json!({"user": null, "username": "deploys"}), "name:deploys", None, true),
             (json!({"user": null}), "unknown", None, true),
             (json!({"user": "USLACKBOT"}), "USLACKBOT", None, true),
             (json!({"type": "app_mention", "channel_type": null}), "U1", None, false),

@@ -24,7 +24,7 @@ pub const SCOPES: &[Scope] = &[
     scope("im:history", "hear direct messages"),
     scope("im:read", "know its direct messages"),
     scope("im:write", "begin a direct message"),
-    scope("metadata.message:read", "find its own posts again, so that it never posts twice"),
+    scope(KEYS, "find its own posts again, so that it never posts twice"),
     scope("mpim:history", "hear group direct messages"),
     scope("mpim:read", "know its group direct messages"),
     scope("reactions:read", "see reactions"),
@@ -33,6 +33,9 @@ pub const SCOPES: &[Scope] = &[
     scope("usergroups:read", "know the names of user groups"),
     scope("users:read", "know people's names"),
 ];
+
+/// Without this one, a post whose answer was lost cannot be found.
+pub const KEYS: &str = "metadata.message:read";
 
 /// Every event that it is sent.
 pub const EVENTS: &[&str] = &[

@@ -13,6 +13,7 @@ use crate::chat::{AuthorKind, ChannelId, MessageId, UserId, Visibility};
 use crate::event::{Piece, Posted};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{METADATA, of_history, text, time, ts};
+use crate::platform::slack::manifest::KEYS;
 use crate::platform::slack::mrkdwn::write::write;
 use crate::platform::slack::roster::Standing;
 use crate::platform::slack::{ReplyIn, Slack, emoji, next_cursor};
@@ -27,8 +28,8 @@ const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(4);
 const LONGEST_POST: usize = 3_000;
 /// Whoever has spoken among so many lines is there to be named.
 const PRESENT: usize = 100;
-/// Clocks differ, so the history is read from a little before the dispatch.
-const BEFORE: SignedDuration = SignedDuration::from_secs(60);
+/// Clocks differ, so the history is read from before the dispatch.
+const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Turns: whose is when.
 #[derive(Default)]
@@ -42,16 +43,28 @@ pub struct Pace {
 
 impl Pace {
     /// Takes the next turn in a channel, unless it is too far away.
-    fn turn(&self, channel: &ChannelId, now: Timestamp) -> Result<Timestamp, SignedDuration> {
+    fn turn(
+        &self,
+        channel: &ChannelId,
+        now: Timestamp,
+        longest: SignedDuration,
+    ) -> Result<Timestamp, SignedDuration> {
         let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
         posts.retain(|_, next| *next > now);
         let turn = posts.get(channel).copied().unwrap_or(now);
         let wait = turn.duration_since(now);
-        if wait > LONGEST_TURN {
+        if wait > longest {
             return Err(wait);
         }
         posts.insert(channel.clone(), turn + PACE);
         Ok(turn)
+    }
+
+    /// Slack wants nothing in this channel before then.
+    fn hold(&self, channel: &ChannelId, until: Timestamp) {
+        let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = posts.entry(channel.clone()).or_insert(until);
+        *next = until.max(*next);
     }
 
     pub(super) fn is_capped(&self) -> bool {
@@ -83,14 +96,21 @@ impl Platform for Slack {
         if let Some(on) = &piece.on {
             return self.react(piece, on).await;
         }
-        match self.pace.turn(channel, self.now()) {
+        // Nobody waits for what is said unasked; while that waited, somebody might speak.
+        let is_unasked = piece.draft.owed.is_empty() && piece.id == piece.first;
+        let longest = if is_unasked { SignedDuration::ZERO } else { LONGEST_TURN };
+        match self.pace.turn(channel, self.now(), longest) {
             Ok(turn) => self.clock.sleep_until(turn).await,
             Err(wait) => {
                 let why = "others wait to be said in this channel".to_owned();
                 return Err(PlatformError::Busy { why, retry_after: Some(wait) });
             }
         }
-        self.say(piece).await
+        let said = self.say(piece).await;
+        if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &said {
+            self.pace.hold(channel, self.now() + *wait);
+        }
+        said
     }
 
     async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
@@ -107,6 +127,16 @@ impl Platform for Slack {
     fn off_air(&self) -> Option<String> {
         let is_off = self.air.state().open == 0;
         is_off.then(|| format!("there is no connection to the Slack workspace {}", self.who.name))
+    }
+
+    fn is_behind(&self, channel: &ChannelId) -> bool {
+        let Some(since) = self.air.state().since else { return true };
+        match self.roster.room(channel).map(|room| room.standing) {
+            Some(Standing::Member) => !self.wanted.is_caught_up(channel, since),
+            // Before all lists are read, it may be in it.
+            Some(Standing::Unknown) | None => !self.is_in_sync.load(Ordering::Relaxed),
+            Some(Standing::Out) => false,
+        }
     }
 
     fn longest_post(&self) -> usize {
@@ -131,9 +161,7 @@ impl Slack {
             ("metadata", metadata(piece).to_string()),
         ];
         arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
-        let token = &self.settings.bot_token;
-        let answer = self.api.call(token, "chat.postMessage", &arguments).await;
-        let answer = answer.map_err(unsaid)?;
+        let answer = self.call("chat.postMessage", &arguments).await.map_err(unsaid)?;
         let (Some(id), Some(at)) = (text(&answer["ts"]), time(&answer["ts"])) else {
             return Err(PlatformError::Unknown("Slack does not say when it was said".to_owned()));
         };
@@ -186,8 +214,7 @@ impl Slack {
             ("timestamp", on.to_string()),
             ("name", name),
         ];
-        let token = &self.settings.bot_token;
-        match self.api.call(token, "reactions.add", &arguments).await {
+        match self.call("reactions.add", &arguments).await {
             Ok(_) => Ok(self.reacted(piece, on)),
             Err(ApiError::Refused(code)) if code == "already_reacted" => {
                 Ok(self.reacted(piece, on))
@@ -211,8 +238,7 @@ impl Slack {
             ("timestamp", on.to_string()),
             ("full", "true".to_owned()),
         ];
-        let token = &self.settings.bot_token;
-        let answer = self.api.call(token, "reactions.get", &arguments).await.map_err(unread)?;
+        let answer = self.call("reactions.get", &arguments).await.map_err(unread)?;
         let name = emoji::name(&piece.text);
         let own = |reaction: &&Value| {
             let users = reaction["users"].as_array().into_iter().flatten();
@@ -234,6 +260,7 @@ impl Slack {
             let mut arguments = vec![
                 ("channel", channel.to_string()),
                 ("oldest", ts(dispatched - BEFORE)),
+                ("latest", ts(dispatched + self.settings.settle + BEFORE)),
                 ("include_all_metadata", "true".to_owned()),
                 ("limit", "200".to_owned()),
             ];
@@ -243,8 +270,7 @@ impl Slack {
                 Some(_) => "conversations.replies",
                 None => "conversations.history",
             };
-            let token = &self.settings.bot_token;
-            let mut page = self.api.call(token, method, &arguments).await.map_err(unread)?;
+            let mut page = self.call(method, &arguments).await.map_err(unread)?;
             cursor = next_cursor(&page);
             let Value::Array(messages) = page["messages"].take() else {
                 return Err(PlatformError::Unknown("the history has no lines".to_owned()));
@@ -256,9 +282,14 @@ impl Slack {
                 let author = self.who.user.clone();
                 return Ok(Some(Posted { id: line.id, thread: line.thread, at: line.at, author }));
             }
-            if cursor.is_none() {
-                return Ok(None);
+            if cursor.is_some() {
+                continue;
             }
+            if !self.who.finds_keys {
+                let why = format!("without the scope {KEYS} nobody knows whether it was said");
+                return Err(PlatformError::Refused(why));
+            }
+            return Ok(None);
         }
     }
 }
@@ -304,12 +335,19 @@ mod tests {
     #[test]
     fn each_channel_is_spoken_to_once_a_second() {
         let (pace, one, other) = (Pace::default(), ChannelId::new("C1"), ChannelId::new("C2"));
-        let turns: Vec<_> = (0..6).map(|_| pace.turn(&one, at(10))).collect();
+        let turn = |channel, second| pace.turn(channel, at(second), LONGEST_TURN);
+        let turns: Vec<_> = (0..6).map(|_| turn(&one, 10)).collect();
         let expected = [10, 11, 12, 13, 14].map(|second| Ok(at(second)));
         assert_eq!(turns[..5], expected);
         assert_eq!(turns[5], Err(SignedDuration::from_secs(5)));
-        assert_eq!(pace.turn(&other, at(10)), Ok(at(10)));
-        assert_eq!(pace.turn(&one, at(16)), Ok(at(16)));
+        assert_eq!(turn(&other, 10), Ok(at(10)));
+        assert_eq!(turn(&one, 16), Ok(at(16)));
+        assert_eq!(
+            pace.turn(&one, at(16), SignedDuration::ZERO),
+            Err(SignedDuration::from_secs(1))
+        );
+        pace.hold(&other, at(100));
+        assert_eq!(turn(&other, 98), Ok(at(100)));
     }
 
     #[test]

@@ -79,28 +79,40 @@ impl Roster {
 
     /// The rooms that we are in, in the order of their ids.
     pub fn joined(&self) -> Vec<ChannelId> {
+        self.rooms(|standing| standing == Standing::Member)
+    }
+
+    /// Those that we may be in.
+    pub fn not_left(&self) -> Vec<ChannelId> {
+        self.rooms(|standing| standing != Standing::Out)
+    }
+
+    fn rooms(&self, is_it: impl Fn(Standing) -> bool) -> Vec<ChannelId> {
         let mut rooms: Vec<ChannelId> = self.read(|known| {
-            let rooms = known.rooms.iter();
-            let rooms = rooms.filter(|(_, room)| room.standing == Standing::Member);
+            let rooms = known.rooms.iter().filter(|(_, room)| is_it(room.standing));
             rooms.map(|(id, _)| id.clone()).collect()
         });
         rooms.sort();
         rooms
     }
 
-    /// Says whether that is news.
-    pub fn learn_person(&self, person: &Person, kind: AuthorKind) -> bool {
+    /// All of that is known.
+    pub fn knows(&self, person: &Person, kind: AuthorKind) -> bool {
         let now = (person.name.clone(), kind);
-        self.write(|known| known.people.insert(person.id.clone(), now.clone()) != Some(now))
+        self.read(|known| known.people.get(&person.id) == Some(&now))
+    }
+
+    pub fn learn_person(&self, person: &Person, kind: AuthorKind) {
+        let now = (person.name.clone(), kind);
+        self.write(|known| known.people.insert(person.id.clone(), now));
     }
 
     pub fn learn_group(&self, id: &str, handle: &str) {
         self.write(|known| known.groups.insert(id.to_owned(), handle.into()));
     }
 
-    /// Returns what was known of the room before.
-    pub fn learn_room(&self, room: Room) -> Option<Room> {
-        self.write(|known| known.rooms.insert(room.channel.id.clone(), room))
+    pub fn learn_room(&self, room: Room) {
+        self.write(|known| known.rooms.insert(room.channel.id.clone(), room));
     }
 
     /// We are not there any more.

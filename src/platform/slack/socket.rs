@@ -24,12 +24,13 @@ use crate::clock::{chance, seconds};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::text;
 use crate::platform::slack::{JoinError, Slack};
-use crate::store::StoreError;
 
 /// How long a frame may take to be sent.
 const SENDING: Duration = Duration::from_secs(5);
 /// How long a connection that is not needed any more may finish what it has taken.
 const DRAINING: Duration = Duration::from_secs(3);
+/// A connection that has lasted so long is a good one.
+const STEADY: Duration = Duration::from_secs(60);
 /// How many envelopes of a connection are worked at side by side.
 const MOST_AT_ONCE: usize = 256;
 /// There are too many connections already, so the next one is not tried soon.
@@ -41,6 +42,8 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 enum Sign {
     /// It can be heard.
     Hello(u64),
+    /// It has been heard for a while.
+    Steady(u64),
     /// It will be closed soon.
     Leaving(u64),
 }
@@ -112,12 +115,16 @@ impl Slack {
             tokio::select! {
                 biased;
                 Some(sign) = told.recv() => match sign {
+                    Sign::Steady(number) if number == newest => tried = 0,
+                    Sign::Steady(_) => {}
                     Sign::Hello(number) => {
-                        tried = 0;
                         let older = kept.range(..number);
                         older.for_each(|(_, replaced)| replaced.cancel());
                     }
-                    Sign::Leaving(number) if number == newest => wait = Some(SignedDuration::ZERO),
+                    Sign::Leaving(number) if number == newest => {
+                        tried += 1;
+                        wait = Some(self.backoff(tried, number));
+                    }
                     Sign::Leaving(_) => {}
                 },
                 Some((number, ended)) = connections.next() => {
@@ -130,8 +137,7 @@ impl Slack {
                         Err(Lost::ForGood(error)) => return Err(error),
                         Err(Lost::For { why, wait: least }) if number == newest => {
                             tried += 1;
-                            let draw = chance(self.ears.seed, &["reconnect", &number.to_string()]);
-                            let next = least.max(backoff(tried, draw));
+                            let next = least.max(self.backoff(tried, number));
                             warn!("a connection to Slack is lost ({why}); the next try is in {next:#}");
                             wait = Some(next);
                         }
@@ -141,6 +147,11 @@ impl Slack {
                 }
             }
         }
+    }
+
+    fn backoff(&self, tried: u32, number: u64) -> SignedDuration {
+        let draw = chance(self.ears.seed, &["reconnect", &number.to_string()]);
+        backoff(tried, draw)
     }
 
     async fn connect_after(
@@ -217,16 +228,20 @@ impl Slack {
         let mut pings = interval(patience.ping);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let began = Instant::now();
-        let mut last = began;
+        let (mut last, mut is_steady, mut is_closing) = (began, false, false);
         loop {
             tokio::select! {
-                () = connection.replaced.cancelled() => return Ok(()),
+                () = connection.replaced.cancelled(), if !is_closing => {
+                    // What is on its way here is taken yet, until the other side closes, too.
+                    is_closing = true;
+                    send(writer, Message::Close(None)).await?;
+                }
                 Some(ack) = working.next(), if !working.is_empty() => acknowledge(writer, ack).await?,
                 frame = reader.next(), if working.len() < MOST_AT_ONCE => {
                     last = Instant::now();
-                    self.air.heard(self.clock.now());
                     let text = match frame {
                         Some(Ok(Message::Text(text))) => text,
+                        _ if is_closing && is_end(&frame) => return Ok(()),
                         Some(Ok(Message::Close(_))) | None => {
                             return Err(Lost::because("Slack closed it"));
                         }
@@ -259,6 +274,13 @@ impl Slack {
                     if !*is_open && began.elapsed() > patience.opening {
                         return Err(Lost::because("Slack said no hello"));
                     }
+                    if is_closing && last.elapsed() > DRAINING {
+                        return Ok(());
+                    }
+                    if began.elapsed() > STEADY && !is_steady {
+                        is_steady = true;
+                        let _ = connection.signs.send(Sign::Steady(connection.number));
+                    }
                     if last.elapsed() > patience.silence {
                         return Err(Lost::because("it fell silent"));
                     }
@@ -277,19 +299,13 @@ impl Slack {
         if let Some(answer) = told {
             return Some(json!({ "envelope_id": id, "payload": answer }));
         }
-        match self.take(&payload).await {
-            Ok(()) => Some(json!({ "envelope_id": id })),
-            Err(StoreError::Refused(why)) => {
-                // The next time it would be refused as well.
-                warn!("something from Slack could not be kept: {why}");
-                Some(json!({ "envelope_id": id }))
-            }
-            Err(error) => {
-                warn!("something from Slack is not acknowledged, so that it comes again: {error}");
-                None
-            }
-        }
+        self.takes(&payload).await.then(|| json!({ "envelope_id": id }))
     }
+}
+
+/// No more will come.
+fn is_end<E>(frame: &Option<Result<Message, E>>) -> bool {
+    matches!(frame, None | Some(Err(_)) | Some(Ok(Message::Close(_))))
 }
 
 async fn acknowledge(

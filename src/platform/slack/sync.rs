@@ -1,30 +1,26 @@
 //! Channels, members and names: read at the start and every now and then, all pages, and single ones as
 //! soon as somebody unknown speaks. A list that broke off changes nothing.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
 use jiff::SignedDuration;
+use serde_json::Value;
 use tracing::{debug, warn};
 
 use crate::chat::{Channel, ChannelId, UserId};
 use crate::platform::slack::api::ApiError;
-use crate::platform::slack::from_slack::{self, text};
+use crate::platform::slack::from_slack::{self, Person, text};
 use crate::platform::slack::roster::{Questions, Standing};
-use crate::platform::slack::{Slack, next_cursor};
-use crate::store::StoreError;
+use crate::platform::slack::take::TakeError;
+use crate::platform::slack::{Events, Slack, next_cursor};
 
 /// As many members or channels in a page as Slack recommends.
 const PAGE: &str = "200";
-const ALL_KINDS: &str = "public_channel,private_channel,mpim,im";
+/// Asked one by one: of a list that an app may not read in part, it gets nothing.
+const KINDS: [&str; 4] = ["public_channel", "private_channel", "mpim", "im"];
 /// After a list could not be read.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
-
-/// Why something is not known.
-#[derive(Debug, thiserror::Error)]
-pub enum SyncError {
-    #[error(transparent)]
-    Slack(#[from] ApiError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 impl Slack {
     /// Reads all lists now and then, and answers questions in between. Never ends.
@@ -37,28 +33,37 @@ impl Slack {
                     PAUSE
                 }
             };
+            self.is_in_sync.store(true, Ordering::Relaxed);
+            if let Events::Hooks { .. } = self.settings.events {
+                // Nobody tells whether Slack has given up on something.
+                self.air.doubted(self.now());
+            }
             let next = self.now() + next;
-            let answering = async {
-                loop {
-                    let questions = self.roster.questions().await;
-                    self.answer(questions).await;
-                }
-            };
-            tokio::select! {
-                () = answering => {}
-                () = self.clock.sleep_until(next) => {}
+            while self.now() < next {
+                let questions = tokio::select! {
+                    questions = self.roster.questions() => questions,
+                    () = self.clock.sleep_until(next) => break,
+                };
+                self.answer(questions).await;
             }
         }
     }
 
-    async fn sync(&self) -> Result<(), SyncError> {
-        // Names first, so that direct messages and lines have them.
-        self.sync_people().await?;
+    async fn sync(&self) -> Result<(), TakeError> {
+        // Names first, so that direct messages have them.
+        let people = self.sync_people().await;
         self.sync_groups().await?;
-        self.sync_rooms().await
+        self.sync_rooms().await?;
+        match people {
+            Err(TakeError::Slack(ApiError::Refused(code))) => {
+                warn!("people's names are not known: Slack says {code}");
+                Ok(())
+            }
+            people => people,
+        }
     }
 
-    async fn sync_people(&self) -> Result<(), SyncError> {
+    async fn sync_people(&self) -> Result<(), TakeError> {
         let mut cursor = None;
         loop {
             let mut arguments = vec![("limit", PAGE.to_owned())];
@@ -76,7 +81,7 @@ impl Slack {
     }
 
     /// User groups are named in lines; an app may do without the scope for them.
-    async fn sync_groups(&self) -> Result<(), SyncError> {
+    async fn sync_groups(&self) -> Result<(), TakeError> {
         let groups = match self.read("usergroups.list", &[]).await {
             Ok(groups) => groups,
             Err(ApiError::Refused(code)) => {
@@ -93,24 +98,37 @@ impl Slack {
         Ok(())
     }
 
-    async fn sync_rooms(&self) -> Result<(), SyncError> {
+    async fn sync_rooms(&self) -> Result<(), TakeError> {
+        let before = self.roster.not_left();
+        let mut listed = BTreeSet::new();
+        for kind in KINDS {
+            match self.sync_rooms_of(kind).await {
+                Ok(rooms) => listed.extend(rooms),
+                Err(TakeError::Slack(ApiError::Refused(code))) => {
+                    debug!("the list of {kind} may not be read: {code}");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // A list that does not name a room does not say why: the room itself is asked about.
+        let gone = before.iter().filter(|room| !listed.contains(*room));
+        gone.for_each(|room| self.roster.ask_about_room(room));
+        Ok(())
+    }
+
+    async fn sync_rooms_of(&self, kind: &str) -> Result<Vec<ChannelId>, TakeError> {
         let arguments = [
-            ("types", ALL_KINDS.to_owned()),
+            ("types", kind.to_owned()),
             ("exclude_archived", "true".to_owned()),
             ("limit", PAGE.to_owned()),
         ];
-        let before = self.roster.joined();
         let rooms = self.pages("users.conversations", &arguments, "channels").await?;
-        let rooms: Vec<Channel> = rooms.iter().filter_map(|room| self.channel(room)).collect();
-        for room in &rooms {
-            self.hear_room(room.clone(), Standing::Member).await?;
+        let mut listed = Vec::new();
+        for room in rooms.iter().filter_map(|room| self.channel(room)) {
+            listed.push(room.id.clone());
+            self.hear_room(room, Standing::Member).await?;
         }
-        // Only what a whole list does not name has gone, and only if it was there when we asked.
-        let is_gone = |id: &&ChannelId| !rooms.iter().any(|room| room.id == **id);
-        for gone in before.iter().filter(is_gone) {
-            self.roster.ask_about_room(gone);
-        }
-        Ok(())
+        Ok(listed)
     }
 
     async fn answer(&self, questions: Questions) {
@@ -126,38 +144,43 @@ impl Slack {
         }
     }
 
-    async fn ask_about_person(&self, user: &UserId) -> Result<(), SyncError> {
-        let answer = self.read("users.info", &[("user", user.to_string())]).await?;
-        if let Some(person) = from_slack::person(&answer["user"]) {
-            self.hear_person(&person).await?;
-        }
+    async fn ask_about_person(&self, user: &UserId) -> Result<(), TakeError> {
+        let person = match self.read("users.info", &[("user", user.to_string())]).await {
+            Ok(answer) => from_slack::person(&answer["user"]),
+            // Somebody of another workspace, for example; nobody asks again.
+            Err(ApiError::Refused(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let unknown = || Person { id: user.clone(), name: user.as_str().into(), is_bot: false };
+        self.hear_person(&person.unwrap_or_else(unknown)).await?;
         Ok(())
     }
 
-    async fn ask_about_room(&self, channel: &ChannelId) -> Result<(), SyncError> {
-        let answer =
-            match self.read("conversations.info", &[("channel", channel.to_string())]).await {
-                Ok(answer) => answer,
-                Err(ApiError::Refused(code)) => {
-                    debug!("a channel is not ours any more: {code}");
-                    self.roster.leave(channel);
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            };
-        let room = &answer["channel"];
-        let is_member =
-            room["is_member"] == true || room["is_im"] == true || room["is_mpim"] == true;
-        let is_open = room["is_archived"] != true;
+    async fn ask_about_room(&self, channel: &ChannelId) -> Result<(), TakeError> {
+        match self.read("conversations.info", &[("channel", channel.to_string())]).await {
+            Ok(answer) => self.describe(&answer["channel"]).await,
+            Err(ApiError::Refused(code)) if code == "channel_not_found" => {
+                self.roster.leave(channel);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A room as Slack describes it.
+    pub(super) async fn describe(&self, room: &Value) -> Result<(), TakeError> {
+        let is = |key: &str| room[key] == true;
+        let is_member = is("is_member") || is("is_im") || is("is_mpim");
+        let standing =
+            if is_member && !is("is_archived") { Standing::Member } else { Standing::Out };
         if let Some(channel) = self.channel(room) {
-            let standing = if is_member && is_open { Standing::Member } else { Standing::Out };
             self.hear_room(channel, standing).await?;
         }
         Ok(())
     }
 
     /// A direct message has the name of whom it is with.
-    fn channel(&self, room: &serde_json::Value) -> Option<Channel> {
+    pub(super) fn channel(&self, room: &Value) -> Option<Channel> {
         let (id, name, visibility) = from_slack::channel(room)?;
         let with = text(&room["user"]).and_then(|user| self.roster.name(&UserId::new(user)));
         let name = if room["is_im"] == true { with.unwrap_or(name) } else { name };

@@ -11,6 +11,7 @@ use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, Reaction, User, UserId, Visibility,
 };
+use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Line, Person, Told, text, told};
 use crate::platform::slack::mrkdwn::Names;
 use crate::platform::slack::mrkdwn::message::read_message;
@@ -18,22 +19,54 @@ use crate::platform::slack::roster::{Room, Standing};
 use crate::platform::slack::{Slack, emoji};
 use crate::store::{Receipt, StoreError};
 
+/// Why something could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TakeError {
+    #[error(transparent)]
+    Slack(#[from] ApiError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// A mention that an edit adds is owed an answer only so long after the line was said (DESIGN §3).
 const ADDED_LATER: SignedDuration = SignedDuration::from_mins(10);
 
 impl Slack {
-    /// Hears what a payload of Slack's events tells.
-    pub async fn take(&self, payload: &Value) -> Result<(), StoreError> {
+    /// Hears what a payload of Slack's events tells, and says whether Slack may be told so. What it may not
+    /// be told comes again.
+    pub async fn takes(&self, payload: &Value) -> bool {
+        match self.take(payload).await {
+            Ok(()) => true,
+            Err(TakeError::Store(StoreError::Refused(why))) => {
+                // The next time it would be refused as well.
+                warn!("something from Slack could not be kept: {why}");
+                true
+            }
+            Err(error) => {
+                warn!("something from Slack is not acknowledged, so that it comes again: {error}");
+                // Should Slack give up on it, the history has it.
+                self.air.doubted(self.now());
+                false
+            }
+        }
+    }
+
+    async fn take(&self, payload: &Value) -> Result<(), TakeError> {
+        if !self.is_ours(payload) {
+            return Ok(());
+        }
         match told(payload) {
             Told::Line(line) => self.hear_line(&line, Arrival::Live).await.map(|_| ()),
             Told::Changed { line, at } => self.hear_change(&line, at).await,
             Told::Deleted { line, at } => self.hear_deletion(&line, at).await,
-            Told::Reaction(reaction) => self.hear_reaction(reaction).await,
+            Told::Reaction(reaction) => Ok(self.hear_reaction(reaction).await?),
             Told::Joined { channel, user } if user == self.who.user => {
-                // What is said from now on is listened to, whatever Slack says of the room later.
                 self.meet_room(&channel, None).await?;
+                if let Some(room) = self.roster.room(&channel) {
+                    // It may have been there before.
+                    self.hear_room(room.channel, Standing::Member).await?;
+                }
                 self.roster.ask_about_room(&channel);
-                self.wanted.add(&channel);
                 Ok(())
             }
             Told::Left { channel, user } if user == self.who.user => {
@@ -48,14 +81,21 @@ impl Slack {
                 self.meet_person(&user);
                 Ok(())
             }
-            Told::Hidden(channel) => self.hide(&channel).await,
+            Told::Hidden(channel) => Ok(self.hide(&channel).await?),
             Told::Room(channel) => {
                 self.roster.ask_about_room(&channel);
                 Ok(())
             }
-            Told::User(person) => self.hear_person(&person).await,
-            Told::Dismissed(why) => {
-                self.roster.dismiss(why);
+            Told::User(person) => Ok(self.hear_person(&person).await?),
+            Told::Uninstalled => {
+                self.roster.dismiss("the app was uninstalled");
+                Ok(())
+            }
+            Told::Revoked(bots) => {
+                // People's tokens are revoked in the same way.
+                if bots.contains(&self.who.user) {
+                    self.roster.dismiss("the bot's token was revoked");
+                }
                 Ok(())
             }
             Told::Limited => {
@@ -74,27 +114,27 @@ impl Slack {
         &self,
         line: &Line,
         arrival: Arrival,
-    ) -> Result<Option<Receipt>, StoreError> {
+    ) -> Result<Option<Receipt>, TakeError> {
         // The flow keeps its own words itself, as it wrote them; it may be just about to.
-        if self.is_own(line) && arrival == Arrival::Live {
+        if self.is_own(line) && line.key.is_some() && arrival == Arrival::Live {
             return Ok(None);
         }
         self.meet_room(&line.channel, line.visibility).await?;
         self.meet_author(line).await?;
         let message = self.message(line);
         let heard = Heard::Message(message, arrival);
-        self.ears.hear_sent(heard, line.sent_as.clone()).await.map(Some)
+        Ok(Some(self.ears.hear_sent(heard, line.sent_as.clone()).await?))
     }
 
     /// A line has another text. If it has not been heard before, it is heard now.
-    async fn hear_change(&self, line: &Line, at: Timestamp) -> Result<(), StoreError> {
+    async fn hear_change(&self, line: &Line, at: Timestamp) -> Result<(), TakeError> {
         let is_young = at.duration_since(line.at) < ADDED_LATER;
         let arrival = if is_young { Arrival::Live } else { Arrival::CaughtUp };
         let receipt = self.hear_line(line, arrival).await?;
         if receipt.is_none_or(|receipt| receipt.is_new) {
             return Ok(());
         }
-        self.hear_edit(line, line.edited.unwrap_or(at)).await
+        Ok(self.hear_edit(line, at).await?)
     }
 
     pub(super) async fn hear_edit(&self, line: &Line, at: Timestamp) -> Result<(), StoreError> {
@@ -105,7 +145,7 @@ impl Slack {
 
     /// A line is gone. One that has not been heard yet leaves its place, so that it is not heard when
     /// Slack delivers it late.
-    pub(super) async fn hear_deletion(&self, line: &Line, at: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn hear_deletion(&self, line: &Line, at: Timestamp) -> Result<(), TakeError> {
         let workspace = &self.who.workspace;
         let known = self.archive.line(workspace, &line.channel, &line.id).await?;
         let conversation = match known {
@@ -120,10 +160,14 @@ impl Slack {
             }
         };
         let deletion = Deletion { conversation, message: line.id.clone(), at };
-        self.ears.hear(Heard::Deletion(deletion)).await.map(|_| ())
+        self.ears.hear(Heard::Deletion(deletion)).await?;
+        Ok(())
     }
 
-    async fn hear_reaction(&self, reaction: from_slack::Reaction) -> Result<(), StoreError> {
+    pub(super) async fn hear_reaction(
+        &self,
+        reaction: from_slack::Reaction,
+    ) -> Result<(), StoreError> {
         self.meet_person(&reaction.user);
         let heard = Reaction {
             workspace: self.who.workspace.clone(),
@@ -143,12 +187,15 @@ impl Slack {
             return Ok(());
         }
         let kind = if person.is_bot { AuthorKind::Bot } else { AuthorKind::Human };
-        if !self.roster.learn_person(person, kind) {
+        if self.roster.knows(person, kind) {
             return Ok(());
         }
         let workspace = self.who.workspace.clone();
         let user = User { workspace, id: person.id.clone(), name: person.name.clone(), kind };
-        self.ears.hear(Heard::User(user)).await.map(|_| ())
+        self.ears.hear(Heard::User(user)).await?;
+        // Not before it is kept: who is known is not kept again.
+        self.roster.learn_person(person, kind);
+        Ok(())
     }
 
     /// A channel as Slack describes it.
@@ -157,13 +204,16 @@ impl Slack {
         channel: Channel,
         standing: Standing,
     ) -> Result<(), StoreError> {
-        let before = self.roster.learn_room(Room { channel: channel.clone(), standing });
+        let before = self.roster.room(&channel.id);
         if before.as_ref().is_none_or(|before| before.channel != channel) {
             self.ears.hear(Heard::Channel(channel.clone())).await?;
         }
         let was_member = before.is_some_and(|before| before.standing == Standing::Member);
+        let id = channel.id.clone();
+        // Not before it is kept: what is known is not kept again.
+        self.roster.learn_room(Room { channel, standing });
         if standing == Standing::Member && !was_member {
-            self.wanted.add(&channel.id);
+            self.wanted.add(&id);
         }
         Ok(())
     }
@@ -178,30 +228,56 @@ impl Slack {
         Ok(())
     }
 
-    /// Makes sure that a room is known before anything is heard in it: a room counts as private until
-    /// Slack says otherwise.
+    /// Makes sure that a room is known before anything is heard in it: its name and who may read it decide
+    /// what becomes of a line. What Slack does not tell of counts as private.
     async fn meet_room(
         &self,
         channel: &ChannelId,
         visibility: Option<Visibility>,
-    ) -> Result<(), StoreError> {
-        match self.roster.room(channel) {
-            Some(room) if room.standing == Standing::Member => return Ok(()),
-            Some(room) => return self.hear_room(room.channel, Standing::Member).await,
-            None => {}
+    ) -> Result<(), TakeError> {
+        if let Some(room) = self.roster.room(channel) {
+            let is_public = room.channel.visibility == Visibility::Public;
+            if is_public && visibility == Some(Visibility::Private) {
+                // It was hidden while we could not hear.
+                self.hide(channel).await?;
+            }
+            return Ok(());
         }
-        self.roster.ask_about_room(channel);
-        let unknown = Channel {
-            workspace: self.who.workspace.clone(),
-            id: channel.clone(),
-            name: channel.as_str().into(),
-            // A public channel may be shared with others, which only its description says.
-            visibility: match visibility {
-                Some(Visibility::Direct) => Visibility::Direct,
-                Some(Visibility::Public | Visibility::Private) | None => Visibility::Private,
-            },
-        };
-        self.hear_room(unknown, Standing::Member).await
+        // Many lines of a new room may come at once; one of them asks.
+        let _turn = self.meeting.lock().await;
+        if self.roster.room(channel).is_some() {
+            return Ok(());
+        }
+        let arguments = [("channel", channel.to_string())];
+        match self.call("conversations.info", &arguments).await {
+            Ok(answer) if self.channel(&answer["channel"]).is_some() => {
+                self.describe(&answer["channel"]).await
+            }
+            Ok(_) | Err(ApiError::Refused(_)) => {
+                let unknown = Channel {
+                    workspace: self.who.workspace.clone(),
+                    id: channel.clone(),
+                    name: channel.as_str().into(),
+                    visibility: match visibility {
+                        Some(Visibility::Direct) => Visibility::Direct,
+                        Some(Visibility::Public | Visibility::Private) | None => {
+                            Visibility::Private
+                        }
+                    },
+                };
+                Ok(self.hear_room(unknown, Standing::Member).await?)
+            }
+            // It comes again.
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An app may be told of another workspace's talk; that is not for us.
+    fn is_ours(&self, payload: &Value) -> bool {
+        let installations = payload["authorizations"].as_array().into_iter().flatten();
+        let mut teams =
+            installations.filter_map(|installed| text(&installed["team_id"])).peekable();
+        teams.peek().is_none() || teams.any(|team| team == self.who.workspace.as_str())
     }
 
     async fn meet_author(&self, line: &Line) -> Result<(), StoreError> {

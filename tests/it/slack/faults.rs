@@ -3,7 +3,8 @@
 use aizuchi::dev::slack::fault::{Cap, Fault, Hang};
 use aizuchi::dev::slack::hands::{Reason, Then};
 use aizuchi::dev::slack::message::Saying;
-use jiff::SignedDuration;
+use aizuchi::dev::slack::ts::Ts;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::providers::Treatment;
 use crate::slack::stage::{Setting, Stage};
@@ -161,16 +162,25 @@ async fn h21_there_is_always_a_connection() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// H27: a gap of ten minutes, with an edit, a deletion, and answers to an old line.
+/// H27: a gap of ten minutes, with an edit, deletions, and answers to a line that is older than what is read.
 #[tokio::test]
 async fn h27_what_was_said_meanwhile_is_read() {
     let stage = Stage::new().await;
-    let old = stage.says(&stage.tea, &stage.mio, "an old question");
-    let slip = stage.says(&stage.tea, &stage.mio, "a slip of the tongue");
-    let typo = stage.says(&stage.tea, &stage.mio, "a tpyo");
+    let ago = |hours: i64| Some(Ts::at(Timestamp::now() - SignedDuration::from_hours(hours)));
+    let said =
+        |ts, thread, text: &str| Saying { ts, thread, ..Saying::new(&stage.tea, &stage.mio, text) };
+    let old = stage.slack.say_with(said(ago(200), None, "an old question")).unwrap();
+    stage.slack.say_with(said(ago(100), Some(old), "an old answer")).unwrap();
+    let typo = stage.slack.say_with(said(ago(3), None, "a tpyo")).unwrap();
+    let slip = stage.slack.say_with(said(ago(2), None, "a slip of the tongue")).unwrap();
+    let other = stage.slack.say_with(said(ago(1), Some(typo), "another slip")).unwrap();
+    let setting = "SELECT count(*) FROM messages WHERE text = 'an old answer'";
+    // It has been here for long: the old answer was read when the question was young.
+    stage.history_of_days(30);
     let program = stage.start().await;
-    stage.until_kept("SELECT count(*) FROM messages", 3).await;
+    stage.until_kept(setting, 1).await;
     assert_eq!(program.stop(), Some(0));
+    stage.history_of_days(7);
     let unheard = |saying: Saying| Saying { is_delivered: false, ..saying };
     for number in 0..30 {
         let thread = (number % 3 == 0).then_some(old);
@@ -180,26 +190,54 @@ async fn h27_what_was_said_meanwhile_is_read() {
     let mention = format!("<@{}> were you away?", stage.bot);
     stage.slack.say_with(unheard(Saying::new(&stage.tea, &stage.mio, &mention))).unwrap();
     stage.slack.edit(&stage.tea, typo, "a typo").unwrap();
-    stage.slack.delete(&stage.tea, slip).unwrap();
+    for gone in [slip, other] {
+        stage.slack.delete(&stage.tea, gone).unwrap();
+    }
     let program = stage.start().await;
     stage.posts(1).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
-    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{old}'"), 10).await;
+    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{old}'"), 11).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE text = 'a typo' AND edits = 1", 1).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 2).await;
     stage.until_kept(SPOKE, 1).await;
-    // Only the mention is answered; the rest is remembered.
+    // Only the mention is answered, by somebody who has read the rest.
     assert_eq!(stage.count("SELECT count(*) FROM decisions").await, 1);
+    assert!(stage.prompt().contains("line 29") && !stage.prompt().contains("slip"));
     assert_eq!(program.stop(), Some(0));
     // Whoever has lost the database does not answer again what the history shows as answered.
     for file in ["room.db", "room.db-wal", "room.db-shm"] {
         let _ = std::fs::remove_file(stage.home.path().join(file));
     }
     let program = stage.start().await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 30).await;
+    // But for the answers to what is older than the days that are read.
+    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 20).await;
     assert_eq!(stage.count("SELECT count(*) FROM owed").await, 0);
     assert_eq!(program.stop(), Some(0));
     assert_eq!(stage.slack.posts().len(), 1);
+}
+
+/// While it was away, the room was hidden, and somebody took a question back: neither is overlooked by what
+/// falls due at the start.
+#[tokio::test]
+async fn nothing_is_said_before_what_was_missed_is_read() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.model.then([Treatment::Never]);
+    let mention = format!("<@{}> where is the secret cellar?", stage.bot);
+    let ts = Some(Ts::at(Timestamp::now() - SignedDuration::from_mins(5)));
+    let question = Saying { ts, ..Saying::new(&stage.tea, &stage.mio, &mention) };
+    let question = stage.slack.say_with(question).unwrap();
+    stage.model.came(1).await;
+    program.kill();
+    stage.slack.delete(&stage.tea, question).unwrap();
+    stage.slack.make_private(&stage.tea, &stage.mio).unwrap();
+    stage.slack.fault("conversations.history", Fault::RateLimited(2));
+    let program = stage.home.start();
+    stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
+    assert_eq!(stage.model.seen().len(), 1, "nobody is asked any more");
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.slack.posts(), []);
 }
 
 /// H33, H34: a wait and a delay go on where they were.
@@ -265,20 +303,28 @@ async fn h39_a_long_reply_comes_in_parts() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// A new app's history comes 15 lines at a time.
+/// A new app's history comes 15 lines at a time. What is newest counts first: a mention is answered before
+/// all is read.
 #[tokio::test]
 async fn a_capped_history_is_noticed_and_read_slowly() {
     let stage = Stage::new().await;
-    let direct = stage.slack.open_direct(&stage.mio).unwrap();
     for number in 0..40 {
-        stage.says(&direct, &stage.mio, &format!("line {number}"));
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
     }
-    let cap = Cap { objects: 15, interval: SignedDuration::from_secs(1) };
+    let cap = Cap { objects: 15, interval: SignedDuration::from_millis(100) };
     stage.slack.cap_history(Some(cap));
     let program = stage.home.start();
-    stage.until(|slack| slack.connections().open >= 2).await;
-    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 15).await;
     stage.until_log("15 lines of history a minute").await;
+    stage.until_kept("SELECT count(*) FROM messages WHERE text LIKE 'line %'", 15).await;
+    stage.asks(&stage.tea, &stage.mio, "can you hear me?");
+    stage.posts(1).await;
+    assert_eq!(stage.count("SELECT count(*) FROM messages WHERE text LIKE 'line %'").await, 15);
+    assert_eq!(program.stop(), Some(0));
+    // It is remembered that there is little; the pages come at their pace, and none is skipped.
+    let program = stage.home.start();
+    stage.until(|slack| slack.connections().open >= 2).await;
+    let calls = stage.slack.calls("conversations.history");
+    assert!(calls.iter().skip(1).all(|call| call.arguments["limit"] != "999"), "{calls:?}");
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -80,7 +80,7 @@ impl Alone {
             text: "Here I am.".into(),
             on: None,
             draft: Arc::new(DraftNotes {
-                owed: Vec::new(),
+                owed: vec![MessageId::new("1.000000")],
                 about: None,
                 made_from: Lineage::default(),
                 considered: 0,

@@ -115,6 +115,15 @@ impl Stage {
         Self { slack: fake, api, model, home, bot, mio, ren, tea, attic, _stop }
     }
 
+    /// So much of the past is read.
+    pub fn history_of_days(&self, days: u64) {
+        let config = std::fs::read_to_string(self.home.config()).unwrap();
+        let kept = config.lines().filter(|line| !line.contains("history_days"));
+        let config: String = kept.map(|line| format!("{line}\n")).collect();
+        let config = config.replace("slack:\n", &format!("slack:\n  history_days: {days}\n"));
+        std::fs::write(self.home.config(), config).unwrap();
+    }
+
     /// Starts the program, and waits until it can be heard by Slack and has read what there is.
     pub async fn start(&self) -> Program {
         let program = self.home.start();
