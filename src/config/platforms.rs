@@ -22,7 +22,7 @@ pub struct SlackConfig {
     /// Where a mention at a channel's top level is answered.
     pub reply_in: ReplyIn,
     /// How many connections it keeps open in Socket Mode.
-    pub connections: Count<1, 10>,
+    pub connections: Count<1, 5>,
     /// So long after a post that Slack did not confirm, the post is looked for, and posted again
     /// only if it is not there.
     pub settle_seconds: Seconds,

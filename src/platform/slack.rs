@@ -290,7 +290,8 @@ impl Slack {
         let listening = async {
             match &self.settings.events {
                 Events::Socket { app_token, connections } => {
-                    let slots = (0..*connections).map(|_| self.stay_connected(app_token, shutdown));
+                    let slots = 0..*connections;
+                    let slots = slots.map(|place| self.stay_connected(app_token, place, shutdown));
                     try_join_all(slots).await.map(|_| ())
                 }
                 Events::Hooks { .. } => {

@@ -317,8 +317,8 @@ const BAD: &[(&str, &str)] = &[
         "4:19: slack.settle_seconds must be more than 15: so long may a post take, and one that is still on its way would be posted twice",
     ),
     (
-        "slack:\n  connections: 11\n",
-        "2:16: slack.connections is 11, but it must be a whole number from 1 to 10",
+        "slack:\n  connections: 6\n",
+        "2:16: slack.connections is 6, but it must be a whole number from 1 to 5",
     ),
     (
         "slack:\n  reply_in: threads\n",

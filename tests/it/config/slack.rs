@@ -33,7 +33,7 @@ slack:
   app_token:
   signing_secret: 8f3c
   reply_in: thread
-  connections: 10
+  connections: 5
   settle_seconds: 15.5
   history_days: 0
   api_base: http://127.0.0.1:9/api
