@@ -29,6 +29,7 @@ use crate::chat::one_line;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::model::ModelId;
 use crate::persona::Language;
+use crate::rules::Mode;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
@@ -195,17 +196,27 @@ fn welcome(config: &Config, app: &App) -> String {
     let mind = mind(config);
     let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));
     let slack = slack.unwrap_or_default();
+    let joins_in = config.rulebook().usual.mode == Mode::Companion;
+    let (ask, ask_ja) = match joins_in {
+        true => (
+            format!(
+                " Ask the room a question and wait\n  about {wait} s: {name} decides whether to join in."
+            ),
+            format!(
+                "みんなに質問して\n  {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。"
+            ),
+        ),
+        false => Default::default(),
+    };
     match config.language {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
-             \n  Open the page in two tabs, give each a name, and talk. Ask the room a question and wait\n  \
-             about {wait} s: {name} decides whether to join in. Write @{name} for an answer at once.\n\
+             \n  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer at once.\n\
              \n  mind      {mind}{slack}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
-             \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。みんなに質問して\n  \
-             {wait} 秒ほど待つと、{name} が会話に加わるかどうかを決めます。@{name} と書けばすぐに答えます。\n\
+             \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。{ask_ja}@{name} と書けばすぐに答えます。\n\
              \n  モデル    {mind}{slack}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }

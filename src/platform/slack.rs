@@ -36,7 +36,8 @@ use crate::hear::Ears;
 use crate::persona::Persona;
 use crate::platform::slack::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
-use crate::platform::slack::history::{CAP, Wanted};
+use crate::platform::slack::history::pass::Cap;
+use crate::platform::slack::history::{CAPPED, Wanted};
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
@@ -44,6 +45,10 @@ use crate::store::{Archive, Order, StoreError};
 
 /// Where what is known of an installation before Slack was asked is kept.
 const INSTALLATIONS: &str = "slack";
+
+/// How often Slack is asked at the start who we are, and what is between.
+const TRIES_TO_START: usize = 3;
+const PAUSE_AT_START: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -127,6 +132,7 @@ pub struct Slack {
     roster: Roster,
     wanted: Wanted,
     pace: Pace,
+    cap: Cap,
     pub air: Air,
     /// Held while a room is met for the first time.
     meeting: tokio::sync::Mutex<()>,
@@ -193,7 +199,14 @@ pub async fn ask_who(settings: &Settings) -> Result<Who, JoinError> {
 
 /// Whose token this is. While Slack cannot be reached, what it said the last time holds.
 pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, JoinError> {
-    match ask_who(settings).await {
+    let mut told = ask_who(settings).await;
+    for _ in 1..TRIES_TO_START {
+        let Err(JoinError::Unasked(error)) = &told else { break };
+        warn!("{error}; it is asked again");
+        tokio::time::sleep(PAUSE_AT_START).await;
+        told = ask_who(settings).await;
+    }
+    match told {
         Err(JoinError::Unasked(error)) => {
             let known = archive.bookmarks(&WorkspaceId::new(INSTALLATIONS)).await?;
             let place = place(settings);
@@ -235,10 +248,10 @@ impl Slack {
         let roster = Roster::default();
         roster
             .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
-        let pace = Pace::default();
+        let cap = Cap::default();
         let bookmarks = archive.bookmarks(&who.workspace).await?;
-        if bookmarks.iter().any(|bookmark| *bookmark.place == *CAP) {
-            pace.cap(ears.clock.now());
+        if bookmarks.iter().any(|bookmark| *bookmark.place == *CAPPED) {
+            cap.put(ears.clock.now());
         }
         let clock = ears.clock.clone();
         let air = match settings.events {
@@ -254,7 +267,8 @@ impl Slack {
             clock,
             roster,
             wanted: Wanted::default(),
-            pace,
+            pace: Pace::default(),
+            cap,
             air,
             ears,
             meeting: tokio::sync::Mutex::default(),

@@ -2,7 +2,7 @@
 //! answer was lost was said (Slack has no idempotency key of its own).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -36,9 +36,6 @@ const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 pub struct Pace {
     /// When each channel may be spoken to next.
     posts: Mutex<HashMap<ChannelId, Timestamp>>,
-    /// When the next page of a capped history may be read.
-    page: Mutex<Option<Timestamp>>,
-    is_capped: AtomicBool,
 }
 
 impl Pace {
@@ -65,24 +62,6 @@ impl Pace {
         let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
         let next = posts.entry(channel.clone()).or_insert(until);
         *next = until.max(*next);
-    }
-
-    pub(super) fn is_capped(&self) -> bool {
-        self.is_capped.load(Ordering::Relaxed)
-    }
-
-    /// This app gets little history at a time. Says whether that is news.
-    pub(super) fn cap(&self, now: Timestamp) -> bool {
-        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-        !self.is_capped.swap(true, Ordering::Relaxed)
-    }
-
-    /// When the next page may be read; the one after it comes a `step` later.
-    pub(super) fn next_page(&self, now: Timestamp, step: SignedDuration) -> Timestamp {
-        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = page.map_or(now, |last| now.max(last + step));
-        *page = Some(turn);
-        turn
     }
 }
 
@@ -132,7 +111,15 @@ impl Platform for Slack {
     fn is_behind(&self, channel: &ChannelId) -> bool {
         let Some(since) = self.air.state().since else { return true };
         match self.roster.room(channel).map(|room| room.standing) {
-            Some(Standing::Member) => !self.wanted.is_caught_up(channel, since),
+            // Where a page takes a minute, nobody is kept waiting for it.
+            Some(Standing::Member) if self.cap.is_on() => false,
+            Some(Standing::Member) => {
+                let is_behind = !self.wanted.is_caught_up(channel, since);
+                if is_behind {
+                    self.wanted.hurry(channel);
+                }
+                is_behind
+            }
             // Before all lists are read, it may be in it.
             Some(Standing::Unknown) | None => !self.is_in_sync.load(Ordering::Relaxed),
             Some(Standing::Out) => false,
@@ -348,15 +335,5 @@ mod tests {
         );
         pace.hold(&other, at(100));
         assert_eq!(turn(&other, 98), Ok(at(100)));
-    }
-
-    #[test]
-    fn a_capped_history_is_read_page_by_page() {
-        let (pace, step) = (Pace::default(), SignedDuration::from_secs(60));
-        assert!(pace.cap(at(0)));
-        assert!(!pace.cap(at(0)));
-        assert_eq!(pace.next_page(at(1), step), at(60));
-        assert_eq!(pace.next_page(at(61), step), at(120));
-        assert_eq!(pace.next_page(at(500), step), at(500));
     }
 }

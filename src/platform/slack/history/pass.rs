@@ -1,0 +1,394 @@
+//! One reading of a channel's history: page by page, thread by thread, compared with what is stored.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::stream::{FuturesOrdered, TryStreamExt};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tracing::{info, warn};
+
+use crate::chat::{Arrival, Bookmark, ChannelId, Deletion, Heard, Message, MessageId};
+use crate::platform::slack::api::ApiError;
+use crate::platform::slack::from_slack::{self, Line, is_tombstone, of_history, ts};
+use crate::platform::slack::history::{CAPPED, DELIVERED};
+use crate::platform::slack::take::TakeError;
+use crate::platform::slack::{Slack, next_cursor};
+use crate::store::{LineQuery, Span};
+
+/// As many lines in a page as Slack gives.
+const PAGE: usize = 999;
+/// What an app gets that was distributed outside of Slack's Marketplace since May 2025, and how often.
+const CAPPED_PAGE: usize = 15;
+const CAPPED_PACE: SignedDuration = SignedDuration::from_secs(60);
+/// How many stored lines of a channel are compared with its history at most.
+const MOST_COMPARED: usize = 20_000;
+/// How many lines wait for one commit.
+const AT_ONCE: usize = 64;
+/// The history may lag behind what is said by so much.
+const LAG: SignedDuration = SignedDuration::from_secs(10);
+
+/// Whether this app gets little history, and when it may have the next page of it.
+#[derive(Default)]
+pub struct Cap {
+    is_on: AtomicBool,
+    page: Mutex<Option<Timestamp>>,
+}
+
+impl Cap {
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// It gets little. Says whether that is news.
+    pub fn put(&self, now: Timestamp) -> bool {
+        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        !self.is_on.swap(true, Ordering::Relaxed)
+    }
+
+    /// When the next page may be read; the one after it comes a `step` later.
+    fn next_page(&self, now: Timestamp, step: SignedDuration) -> Timestamp {
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = page.map_or(now, |last| now.max(last + step));
+        *page = Some(turn);
+        turn
+    }
+}
+
+/// One reading of a channel.
+pub(super) struct Pass {
+    channel: ChannelId,
+    /// From when on it is read.
+    from: Timestamp,
+    /// Since when we have heard without a gap.
+    since: Timestamp,
+    began: Timestamp,
+    /// The room has not been read before.
+    is_first: bool,
+    /// Slack shows nothing that is older.
+    floor: Timestamp,
+    /// What is stored since `from`, unless that is too much to compare.
+    stored: Option<HashMap<MessageId, Arc<Message>>>,
+    /// What Slack shows.
+    seen: HashSet<MessageId>,
+    /// The threads that were read since `from`.
+    threads: HashSet<MessageId>,
+    /// When the persona spoke last at the top level, and in each thread.
+    spoke: BTreeMap<Option<MessageId>, Timestamp>,
+    pub(super) new: usize,
+}
+
+impl Slack {
+    pub(super) async fn pass(
+        &self,
+        channel: &ChannelId,
+        from: Timestamp,
+        since: Timestamp,
+        is_first: bool,
+    ) -> Result<Pass, TakeError> {
+        let query = LineQuery {
+            workspace: self.who.workspace.clone(),
+            channel: channel.clone(),
+            thread: None,
+            span: Span::AfterTime(from - SignedDuration::from_millis(1)),
+            limit: MOST_COMPARED + 1,
+        };
+        let stored = self.archive.lines(query).await?;
+        let is_too_much = stored.len() > MOST_COMPARED;
+        if is_too_much {
+            info!(
+                "a channel has so many lines that edits and deletions of the past are not looked for"
+            );
+        }
+        let stored = stored.into_iter().filter(|line| !line.is_deleted);
+        let stored = stored.map(|line| (line.message.id.clone(), line.message)).collect();
+        Ok(Pass {
+            channel: channel.clone(),
+            from,
+            since,
+            began: self.now(),
+            is_first,
+            floor: from,
+            stored: (!is_too_much).then_some(stored),
+            seen: HashSet::new(),
+            threads: HashSet::new(),
+            spoke: BTreeMap::new(),
+            new: 0,
+        })
+    }
+
+    /// All pages, newest first, then the threads. Of a room that was never read the threads come first, since
+    /// an answer to a line may be there.
+    pub(super) async fn read_room(&self, pass: &mut Pass) -> Result<(), TakeError> {
+        let mut parents = Vec::new();
+        let mut cursor = None;
+        loop {
+            let arguments = vec![("channel", pass.channel.to_string())];
+            let mut page = self.history("conversations.history", arguments, pass, cursor).await?;
+            let lines = lines(&pass.channel, &mut page);
+            pass.note_limit(&page, &lines);
+            pass.note_own(&lines, |line| self.is_own(line));
+            let news = lines.iter().filter(|line| has_news(line, pass));
+            let news: Vec<MessageId> = news.map(|line| line.id.clone()).collect();
+            if pass.is_first {
+                self.read_threads(&news, pass).await?;
+            } else {
+                parents.extend(news);
+            }
+            self.hear_lines(lines.into_iter().rev().collect(), pass).await?;
+            cursor = next_cursor(&page);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        self.hear_what_is_gone(pass).await?;
+        // Many threads take a while; the room itself is known.
+        self.wanted.note(&pass.channel, pass.since);
+        self.read_threads(&parents, pass).await?;
+        self.read_other_threads(pass).await?;
+        self.hear_what_is_gone(pass).await
+    }
+
+    async fn read_threads(&self, threads: &[MessageId], pass: &mut Pass) -> Result<(), TakeError> {
+        for thread in threads {
+            self.read_thread(thread, pass).await?;
+        }
+        Ok(())
+    }
+
+    /// Threads that no line has led to: below lines that are older than what was read, and those of which
+    /// all answers are gone.
+    async fn read_other_threads(&self, pass: &mut Pass) -> Result<(), TakeError> {
+        let recent = pass.began - self.settings.history;
+        let known = self.archive.threads_since(&self.who.workspace, &pass.channel, recent).await?;
+        for (thread, newest) in known {
+            let is_old = from_slack::time(&thread.as_str().into()).is_some_and(|at| at < pass.from);
+            if (is_old || newest >= pass.from) && !pass.threads.contains(&thread) {
+                self.read_thread(&thread, pass).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_thread(&self, thread: &MessageId, pass: &mut Pass) -> Result<(), TakeError> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        loop {
+            let arguments = vec![("channel", pass.channel.to_string()), ("ts", thread.to_string())];
+            let page = self.history("conversations.replies", arguments, pass, cursor).await;
+            let mut page = match page {
+                // Its parent is gone, and everything with it.
+                Err(TakeError::Slack(ApiError::Refused(code))) if code == "thread_not_found" => {
+                    break;
+                }
+                page => page?,
+            };
+            found.extend(lines(&pass.channel, &mut page));
+            cursor = next_cursor(&page);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        pass.threads.insert(thread.clone());
+        pass.note_own(&found, |line| self.is_own(line));
+        // Oldest first; the parent comes with each page and is heard with its channel.
+        let parent = |line: &Line| line.id == *thread && line.at < pass.from;
+        let found: Vec<Line> = found.into_iter().filter(|line| !parent(line)).collect();
+        self.hear_lines(found, pass).await
+    }
+
+    /// One page, no faster than this app may.
+    async fn history(
+        &self,
+        method: &str,
+        mut arguments: Vec<(&str, String)>,
+        pass: &Pass,
+        cursor: Option<String>,
+    ) -> Result<Value, TakeError> {
+        arguments.push(("oldest", ts(pass.from)));
+        arguments.push(("inclusive", "true".to_owned()));
+        arguments.push(("include_all_metadata", "true".to_owned()));
+        let limit = if self.cap.is_on() { CAPPED_PAGE } else { PAGE };
+        arguments.push(("limit", limit.to_string()));
+        arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
+        if self.cap.is_on() {
+            let turn = self.cap.next_page(self.now(), CAPPED_PACE);
+            self.clock.sleep_until(turn).await;
+        }
+        let page = self.read(method, &arguments).await?;
+        let has_more = page["has_more"] == true;
+        let Some(found) = page["messages"].as_array().map(Vec::len) else {
+            return Err(ApiError::Unknown("a page has no lines".to_owned()).into());
+        };
+        if has_more && next_cursor(&page).is_none() {
+            return Err(
+                ApiError::Unknown("a page does not say where the next is".to_owned()).into()
+            );
+        }
+        if found == CAPPED_PAGE && limit > CAPPED_PAGE && has_more && self.cap.put(self.now()) {
+            self.put_cap().await?;
+            warn!(
+                "Slack gives this app {CAPPED_PAGE} lines of history a minute, so catching up is slow; \
+                 apps that a workspace has made for itself get more"
+            );
+        }
+        Ok(page)
+    }
+
+    /// Hears lines in their order, those that are new or have changed.
+    async fn hear_lines(&self, lines: Vec<Line>, pass: &mut Pass) -> Result<(), TakeError> {
+        let mut new = 0;
+        let mut hearing = FuturesOrdered::new();
+        // The flow may be just about to keep it.
+        let is_on_its_way = |line: &Line| {
+            self.is_own(line) && line.key.is_some() && line.at > pass.began - DELIVERED
+        };
+        for line in lines.iter().filter(|line| pass.is_news(line) && !is_on_its_way(line)) {
+            if hearing.len() == AT_ONCE {
+                new += hearing.try_next().await?.unwrap_or(0);
+            }
+            hearing.push_back(self.hear_old(line, pass));
+        }
+        while let Some(more) = hearing.try_next().await? {
+            new += more;
+        }
+        drop(hearing);
+        pass.new += new;
+        let shown = lines.into_iter().filter(|line| !is_tombstone(line)).map(|line| line.id);
+        pass.seen.extend(shown);
+        Ok(())
+    }
+
+    async fn hear_old(&self, line: &Line, pass: &Pass) -> Result<usize, TakeError> {
+        if is_tombstone(line) {
+            self.hear_deletion(line, line.edited.unwrap_or(pass.began)).await?;
+            return Ok(0);
+        }
+        let receipt = self.hear_line(line, pass.arrival(line)).await?;
+        let is_new = receipt.is_some_and(|receipt| receipt.is_new);
+        if is_new {
+            self.hear_reactions(line).await?;
+        } else if line.edited.is_some() {
+            // Slack tells the time of an edit in whole seconds, but this is how it reads now.
+            self.hear_edit(line, pass.began).await?;
+        }
+        Ok(usize::from(is_new))
+    }
+
+    async fn hear_reactions(&self, line: &Line) -> Result<(), TakeError> {
+        for reaction in from_slack::reactions(line) {
+            self.hear_reaction(reaction).await?;
+        }
+        Ok(())
+    }
+
+    /// What is stored and not in the history any more was deleted meanwhile.
+    async fn hear_what_is_gone(&self, pass: &Pass) -> Result<(), TakeError> {
+        for message in pass.stored.iter().flat_map(HashMap::values).filter(|line| pass.misses(line))
+        {
+            let deletion = Deletion {
+                conversation: message.conversation.clone(),
+                message: message.id.clone(),
+                at: pass.began,
+            };
+            self.ears.hear(Heard::Deletion(deletion)).await?;
+        }
+        Ok(())
+    }
+
+    /// The next start need not find out again.
+    async fn put_cap(&self) -> Result<(), TakeError> {
+        let workspace = self.who.workspace.clone();
+        let (place, value) = (CAPPED.into(), "true".into());
+        self.ears.hear(Heard::Bookmark(Bookmark { workspace, place, value })).await?;
+        Ok(())
+    }
+}
+
+impl Pass {
+    fn note_own(&mut self, lines: &[Line], is_own: impl Fn(&Line) -> bool) {
+        for line in lines.iter().filter(|line| is_own(line)) {
+            let spoke = self.spoke.entry(line.thread.clone()).or_insert(line.at);
+            *spoke = line.at.max(*spoke);
+        }
+    }
+
+    /// What Slack shows of a channel may end before the span that was asked for.
+    fn note_limit(&mut self, page: &Value, lines: &[Line]) {
+        if page["is_limited"] == true {
+            let oldest = lines.iter().map(|line| line.at).min();
+            self.floor = oldest.unwrap_or(self.began);
+        }
+    }
+
+    /// What was said since we hear without a gap is live, though its event may come later. Of what was said
+    /// before, a room that was never read shows itself what was answered; in others, what is owed is known.
+    fn arrival(&self, line: &Line) -> Arrival {
+        if line.at >= self.since {
+            Arrival::Live
+        } else if self.is_first && self.is_answered(line) {
+            Arrival::Answered
+        } else {
+            Arrival::CaughtUp
+        }
+    }
+
+    /// The persona has spoken since, where the line stands or in a thread below it.
+    fn is_answered(&self, line: &Line) -> bool {
+        let since =
+            |place: &Option<MessageId>| self.spoke.get(place).is_some_and(|spoke| *spoke > line.at);
+        since(&line.thread) || since(&Some(line.id.clone()))
+    }
+
+    fn is_news(&self, line: &Line) -> bool {
+        let stored = self.stored.as_ref().and_then(|stored| stored.get(&line.id));
+        stored.is_none() || line.edited.is_some() || is_tombstone(line)
+    }
+
+    /// It should have been in what was read, and was not.
+    fn misses(&self, message: &Message) -> bool {
+        let is_slacks = from_slack::time(&message.id.as_str().into()).is_some();
+        let was_read = match &message.conversation.thread {
+            Some(thread) => self.threads.contains(thread),
+            None => true,
+        };
+        is_slacks
+            && was_read
+            && message.at >= self.floor
+            && message.at < self.began - LAG
+            && !self.seen.contains(&message.id)
+    }
+}
+
+/// The lines of a page.
+fn lines(channel: &ChannelId, page: &mut Value) -> Vec<Line> {
+    let Value::Array(messages) = page["messages"].take() else { return Vec::new() };
+    messages.into_iter().filter_map(|message| of_history(channel, message)).collect()
+}
+
+/// Something was said in the thread below a line since the pass begins.
+fn has_news(line: &Line, pass: &Pass) -> bool {
+    let is_parent = line.thread.is_none() && line.whole["reply_count"].as_u64().unwrap_or(0) > 0;
+    let latest = from_slack::time(&line.whole["latest_reply"]);
+    is_parent && latest.is_none_or(|latest| latest >= pass.from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_capped_history_is_read_page_by_page() {
+        let (cap, step) = (Cap::default(), SignedDuration::from_secs(60));
+        assert!(cap.put(at(0)));
+        assert!(!cap.put(at(0)));
+        assert_eq!(cap.next_page(at(1), step), at(60));
+        assert_eq!(cap.next_page(at(61), step), at(120));
+        assert_eq!(cap.next_page(at(500), step), at(500));
+    }
+}
