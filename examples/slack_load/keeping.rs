@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aizuchi::chat::{ChannelId, WorkspaceId};
+use aizuchi::dev::slack::FakeSlack;
 use aizuchi::dev::slack::message::Message;
 use aizuchi::dev::slack::ts::Ts;
 use aizuchi::store::sqlite::SqliteStore;
@@ -26,12 +27,14 @@ pub struct Keeping {
 }
 
 /// What people did and the program does not know of.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Missing {
     pub lines: usize,
     pub edits: usize,
     pub deletions: usize,
     pub reactions: usize,
+    /// Which.
+    pub acts: Vec<String>,
 }
 
 impl Missing {
@@ -45,8 +48,13 @@ impl Keeping {
         Ok(Self { store: Arc::new(Onlooker::store(database).await?) })
     }
 
-    /// Waits until lines are kept, and says how long that took; `None` if it took too long.
-    pub async fn until_kept(self, mut lines: Vec<Place>) -> anyhow::Result<Option<Duration>> {
+    /// Waits until lines are kept, or deleted before that, and says how long it took; `None` if it
+    /// took too long.
+    pub async fn until_kept(
+        self,
+        fake: Arc<FakeSlack>,
+        mut lines: Vec<Place>,
+    ) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
         loop {
             let mut left = Vec::new();
@@ -55,6 +63,7 @@ impl Keeping {
                 let kept = self.lines(&channel, oldest).await?;
                 left.extend(places.into_iter().filter(|place| !kept.contains_key(&id(place.ts))));
             }
+            left.retain(|place| place.is_there(&fake));
             if left.is_empty() {
                 return Ok(Some(began.elapsed()));
             }
@@ -81,7 +90,11 @@ impl Keeping {
                 let now = team
                     .fake
                     .read(|state| state.workspace.message(channel, place.ts).ok().cloned());
+                let before = missing.all();
                 missing.note(act, line, now.as_ref());
+                if missing.all() > before {
+                    missing.acts.push(format!("{act:?}"));
+                }
             }
         }
         Ok(missing)

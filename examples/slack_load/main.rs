@@ -158,7 +158,7 @@ async fn measure(
                 fake.clear_faults();
                 let (keeping, lines) = (keeping.clone(), team.lines_since(outage.from));
                 outage.lines = lines.len();
-                catching_up = Some(tokio::spawn(keeping.until_kept(lines)));
+                catching_up = Some(tokio::spawn(keeping.until_kept(fake.clone(), lines)));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What was measured, as a table or as JSON.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aizuchi::dev::slack::mail::{Fate, Receipt};
@@ -30,6 +31,7 @@ pub struct Report {
     pub samples: Vec<Sample>,
     pub questions: usize,
     pub posts: usize,
+    pub calls: BTreeMap<String, usize>,
     pub log_lines: usize,
     pub database_bytes: u64,
 }
@@ -115,6 +117,13 @@ impl Report {
             samples,
             questions,
             posts: team.fake.read(|state| state.journal.posts.len()),
+            calls: team.fake.read(|state| {
+                let mut calls = BTreeMap::new();
+                for call in &state.journal.calls {
+                    *calls.entry(call.method.clone()).or_default() += 1;
+                }
+                calls
+            }),
             log_lines: 0,
             database_bytes: 0,
         }
@@ -186,6 +195,8 @@ impl Report {
         }
         row("database", megabytes(self.database_bytes), "");
         row("questions to the mute model", self.questions.to_string(), "");
+        let calls = self.calls.iter().map(|(method, count)| format!("{method} {count}"));
+        row("calls of Slack's API", calls.collect::<Vec<_>>().join(", "), "");
         row("posts", self.posts.to_string(), "");
         row("lines of its log", self.log_lines.to_string(), "");
     }

@@ -158,14 +158,11 @@ impl Team {
     /// The lines that were said since then and are there still.
     pub fn lines_since(&self, since: Option<Timestamp>) -> Vec<Place> {
         let since = since.map(Ts::at).unwrap_or_default();
-        let is_there = |place: &&Place| {
-            self.fake.read(|state| state.workspace.message(&place.channel, place.ts).is_ok())
-        };
         let said = self.acts.iter().filter_map(|act| match act {
             Act::Said(place) if place.ts >= since => Some(place),
             Act::Said(_) | Act::Edited(_) | Act::Deleted(_) | Act::Reacted { .. } => None,
         });
-        said.filter(is_there).cloned().collect()
+        said.filter(|place| place.is_there(&self.fake)).cloned().collect()
     }
 
     fn somewhere(&self, what: &str) -> Option<Place> {
@@ -186,6 +183,16 @@ impl Team {
 
 fn refused(refusal: Refusal) -> anyhow::Error {
     anyhow::anyhow!("the stand-in for Slack says {}", refusal.error)
+}
+
+impl Place {
+    /// Nobody has deleted it; of a line with a thread below it, a tombstone would be left.
+    pub fn is_there(&self, fake: &FakeSlack) -> bool {
+        fake.read(|state| {
+            let message = state.workspace.message(&self.channel, self.ts);
+            message.is_ok_and(|message| message.subtype.is_none())
+        })
+    }
 }
 
 impl Act {
