@@ -48,7 +48,7 @@ use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
-use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig};
+use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
@@ -65,6 +65,7 @@ use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
 use crate::rules::{Facilitation, Mode, Rulebook};
 use crate::runner;
+use crate::store::sqlite::myao2;
 
 /// An example of every setting, which is a config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");
@@ -201,6 +202,7 @@ impl Config {
         let mut config: Self = read::read(&tree)?;
         config.check(&tree)?;
         notices.extend(config.make_way(&tree));
+        notices.extend(config.leave_alone(&tree));
         config.think(thinkers, &tree, environment)?;
         notices.extend(notices::of(&config, &tree));
         notices.sort_by_key(|notice| notice.place.map(|place| (place.line, place.column)));
@@ -261,6 +263,24 @@ impl Config {
             health.0
         );
         let entry = tree.find(&["health_check", "port"]);
+        Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
+    }
+
+    /// Leaves the database of myao2 alone, which its config names, and takes a file beside it.
+    fn leave_alone(&mut self, tree: &Node) -> Option<Problem> {
+        let named = self.memory.database_path.as_ref()?.0.clone();
+        if self.storage.url.is_some() || !myao2::is_at(&named) {
+            return None;
+        }
+        let own = named.with_extension("aizuchi.db");
+        let sentence = format!(
+            "memory.database_path is a database of myao2, which stays as it is; {} is used instead, and \
+             `aizuchi import {}` brings along what myao2 kept",
+            own.display(),
+            named.display()
+        );
+        self.storage.url = Some(StorageUrl(own));
+        let entry = tree.find(&["memory", "database_path"]);
         Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
     }
 

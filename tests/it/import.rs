@@ -370,26 +370,25 @@ async fn what_cannot_be_imported_is_told() {
     assert!(!moved.new.exists());
 }
 
-/// A config of myao2 names its database.
+/// A config of myao2 names its database. It starts as it is, and the database stays as it is.
 #[tokio::test]
 async fn the_database_of_myao2_is_not_taken_for_ours() {
     let moved = Move::begin().await;
     let before = std::fs::read(&moved.old).unwrap();
     let config = moved.folder.path().join("config.yaml");
-    let text = format!(
-        "memory: {{database_path: '{}'}}\nhttp: {{listen: '127.0.0.1:0'}}\n",
-        moved.old.display()
-    );
-    std::fs::write(&config, text).unwrap();
-    for (verb, is_stdout) in [("run", false), ("check", true)] {
-        let run = aizuchi().arg("--config").arg(&config).arg(verb).assert().code(1);
-        let output = run.get_output();
-        let said = if is_stdout { &output.stdout } else { &output.stderr };
-        let said = String::from_utf8(said.clone()).unwrap();
-        assert!(
-            said.contains("is a database of myao2; have storage.url name a new file"),
-            "{said}"
-        );
-    }
+    let old = moved.old.display();
+    let said = |text: String, verb: &str, code| {
+        std::fs::write(&config, text).unwrap();
+        let run = aizuchi().arg("--config").arg(&config).arg(verb).assert().code(code);
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    let listen = "http: {listen: '127.0.0.1:0'}\n";
+    let told = said(format!("memory: {{database_path: '{old}'}}\n{listen}"), "check", 0);
+    let own = moved.old.with_extension("aizuchi.db");
+    assert!(told.contains(&format!("{} will be created", own.display())), "{told}");
+    assert!(told.contains(&format!("`aizuchi import {old}` brings along")), "{told}");
+    // Whoever names it for ours is told that it is not.
+    let told = said(format!("storage: {{url: 'sqlite://{old}'}}\n{listen}"), "check", 1);
+    assert!(told.contains("is a database of myao2; have storage.url name a new file"), "{told}");
     assert_eq!(std::fs::read(&moved.old).unwrap(), before);
 }

@@ -197,6 +197,15 @@ pub async fn refuse(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Whether there is a database of myao2, as far as its beginning tells: its schema stands there.
+pub fn is_at(path: &Path) -> bool {
+    const READ: u64 = 1 << 20;
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(READ).read_to_end(&mut beginning));
+    let has = |words: &[u8]| beginning.windows(words.len()).any(|part| part == words);
+    read.is_ok() && beginning.starts_with(BEGINNING) && has(b"user_is_bot") && has(b"memories")
+}
+
 fn is_database(path: &Path) -> bool {
     let mut beginning = [0; BEGINNING.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
