@@ -123,7 +123,7 @@ impl Standing {
             // It is said by now; see above.
             End::Said(_) => Completion::default(),
             End::Withdrawn { why } => self.withdrawn(why, known, now),
-            End::Redraft { due } => self.redrafted(due),
+            End::Redraft { due } => self.redrafted(due, now),
             End::Again { due } => {
                 self.again(due);
                 Completion::default()
@@ -226,8 +226,17 @@ impl Standing {
     }
 
     /// The words are looked for once more, with the lines that came meanwhile.
-    fn redrafted(&mut self, due: Timestamp) -> Completion {
+    fn redrafted(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
+        // Whoever has asked while the piece was on its way is answered first.
+        if !step.is_owed && !self.owed.is_empty() {
+            self.take_up_what_waits(now);
+            return Completion {
+                unsaid: Some(Unsaid::Replaced),
+                has_overtaken: true,
+                ..Completion::default()
+            };
+        }
         let reply = Event::Reply(step.event.conversation().clone());
         let redrafts = step.redrafts + 1;
         let fresh = armed(reply, due, step.decision, step.generation + 1);

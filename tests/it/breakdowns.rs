@@ -5,7 +5,7 @@ use aizuchi::prompt::Verb;
 use aizuchi::rules::{Mode, Rulebook, Rules};
 use insta::assert_snapshot;
 
-use crate::world::{Extras, JOIN_IN_60, by, top};
+use crate::world::{Extras, JOIN, JOIN_IN_60, at, by, top};
 
 #[tokio::test]
 async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
@@ -112,5 +112,41 @@ async fn while_a_platform_is_behind_everything_waits() {
        0s alice: when do I cut the roses?
     1202s carol: alice, in spring
     [m000 m002] chose_silence: they get along (judge superseded, judge kept)
+    ");
+}
+
+/// Whoever mentions it while it types words of its own is answered, though people went on and it has to find
+/// other words.
+#[tokio::test]
+async fn a_mention_while_it_types_is_not_forgotten_over_the_redraft() {
+    let rules = Rules { mode: Mode::Facilitator, ..Rules::default() };
+    let told = by(Extras::of(rules), |world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        for line in ["the roses look ill", "they do", "what can we do?"] {
+            world.says("alice", line).await;
+        }
+        world.room.types_for(5);
+        world.clock.advance_to(at(5));
+        while world.mind.asked(Verb::Reply).is_empty() {
+            world.runner.step().await.unwrap();
+        }
+        let meanwhile = async {
+            world.room.until_typing(1).await;
+            world.says("carol", "@Aizuchi are you there?").await;
+            world.clock.advance_to(at(10));
+        };
+        let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
+        assert!(posted.unwrap());
+        world.room.types_for(0);
+        world.pass(60).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: the roses look ill
+       0s alice: they do
+       0s alice: what can we do?
+       5s carol: @Aizuchi are you there?
+      10s (persona): Here I am.
+    [m000 m001 m002 m003] spoke: carol asked me (judge superseded, reply superseded, reply kept)
     ");
 }
