@@ -8,6 +8,7 @@ pub mod remember;
 mod reply;
 pub mod state;
 pub mod tools;
+pub mod wait;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
+use crate::agent::wait::Waits;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
 use crate::context::{Context, Limits, Window};
@@ -122,6 +124,8 @@ pub struct Agent {
     pub corrections: Corrections,
     /// What state conversations were in when a model named it last.
     pub named_states: NamedStates,
+    /// What waits for its platform.
+    pub waits: Waits,
     /// What replies may use; without any, none is offered.
     pub tools: Option<Tools>,
     pub settings: Settings,
@@ -161,8 +165,8 @@ impl Agent {
             let error = format!("it did not come to an end in {MOST_ATTEMPTS} attempts");
             return Outcome::of(self.give_up(claim, error));
         }
-        if let Some(due) = self.has_to_wait(claim) {
-            return Outcome::of(End::Wait { due });
+        if let Some(end) = self.held_up(claim) {
+            return Outcome::of(end);
         }
         let mut notes = Notes::default();
         let handled = match &claim.event {
@@ -175,13 +179,6 @@ impl Agent {
         let end = handled.unwrap_or_else(|trouble| self.cope(claim, trouble));
         let Notes { attempts, weighed, considered, memos } = notes;
         Outcome { attempts, weighed, considered, memos, end }
-    }
-
-    /// Nothing is decided or said on talk of which a part may not have been heard yet.
-    fn has_to_wait(&self, claim: &Claim) -> Option<Timestamp> {
-        let conversation = claim.event.conversation();
-        let platform = self.platforms.of(&conversation.workspace).ok()?;
-        platform.is_behind(&conversation.channel).then(|| self.now() + CATCHING_UP)
     }
 
     /// Trouble that passes is waited out; what lasts ends as failed, never as chosen silence
@@ -257,8 +254,6 @@ fn patience(retry_after: Option<SignedDuration>) -> SignedDuration {
     retry_after.unwrap_or_default().min(SignedDuration::from_mins(30))
 }
 
-/// How soon it is looked again whether a platform has been caught up on.
-const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 /// How often a step is taken up at all, whatever became of it: it may be what ends the process.
 const MOST_ATTEMPTS: u32 = 100;
 /// How often a step is tried for somebody who waits for it.

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
+use crate::agent::wait::Waits;
 use crate::agent::{self, Agent, Minds};
 use crate::chat::WorkspaceId;
 use crate::clock::Clock;
@@ -250,6 +251,7 @@ pub fn agent(
         prompts: Arc::new(prompts(config)?),
         corrections: Corrections::default(),
         named_states: NamedStates::default(),
+        waits: Waits::default(),
         tools: has_tools(config).then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
         settings: config.agent(),
         seed,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 
-use crate::chat::{ChannelId, WorkspaceId};
+use crate::chat::{ConversationId, WorkspaceId};
 use crate::event::{Piece, Posted};
 
 #[async_trait]
@@ -37,8 +37,8 @@ pub trait Platform: Send + Sync {
         None
     }
 
-    /// What was said in this channel lately may not have been heard yet.
-    fn is_behind(&self, _channel: &ChannelId) -> bool {
+    /// What was said there lately may not have been heard yet.
+    fn is_behind(&self, _conversation: &ConversationId) -> bool {
         false
     }
 

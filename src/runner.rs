@@ -10,7 +10,7 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, error, info, info_span, warn};
+use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
 use crate::clock::Clock;
@@ -394,6 +394,7 @@ impl Runner {
             End::Silent(_) => {
                 info!("stays silent in {conversation}")
             }
+            End::Wait { .. } => debug!("{verb} waits in {conversation}"),
             End::Said(_) if is_reaction(claim) => info!("reacted in {conversation}"),
             End::Said(_) => info!("spoke in {conversation}"),
             End::Join { .. }
@@ -402,7 +403,6 @@ impl Runner {
             | End::Redraft { .. }
             | End::Withdrawn { .. }
             | End::Again { .. }
-            | End::Wait { .. }
             | End::NotSaid { .. }
             | End::Overtaken => {
                 info!("{verb} done in {conversation}")

@@ -17,12 +17,13 @@ mod socket;
 mod sync;
 mod take;
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures_util::future::{join, try_join_all};
+use futures_util::future::{join3, try_join_all};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -30,14 +31,15 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::chat::{AuthorKind, Bookmark, Heard, User, UserId, WorkspaceId};
+use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, User, UserId, WorkspaceId};
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
 use crate::platform::slack::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
+use crate::platform::slack::history::CAPPED;
 use crate::platform::slack::history::pass::Cap;
-use crate::platform::slack::history::{CAPPED, Wanted};
+use crate::platform::slack::history::wanted::Wanted;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
@@ -134,12 +136,12 @@ pub struct Slack {
     pace: Pace,
     cap: Cap,
     pub air: Air,
-    /// Held while a room is met for the first time.
-    meeting: tokio::sync::Mutex<()>,
+    /// Held while a room is met for the first time. When it was last asked about in vain.
+    meeting: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// All lists have been read once, or could not be.
     is_in_sync: AtomicBool,
-    /// A request was not believed, and the log knows.
-    has_doubted: AtomicBool,
+    /// When the log was told last that a request was not believed.
+    doubted_ms: AtomicI64,
 }
 
 /// What it lives on.
@@ -273,7 +275,7 @@ impl Slack {
             ears,
             meeting: tokio::sync::Mutex::default(),
             is_in_sync: AtomicBool::new(false),
-            has_doubted: AtomicBool::new(false),
+            doubted_ms: AtomicI64::new(0),
         })
     }
 
@@ -296,7 +298,7 @@ impl Slack {
             // Ends after `shutdown`, when what was taken is acknowledged; or before, where it may not be.
             listened = self.listen(&shutdown) => Ok(listened?),
             // Reading goes on for ever, and can be left at any point.
-            _ = join(self.stay_in_sync(), self.stay_caught_up()) => Ok(()),
+            _ = join3(self.stay_in_sync(), self.stay_caught_up(), self.stay_ready()) => Ok(()),
         }
     }
 
@@ -349,9 +351,12 @@ impl Slack {
         Ok(())
     }
 
-    /// Somebody calls as Slack and is not. Only the first one is in the log, which nobody should fill.
+    /// Somebody calls as Slack and is not. The log hears of it once an hour, since nobody should fill it.
     pub fn is_not_believed(&self, forged: Forged) {
-        if !self.has_doubted.swap(true, Ordering::Relaxed) {
+        const HOUR_MS: i64 = 3_600_000;
+        let now = self.now().as_millisecond();
+        if now - self.doubted_ms.load(Ordering::Relaxed) > HOUR_MS {
+            self.doubted_ms.store(now, Ordering::Relaxed);
             warn!(
                 "a request to /slack/events is not believed ({forged}); is slack.signing_secret right?"
             );
@@ -386,6 +391,9 @@ impl Slack {
                     SignedDuration::from_secs(1 << tried.min(5))
                 }
             };
+            if wait > SignedDuration::from_secs(10) {
+                info!("Slack wants {method} to wait for {wait:#}");
+            }
             self.clock.sleep_until(self.clock.now() + wait).await;
         }
     }

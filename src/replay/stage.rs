@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::state::NamedStates;
+use crate::agent::wait::Waits;
 use crate::agent::{self, Agent, Minds};
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
@@ -92,6 +93,7 @@ pub fn play(
         prompts: prompts.clone(),
         corrections: Corrections::default(),
         named_states: NamedStates::default(),
+        waits: Waits::default(),
         settings: agent::Settings {
             // Nobody will open these decisions and read.
             keeps_exchanges: false,

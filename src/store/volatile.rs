@@ -10,7 +10,7 @@ mod memory;
 mod memos;
 mod recall;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -242,7 +242,7 @@ struct State {
     talks: HashMap<ConversationId, Talk>,
     heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// What writers' apps call the lines of a channel.
-    sent: HashSet<(WorkspaceId, ChannelId, Arc<str>)>,
+    sent: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
     /// By workspace and place.
     bookmarks: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
     /// Each channel's lines, by time, then id.

@@ -97,7 +97,7 @@ async fn while_a_platform_is_behind_everything_waits() {
         world.pass(600).await;
         assert!(world.mind.prompts(Verb::Judge).is_empty() && world.room.texts().is_empty());
         world.room.is_behind(false);
-        world.pass(2).await;
+        world.pass(10).await;
         assert_eq!(world.room.texts(), ["Here I am."], "bob is answered");
         world.room.is_behind(true);
         world.pass(600).await;
@@ -110,7 +110,7 @@ async fn while_a_platform_is_behind_everything_waits() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-    1202s carol: alice, in spring
+    1210s carol: alice, in spring
     [m000 m002] chose_silence: they get along (judge superseded, judge kept)
     ");
 }

@@ -175,6 +175,7 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         prompts: crate::world::prompts(aizuchi::persona::Language::En),
         corrections: Default::default(),
         named_states: Default::default(),
+        waits: aizuchi::agent::wait::Waits::default(),
         tools: None,
         settings: Default::default(),
         seed: 1,

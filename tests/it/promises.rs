@@ -848,6 +848,11 @@ async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
         let both = futures_util::future::join_all(both).await;
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
         assert_eq!(kept.texts().await, ["2", "3"]);
+        // Of two that are there, the other one lives when one is deleted.
+        let rest = Follows::Judge(until(at(100)));
+        kept.store.hear(Hearing::of(deletion("2", 40), rest, at(40))).await.unwrap();
+        assert!(kept.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
+        assert_eq!(kept.texts().await, ["1", "", "3"]);
     })
     .await;
 }

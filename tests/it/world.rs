@@ -473,6 +473,7 @@ pub fn parts_with(
         prompts: prompts(extras.language),
         corrections: Default::default(),
         named_states: Default::default(),
+        waits: aizuchi::agent::wait::Waits::default(),
         tools: extras.tools,
         settings: extras.settings,
         seed: 7,
@@ -713,7 +714,7 @@ impl Platform for Room {
         SETTLE
     }
 
-    fn is_behind(&self, _channel: &ChannelId) -> bool {
+    fn is_behind(&self, _conversation: &ConversationId) -> bool {
         self.is_behind.load(Ordering::SeqCst)
     }
 

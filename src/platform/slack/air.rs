@@ -50,9 +50,4 @@ impl Air {
             }
         });
     }
-
-    /// Something that came could not be kept, or may not have come: it counts as a gap.
-    pub(super) fn doubted(&self, now: Timestamp) {
-        self.0.send_modify(|state| state.since = state.since.map(|_| now));
-    }
 }

@@ -78,11 +78,26 @@ async fn events(api: &Api, events: &Events) -> Option<Finding> {
 
 /// All channels that it is in, by id and name.
 async fn rooms(api: &Api, token: &SecretString) -> Result<Vec<(String, String)>, ApiError> {
+    let mut rooms = rooms_of(api, token, "public_channel").await?;
+    match rooms_of(api, token, "private_channel").await {
+        Ok(more) => rooms.extend(more),
+        // The scope for it is missing, which is told already.
+        Err(ApiError::Refused(_)) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(rooms)
+}
+
+async fn rooms_of(
+    api: &Api,
+    token: &SecretString,
+    kind: &str,
+) -> Result<Vec<(String, String)>, ApiError> {
     let mut rooms = Vec::new();
     let mut cursor = None;
     loop {
         let mut arguments = vec![
-            ("types", "public_channel,private_channel".to_owned()),
+            ("types", kind.to_owned()),
             ("exclude_archived", "true".to_owned()),
             ("limit", "200".to_owned()),
         ];

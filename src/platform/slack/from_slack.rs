@@ -287,7 +287,7 @@ fn membership(event: &Value) -> Option<(ChannelId, UserId)> {
 }
 
 /// A channel, which some events name by its id and some by more.
-fn room(event: &Value) -> Option<ChannelId> {
+pub fn room(event: &Value) -> Option<ChannelId> {
     let channel = &event["channel"];
     let id = text(channel).or(text(&channel["id"])).or(text(&event["new_channel_id"]));
     id.map(ChannelId::new)

@@ -5,19 +5,19 @@
 //! comparing what it shows now with what is stored.
 
 pub mod pass;
+pub mod wanted;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::Notify;
 use tracing::{debug, info, warn};
 
 use crate::chat::{Bookmark, ChannelId, Heard};
-use crate::platform::slack::Slack;
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, ts};
+use crate::platform::slack::history::wanted::Place;
 use crate::platform::slack::take::TakeError;
+use crate::platform::slack::{Events, Slack};
 
 /// After so many channels, the log says how many are left.
 const TOLD_EVERY: usize = 20;
@@ -27,102 +27,103 @@ const DELIVERED: SignedDuration = SignedDuration::from_mins(10);
 const CAPPED_SPAN: SignedDuration = SignedDuration::from_hours(24);
 /// Where it is noted that this app gets little history.
 pub(super) const CAPPED: &str = "history is capped";
+/// What is waited for is read from so long before the bookmark: what waits is not older.
+const BEFORE: SignedDuration = SignedDuration::from_hours(1);
 /// After something could not be read.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
-
-/// The rooms that should be caught up on.
-#[derive(Default)]
-pub struct Wanted {
-    rooms: Mutex<BTreeSet<ChannelId>>,
-    added: Notify,
-    /// By room: nothing is missing since the gap that ended then, as far as we could read.
-    caught_up: Mutex<HashMap<ChannelId, Timestamp>>,
-    /// Somebody waits for these.
-    urgent: Mutex<BTreeSet<ChannelId>>,
-}
-
-impl Wanted {
-    pub fn add(&self, room: &ChannelId) {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).insert(room.clone());
-        self.added.notify_one();
-    }
-
-    /// What was said before and after the gap that ended at `since` has been read.
-    pub fn is_caught_up(&self, room: &ChannelId, since: Timestamp) -> bool {
-        let caught_up = self.caught_up.lock().unwrap_or_else(PoisonError::into_inner);
-        caught_up.get(room).is_some_and(|until| *until >= since)
-    }
-
-    fn note(&self, room: &ChannelId, since: Timestamp) {
-        let mut caught_up = self.caught_up.lock().unwrap_or_else(PoisonError::into_inner);
-        caught_up.insert(room.clone(), since);
-    }
-
-    /// Something is to be done in this room, and has to wait until it is read.
-    pub fn hurry(&self, room: &ChannelId) {
-        self.urgent.lock().unwrap_or_else(PoisonError::into_inner).insert(room.clone());
-    }
-
-    fn next(&self) -> Option<ChannelId> {
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut urgent = self.urgent.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(room) = urgent.pop_first() {
-            if rooms.remove(&room) {
-                return Some(room);
-            }
-        }
-        rooms.pop_first()
-    }
-
-    fn count(&self) -> usize {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-}
 
 impl Slack {
     /// Catches up on whatever is wanted, and on everything after each gap. Never ends.
     pub(super) async fn stay_caught_up(&self) {
         let mut air = self.air.changes();
         let mut unbroken = None;
-        let mut failed: BTreeSet<ChannelId> = BTreeSet::new();
+        // What is to be read again, and what nothing is missing of.
+        let (mut later, mut done) = (BTreeSet::new(), BTreeSet::new());
         let (mut again, mut bookmarks) = (self.now(), self.now() + self.settings.sync_every);
         loop {
             let since = air.borrow_and_update().since;
             if since.is_some() && since != unbroken {
                 unbroken = since;
+                done.clear();
                 self.roster.joined().iter().for_each(|room| self.wanted.add(room));
             }
+            let put_off = self.wanted.take_later();
+            if later.is_empty() {
+                again = self.now() + PAUSE;
+            }
+            later.extend(put_off);
             if let Some(since) = since
                 && let Some(room) = self.wanted.next()
             {
+                done.remove(&room);
                 match self.catch_up(&room, since).await {
-                    Ok(new) => self.tell_progress(&room, new, failed.len()),
+                    Ok(new) => {
+                        done.insert(room.clone());
+                        self.tell_progress(&room, new, later.len());
+                    }
+                    Err(TakeError::Slack(ApiError::Refused(code))) => {
+                        // Where nothing may be read, it goes on with what it hears.
+                        self.wanted.note_whole(&room, since);
+                        info!("a channel's history may not be read: Slack says {code}");
+                    }
                     Err(error) => {
                         warn!("a channel's history could not be read and is tried again: {error}");
-                        if failed.is_empty() {
-                            again = self.now() + PAUSE;
-                        }
-                        failed.insert(room.clone());
+                        self.wanted.add_later(&room);
                     }
                 }
-                // Where nothing can be read, it goes on with what it has.
-                self.wanted.note(&room, since);
                 continue;
             }
-            let next = if failed.is_empty() { bookmarks } else { again.min(bookmarks) };
+            let next = if later.is_empty() { bookmarks } else { again.min(bookmarks) };
             tokio::select! {
                 () = self.wanted.added.notified() => {}
                 _ = air.changed() => {}
                 () = self.clock.sleep_until(next) => {}
             }
             if self.now() >= again {
-                std::mem::take(&mut failed).iter().for_each(|room| self.wanted.add(room));
+                std::mem::take(&mut later).iter().for_each(|room| self.wanted.add(room));
             }
             if self.now() >= bookmarks {
                 bookmarks = self.now() + self.settings.sync_every;
-                self.move_bookmarks(unbroken).await;
+                if let Events::Hooks { .. } = self.settings.events {
+                    // Nobody tells whether Slack has given up on something.
+                    self.roster.joined().iter().for_each(|room| self.wanted.add(room));
+                }
+                if unbroken.is_some() && self.air.state().since == unbroken {
+                    self.move_bookmarks(&done).await;
+                }
             }
         }
+    }
+
+    /// Reads first where something is to be done. Never ends.
+    pub(super) async fn stay_ready(&self) {
+        loop {
+            let place = self.wanted.hurried().await;
+            let Some(since) = self.air.state().since else { continue };
+            if self.wanted.is_caught_up(&place, since) {
+                continue;
+            }
+            match self.read_soon(&place, since).await {
+                Ok(()) | Err(TakeError::Slack(ApiError::Refused(_))) => {
+                    self.wanted.note(place, since);
+                }
+                // Whoever waits asks again.
+                Err(error) => warn!("what is waited for could not be read: {error}"),
+            }
+        }
+    }
+
+    /// Reads what was said in a place since the bookmark, and a little before it.
+    async fn read_soon(&self, place: &Place, since: Timestamp) -> Result<(), TakeError> {
+        let (room, thread) = place;
+        let bookmark = self.bookmark(room).await?;
+        let from = bookmark.unwrap_or(self.now()) - BEFORE;
+        let mut pass = self.pass(room, from, since, bookmark.is_none()).await?;
+        match thread {
+            Some(thread) => self.read_thread(thread, &mut pass).await?,
+            None => drop(self.read_pages(&mut pass).await?),
+        }
+        self.hear_what_is_gone(&pass).await
     }
 
     fn tell_progress(&self, room: &ChannelId, new: usize, failed: usize) {
@@ -154,14 +155,8 @@ impl Slack {
             None => horizon,
         };
         let mut pass = self.pass(room, from, since, bookmark.is_none()).await?;
-        match self.read_room(&mut pass).await {
-            Ok(()) => {}
-            Err(TakeError::Slack(ApiError::Refused(code))) if is_absence(&code) => {
-                debug!("a channel's history is not there for us ({code})");
-                return Ok(pass.new);
-            }
-            Err(error) => return Err(error),
-        }
+        self.read_room(&mut pass).await?;
+        self.wanted.note_whole(room, since);
         // Since then, everything has come by itself or comes again.
         if self.air.state().since == Some(since) {
             self.put_bookmark(room, began).await?;
@@ -182,16 +177,12 @@ impl Slack {
         Ok(())
     }
 
-    /// Nothing was missed since the last pass, so the next start need not read it again.
-    async fn move_bookmarks(&self, unbroken: Option<Timestamp>) {
-        let is_unbroken = unbroken.is_some() && self.air.state().since == unbroken;
-        if !is_unbroken || self.wanted.count() > 0 {
-            return;
-        }
+    /// Nothing was missed since these rooms were read, so the next start need not read it again.
+    async fn move_bookmarks(&self, rooms: &BTreeSet<ChannelId>) {
         let until = self.now() - DELIVERED;
-        for room in self.roster.joined() {
-            let moved = match self.bookmark(&room).await {
-                Ok(Some(before)) if before < until => self.put_bookmark(&room, until).await,
+        for room in rooms {
+            let moved = match self.bookmark(room).await {
+                Ok(Some(before)) if before < until => self.put_bookmark(room, until).await,
                 Ok(_) => Ok(()),
                 Err(error) => Err(error),
             };
@@ -201,10 +192,4 @@ impl Slack {
             }
         }
     }
-}
-
-/// Of these, no try would make a history.
-fn is_absence(code: &str) -> bool {
-    ["channel_not_found", "not_in_channel", "is_archived", "method_not_supported_for_channel_type"]
-        .contains(&code)
 }

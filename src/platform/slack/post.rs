@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{AuthorKind, ChannelId, MessageId, UserId, Visibility};
+use crate::chat::{AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility};
 use crate::event::{Piece, Posted};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{METADATA, of_history, text, time, ts};
@@ -23,7 +23,7 @@ use crate::store::{LineQuery, Span};
 /// One message a second and channel (Slack, "Rate limits").
 const PACE: SignedDuration = SignedDuration::from_secs(1);
 /// A post waits for its turn so long; behind a longer queue it comes again later.
-const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(4);
+const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(2);
 /// Slack shows about so many characters well; escaping makes more of them.
 const LONGEST_POST: usize = 3_000;
 /// Whoever has spoken among so many lines is there to be named.
@@ -108,15 +108,17 @@ impl Platform for Slack {
         is_off.then(|| format!("there is no connection to the Slack workspace {}", self.who.name))
     }
 
-    fn is_behind(&self, channel: &ChannelId) -> bool {
+    fn is_behind(&self, conversation: &ConversationId) -> bool {
         let Some(since) = self.air.state().since else { return true };
+        let channel = &conversation.channel;
         match self.roster.room(channel).map(|room| room.standing) {
             // Where a page takes a minute, nobody is kept waiting for it.
             Some(Standing::Member) if self.cap.is_on() => false,
             Some(Standing::Member) => {
-                let is_behind = !self.wanted.is_caught_up(channel, since);
+                let place = (channel.clone(), conversation.thread.clone());
+                let is_behind = !self.wanted.is_caught_up(&place, since);
                 if is_behind {
-                    self.wanted.hurry(channel);
+                    self.wanted.hurry(place);
                 }
                 is_behind
             }
@@ -324,9 +326,9 @@ mod tests {
         let (pace, one, other) = (Pace::default(), ChannelId::new("C1"), ChannelId::new("C2"));
         let turn = |channel, second| pace.turn(channel, at(second), LONGEST_TURN);
         let turns: Vec<_> = (0..6).map(|_| turn(&one, 10)).collect();
-        let expected = [10, 11, 12, 13, 14].map(|second| Ok(at(second)));
-        assert_eq!(turns[..5], expected);
-        assert_eq!(turns[5], Err(SignedDuration::from_secs(5)));
+        let expected = [10, 11, 12].map(|second| Ok(at(second)));
+        assert_eq!(turns[..3], expected);
+        assert_eq!(turns[3], Err(SignedDuration::from_secs(3)));
         assert_eq!(turn(&other, 10), Ok(at(10)));
         assert_eq!(turn(&one, 16), Ok(at(16)));
         assert_eq!(

@@ -13,12 +13,13 @@ use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Person, text};
 use crate::platform::slack::roster::{Questions, Standing};
 use crate::platform::slack::take::TakeError;
-use crate::platform::slack::{Events, Slack, next_cursor};
+use crate::platform::slack::{Slack, next_cursor};
 
 /// As many members or channels in a page as Slack recommends.
 const PAGE: &str = "200";
 /// Asked one by one: of a list that an app may not read in part, it gets nothing.
-const KINDS: [&str; 4] = ["public_channel", "private_channel", "mpim", "im"];
+const KINDS: [&str; 4] = ["public_channel", "private_channel", "mpim", DIRECT];
+const DIRECT: &str = "im";
 /// After a list could not be read.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
@@ -33,11 +34,6 @@ impl Slack {
                     PAUSE
                 }
             };
-            self.is_in_sync.store(true, Ordering::Relaxed);
-            if let Events::Hooks { .. } = self.settings.events {
-                // Nobody tells whether Slack has given up on something.
-                self.air.doubted(self.now());
-            }
             let next = self.now() + next;
             while self.now() < next {
                 let questions = tokio::select! {
@@ -50,16 +46,18 @@ impl Slack {
     }
 
     async fn sync(&self) -> Result<(), TakeError> {
-        // Names first, so that direct messages have them.
-        let people = self.sync_people().await;
-        self.sync_groups().await?;
-        self.sync_rooms().await?;
-        match people {
+        let rooms = self.sync_rooms().await;
+        self.is_in_sync.store(true, Ordering::Relaxed);
+        rooms?;
+        self.sync_groups().await;
+        match self.sync_people().await {
             Err(TakeError::Slack(ApiError::Refused(code))) => {
                 warn!("people's names are not known: Slack says {code}");
                 Ok(())
             }
-            people => people,
+            Err(error) => Err(error),
+            // Direct messages are called like people.
+            Ok(()) => self.sync_rooms_of(DIRECT).await.map(|_| ()),
         }
     }
 
@@ -81,21 +79,19 @@ impl Slack {
     }
 
     /// User groups are named in lines; an app may do without the scope for them.
-    async fn sync_groups(&self) -> Result<(), TakeError> {
+    async fn sync_groups(&self) {
         let groups = match self.read("usergroups.list", &[]).await {
             Ok(groups) => groups,
-            Err(ApiError::Refused(code)) => {
-                debug!("the names of user groups are not known: {code}");
-                return Ok(());
+            Err(error) => {
+                debug!("the names of user groups are not known: {error}");
+                return;
             }
-            Err(error) => return Err(error.into()),
         };
         for group in groups["usergroups"].as_array().into_iter().flatten() {
             if let (Some(id), Some(handle)) = (text(&group["id"]), text(&group["handle"])) {
                 self.roster.learn_group(id, &crate::chat::one_line(handle));
             }
         }
-        Ok(())
     }
 
     async fn sync_rooms(&self) -> Result<(), TakeError> {
@@ -160,7 +156,7 @@ impl Slack {
         match self.read("conversations.info", &[("channel", channel.to_string())]).await {
             Ok(answer) => self.describe(&answer["channel"]).await,
             Err(ApiError::Refused(code)) if code == "channel_not_found" => {
-                self.roster.leave(channel);
+                self.leave(channel);
                 Ok(())
             }
             Err(error) => Err(error.into()),

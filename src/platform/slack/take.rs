@@ -28,6 +28,8 @@ pub(super) enum TakeError {
     Store(#[from] StoreError),
 }
 
+/// A room that could not be asked about is asked about again after so long.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
 /// A mention that an edit adds is owed an answer only so long after the line was said (DESIGN §3).
 const ADDED_LATER: SignedDuration = SignedDuration::from_mins(10);
 
@@ -45,7 +47,9 @@ impl Slack {
             Err(error) => {
                 warn!("something from Slack is not acknowledged, so that it comes again: {error}");
                 // Should Slack give up on it, the history has it.
-                self.air.doubted(self.now());
+                if let Some(room) = from_slack::room(&payload["event"]) {
+                    self.wanted.add_later(&room);
+                }
                 false
             }
         }
@@ -70,11 +74,11 @@ impl Slack {
                 Ok(())
             }
             Told::Left { channel, user } if user == self.who.user => {
-                self.roster.leave(&channel);
+                self.leave(&channel);
                 Ok(())
             }
             Told::Gone(channel) => {
-                self.roster.leave(&channel);
+                self.leave(&channel);
                 Ok(())
             }
             Told::Joined { user, .. } | Told::Left { user, .. } => {
@@ -102,7 +106,8 @@ impl Slack {
                 warn!(
                     "Slack leaves events out for a while: there are too many; history fills the hole"
                 );
-                self.roster.joined().iter().for_each(|room| self.wanted.add(room));
+                // It lasts for a minute.
+                self.roster.joined().iter().for_each(|room| self.wanted.add_later(room));
                 Ok(())
             }
             Told::Nothing => Ok(()),
@@ -208,12 +213,15 @@ impl Slack {
         if before.as_ref().is_none_or(|before| before.channel != channel) {
             self.ears.hear(Heard::Channel(channel.clone())).await?;
         }
-        let was_member = before.is_some_and(|before| before.standing == Standing::Member);
         let id = channel.id.clone();
         // Not before it is kept: what is known is not kept again.
         self.roster.learn_room(Room { channel, standing });
-        if standing == Standing::Member && !was_member {
-            self.wanted.add(&id);
+        match (before.map(|before| before.standing), standing) {
+            (Some(Standing::Member), Standing::Member) => {}
+            // It was in it when it stopped.
+            (Some(Standing::Unknown), Standing::Member) => self.wanted.add(&id),
+            (Some(Standing::Out) | None, Standing::Member) => self.wanted.meet(&id, self.now()),
+            (_, Standing::Out | Standing::Unknown) => self.wanted.leave(&id),
         }
         Ok(())
     }
@@ -240,13 +248,19 @@ impl Slack {
             if is_public && visibility == Some(Visibility::Private) {
                 // It was hidden while we could not hear.
                 self.hide(channel).await?;
+            } else if room.standing == Standing::Unknown {
+                // Whoever hears a line is there.
+                self.hear_room(room.channel, Standing::Member).await?;
             }
             return Ok(());
         }
         // Many lines of a new room may come at once; one of them asks.
-        let _turn = self.meeting.lock().await;
+        let mut asked = self.meeting.lock().await;
         if self.roster.room(channel).is_some() {
             return Ok(());
+        }
+        if asked.get(channel).is_some_and(|asked| self.now().duration_since(*asked) < PATIENCE) {
+            return Err(ApiError::Unreachable("it was asked just now".to_owned()).into());
         }
         let arguments = [("channel", channel.to_string())];
         match self.call("conversations.info", &arguments).await {
@@ -268,7 +282,10 @@ impl Slack {
                 Ok(self.hear_room(unknown, Standing::Member).await?)
             }
             // It comes again.
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                asked.insert(channel.clone(), self.now());
+                Err(error.into())
+            }
         }
     }
 
@@ -278,6 +295,11 @@ impl Slack {
         let mut teams =
             installations.filter_map(|installed| text(&installed["team_id"])).peekable();
         teams.peek().is_none() || teams.any(|team| team == self.who.workspace.as_str())
+    }
+
+    pub(super) fn leave(&self, channel: &ChannelId) {
+        self.roster.leave(channel);
+        self.wanted.leave(channel);
     }
 
     async fn meet_author(&self, line: &Line) -> Result<(), StoreError> {

@@ -169,7 +169,7 @@ statements! {
             edited_ms = ?8
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     DELETE_LINE = "
-        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5
+        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5, sent_as = NULL
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     PUT_CHANNEL = "
         INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)

@@ -31,9 +31,10 @@ impl State {
         }
         if let Some(sent_as) = sent_as {
             let sent = (conversation.workspace.clone(), conversation.channel.clone(), sent_as);
-            if !self.sent.insert(sent) {
+            if self.sent.contains_key(&sent) {
                 return self.receipt(None);
             }
+            self.sent.insert(sent, message.id.clone());
         }
         self.heard.insert(place, conversation.clone());
         let fresh = DecisionId(self.last_number + 1);
@@ -104,6 +105,8 @@ impl State {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
+        // Its twin under another id may live.
+        self.sent.retain(|_, id| *id != deletion.message);
         self.revision += 1;
         let revision = self.revision;
         let Some(line) = self.line(conversation, &deletion.message).filter(|line| !line.is_deleted)

@@ -24,6 +24,8 @@ const CAPPED_PAGE: usize = 15;
 const CAPPED_PACE: SignedDuration = SignedDuration::from_secs(60);
 /// How many stored lines of a channel are compared with its history at most.
 const MOST_COMPARED: usize = 20_000;
+/// So many lines may be missing at once.
+const MOST_MISSING: usize = 100;
 /// How many lines wait for one commit.
 const AT_ONCE: usize = 64;
 /// The history may lag behind what is said by so much.
@@ -66,6 +68,8 @@ pub(super) struct Pass {
     began: Timestamp,
     /// The room has not been read before.
     is_first: bool,
+    /// All pages were read.
+    has_pages: bool,
     /// Slack shows nothing that is older.
     floor: Timestamp,
     /// What is stored since `from`, unless that is too much to compare.
@@ -106,7 +110,8 @@ impl Slack {
         Ok(Pass {
             channel: channel.clone(),
             from,
-            since,
+            since: self.wanted.heard_since(channel, since),
+            has_pages: false,
             began: self.now(),
             is_first,
             floor: from,
@@ -118,9 +123,17 @@ impl Slack {
         })
     }
 
-    /// All pages, newest first, then the threads. Of a room that was never read the threads come first, since
-    /// an answer to a line may be there.
+    /// All pages, then the threads.
     pub(super) async fn read_room(&self, pass: &mut Pass) -> Result<(), TakeError> {
+        let parents = self.read_pages(pass).await?;
+        self.read_threads(&parents, pass).await?;
+        self.read_other_threads(pass).await?;
+        self.hear_what_is_gone(pass).await
+    }
+
+    /// All pages, newest first. Returns the lines that have threads to be read; of a room that was never read
+    /// those come first, since an answer to a line may be there.
+    pub(super) async fn read_pages(&self, pass: &mut Pass) -> Result<Vec<MessageId>, TakeError> {
         let mut parents = Vec::new();
         let mut cursor = None;
         loop {
@@ -139,15 +152,10 @@ impl Slack {
             self.hear_lines(lines.into_iter().rev().collect(), pass).await?;
             cursor = next_cursor(&page);
             if cursor.is_none() {
-                break;
+                pass.has_pages = true;
+                return Ok(parents);
             }
         }
-        self.hear_what_is_gone(pass).await?;
-        // Many threads take a while; the room itself is known.
-        self.wanted.note(&pass.channel, pass.since);
-        self.read_threads(&parents, pass).await?;
-        self.read_other_threads(pass).await?;
-        self.hear_what_is_gone(pass).await
     }
 
     async fn read_threads(&self, threads: &[MessageId], pass: &mut Pass) -> Result<(), TakeError> {
@@ -171,7 +179,11 @@ impl Slack {
         Ok(())
     }
 
-    async fn read_thread(&self, thread: &MessageId, pass: &mut Pass) -> Result<(), TakeError> {
+    pub(super) async fn read_thread(
+        &self,
+        thread: &MessageId,
+        pass: &mut Pass,
+    ) -> Result<(), TakeError> {
         let mut found = Vec::new();
         let mut cursor = None;
         loop {
@@ -283,10 +295,22 @@ impl Slack {
         Ok(())
     }
 
-    /// What is stored and not in the history any more was deleted meanwhile.
-    async fn hear_what_is_gone(&self, pass: &Pass) -> Result<(), TakeError> {
-        for message in pass.stored.iter().flat_map(HashMap::values).filter(|line| pass.misses(line))
-        {
+    /// What is stored and not in the history any more was deleted meanwhile. Each is looked for once more,
+    /// since nothing brings it back; and where very much is missing, something else is wrong.
+    pub(super) async fn hear_what_is_gone(&self, pass: &Pass) -> Result<(), TakeError> {
+        let missing = pass.stored.iter().flat_map(HashMap::values).filter(|line| pass.misses(line));
+        let missing: Vec<&Arc<Message>> = missing.collect();
+        if missing.len() > MOST_MISSING {
+            warn!(
+                "{} lines of a channel are missing in Slack's history, which is not believed",
+                missing.len()
+            );
+            return Ok(());
+        }
+        for message in missing {
+            if self.is_there(message).await? {
+                continue;
+            }
             let deletion = Deletion {
                 conversation: message.conversation.clone(),
                 message: message.id.clone(),
@@ -295,6 +319,28 @@ impl Slack {
             self.ears.hear(Heard::Deletion(deletion)).await?;
         }
         Ok(())
+    }
+
+    /// Asks for one line.
+    async fn is_there(&self, message: &Message) -> Result<bool, TakeError> {
+        let place = &message.conversation;
+        let mut arguments = vec![
+            ("channel", place.channel.to_string()),
+            ("oldest", message.id.to_string()),
+            ("latest", message.id.to_string()),
+            ("inclusive", "true".to_owned()),
+            ("limit", "2".to_owned()),
+        ];
+        let method = match &place.thread {
+            Some(thread) => {
+                arguments.push(("ts", thread.to_string()));
+                "conversations.replies"
+            }
+            None => "conversations.history",
+        };
+        let mut page = self.read(method, &arguments).await?;
+        let is_it = |line: &Line| line.id == message.id && !is_tombstone(line);
+        Ok(lines(&place.channel, &mut page).iter().any(is_it))
     }
 
     /// The next start need not find out again.
@@ -351,7 +397,7 @@ impl Pass {
         let is_slacks = from_slack::time(&message.id.as_str().into()).is_some();
         let was_read = match &message.conversation.thread {
             Some(thread) => self.threads.contains(thread),
-            None => true,
+            None => self.has_pages,
         };
         is_slacks
             && was_read

@@ -113,8 +113,11 @@ impl<'a> Connection<'a> {
             }
             self.writer.close().await.map_err(|_| Lost::because("it could not be closed"))
         };
-        // Whatever is not acknowledged comes again.
-        let _ = timeout(DRAINING, finished).await;
+        // Whatever is not acknowledged comes again, or is read.
+        if timeout(DRAINING, finished).await.is_err() {
+            let rooms = self.slack.roster.joined();
+            rooms.iter().for_each(|room| self.slack.wanted.add_later(room));
+        }
         ended
     }
 
@@ -185,6 +188,10 @@ impl<'a> Connection<'a> {
         let patience = self.slack.settings.patience;
         if !self.is_open && self.began.elapsed() > patience.opening {
             return Err(Lost::because("Slack said no hello"));
+        }
+        if self.working.len() >= MOST_AT_ONCE {
+            // Nothing was read, so nothing is known of its silence.
+            self.last = Instant::now();
         }
         if self.last.elapsed() > patience.silence {
             return Err(Lost::because("it fell silent"));
