@@ -3,6 +3,7 @@
 mod ask;
 pub mod judge;
 mod post;
+mod moment;
 mod preview;
 pub mod remember;
 mod reply;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub remembering: remember::Settings,
     /// So many old lines that fit are looked for before a reply.
     pub recalled_lines: usize,
+    /// When it speaks unasked, where the judge leaves the moment to it.
+    pub timing: Timing,
     /// The longest delay that a judge may ask for.
     pub max_delay_seconds: f64,
     /// What models cost.
@@ -78,6 +81,16 @@ pub enum StateCall {
     Fused,
     /// One before it, to a model of its own (seed 004).
     Separate,
+}
+
+/// When it speaks unasked, where the judge leaves the moment to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timing {
+    /// At once.
+    #[default]
+    Plain,
+    /// When a person of the channel would, who types besides.
+    Human,
 }
 
 impl Settings {
@@ -103,6 +116,7 @@ impl Default for Settings {
             zone: TimeZone::UTC,
             remembering: remember::Settings::default(),
             recalled_lines: 8,
+            timing: Timing::Plain,
             max_delay_seconds: 1800.0,
             prices: Prices::default(),
             keeps_exchanges: true,
@@ -170,7 +184,9 @@ impl Agent {
         }
         let mut notes = Notes::default();
         let handled = match &claim.event {
-            Event::Judge(conversation) => self.judge(conversation, overtaken, &mut notes).await,
+            Event::Judge(conversation) => {
+                self.judge(claim, conversation, overtaken, &mut notes).await
+            }
             Event::Reply(conversation) => {
                 self.reply(claim, conversation, overtaken, &mut notes).await
             }

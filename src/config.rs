@@ -406,6 +406,7 @@ impl Config {
             budget: self.context.budget(),
             zone: self.zone_or(TimeZone::system()),
             remembering: self.remembering(),
+            timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,

@@ -21,6 +21,7 @@ use crate::context::state::ConversationState;
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, MemoryId};
 use crate::recall::Recalled;
+use crate::rhythm::delays::Delays;
 use crate::rules::Mode;
 
 /// Stands for "what there is to judge": two equal hashes need only one verdict.
@@ -35,6 +36,8 @@ pub struct Motive {
     pub about: Option<MessageId>,
     /// What state the conversation was in.
     pub conversation_state: Option<ConversationState>,
+    /// When it would be said, if the judge has named that; as the verdict has it.
+    pub delay_seconds: Option<u32>,
     /// The revision that was judged.
     pub considered: u64,
 }
@@ -62,6 +65,8 @@ pub struct Circumstances {
     /// What models used up for the channel, and for the whole workspace.
     pub spent: Spent,
     pub spent_anywhere: Spent,
+    /// How long people of the channel take to answer.
+    pub delays: Delays,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@
 pub mod chat;
 pub mod persona;
 pub mod rules;
+pub mod rhythm;
 pub mod quote;
 pub mod memory;
 pub mod memo;

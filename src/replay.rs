@@ -9,6 +9,7 @@ pub mod record;
 pub mod score;
 mod stage;
 pub mod table;
+pub mod timing;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -108,6 +109,7 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         calls: Vec::new(),
         gated: 0,
         spoken: 0,
+        posts: Vec::new(),
         reacted: 0,
         failed: 0,
         last_prompt: String::new(),

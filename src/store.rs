@@ -29,6 +29,9 @@ use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;
 
+/// Among so many lines of a conversation the newest is looked for that is no bot's.
+const LOOKED_THROUGH: usize = 50;
+
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Keeps what a platform delivered together with what follows from it. When this returns, both

@@ -9,13 +9,12 @@ use tracing::debug;
 
 use crate::agent::{Agent, Attempts, Notes, StateCall, Trouble};
 use crate::chat::{ConversationId, MessageId, one_line};
-use crate::clock::seconds;
 use crate::context::Context;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
 use crate::decision::verdict::{Held, Verdict};
 use crate::decision::{AttemptEnd, Ended, Judgment, Weighed};
-use crate::event::{Closing, Draft, DraftNotes, End, Words};
+use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::prompts::{Judging, Scene};
@@ -27,6 +26,7 @@ const LONGEST_REASON: usize = 500;
 impl Agent {
     pub(super) async fn judge(
         &self,
+        claim: &Claim,
         conversation: &ConversationId,
         overtaken: &CancellationToken,
         notes: &mut Notes,
@@ -72,7 +72,7 @@ impl Agent {
         let named = weighed.conversation_state.or(judgment.conversation_state);
         weighed.conversation_state = named;
         let verdict = judgment.verdict(named.unwrap_or_default(), mode, rules);
-        self.conclude(judgment, verdict, &context)
+        self.conclude(claim, judgment, verdict, &context)
     }
 
     /// What a judge looks at, and how.
@@ -102,6 +102,7 @@ impl Agent {
     /// What a verdict comes to.
     fn conclude(
         &self,
+        claim: &Claim,
         judgment: Judgment,
         verdict: Verdict,
         context: &Context,
@@ -109,10 +110,8 @@ impl Agent {
         let state = context.state();
         let held = match verdict {
             Verdict::Join => {
-                // `null` leaves the moment to us, and with a fixed wait that is now (seed 002-2).
-                let delay = f64::from(judgment.delay_seconds.unwrap_or(0));
-                let delay = seconds(delay.min(self.settings.max_delay_seconds));
-                return Ok(End::Join { judgment, state, due: self.now() + delay });
+                let due = self.now() + self.delay(claim, &judgment, context);
+                return Ok(End::Join { judgment, state, due });
             }
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::judge::gate_reason;
@@ -52,6 +53,7 @@ impl Agent {
         overtaken: &CancellationToken,
         notes: &mut Notes,
     ) -> Result<End, Trouble> {
+        let began = self.now();
         let mut context = self.context(conversation).await?;
         notes.considered = Some(context.revision);
         if claim.is_owed && context.owed.is_empty() {
@@ -86,9 +88,10 @@ impl Agent {
         let end = match thought {
             Ok(thought) => {
                 let (words, made_from) = (&thought.words, thought.made_from);
+                let due = self.typed(claim, &context, words, began);
                 let end = self.draft(&context, words, made_from, Ended::Spoke)?;
                 notes.memos = thought.memos;
-                end
+                due_at(end, due)
             }
             Err(Trouble::Passing { .. }) if claim.is_owed && is_last => self.apology(&context)?,
             Err(Trouble::Lasting { .. }) if claim.is_owed => self.apology(&context)?,
@@ -293,6 +296,14 @@ impl Agent {
             (None, Some(motive)) => motive.reason.clone(),
             (None, None) => String::new(),
         }
+    }
+}
+
+/// The same, said at that time.
+fn due_at(end: End, due: Timestamp) -> End {
+    match end {
+        End::Drafted { draft, .. } => End::Drafted { draft, due },
+        end => end,
     }
 }
 

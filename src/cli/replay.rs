@@ -116,6 +116,7 @@ impl Replay {
                     "calls_per_1000": score.calls_per_1000(),
                     "coverage": score.coverage(),
                     "share_in_exchange": score.share_in_exchange(),
+                    "delay_distance": score.timing.distance(),
                     "prefix_share": score.prefix_share(),
                     "messages_per_second": score.messages_per_second(),
                 })

@@ -29,7 +29,10 @@ pub struct ResponseConfig {
     pub jitter_ratio: Ratio,
     /// So long after the first line that was not judged, it is judged even if people still talk.
     pub max_wait_seconds: Seconds,
-    /// The longest delay that a judge may ask for.
+    /// When it speaks unasked, if the judge names no moment. Left out: `human` where the wait is
+    /// `adaptive`, and `plain` where it is `fixed`.
+    pub timing: Option<Timing>,
+    /// The longest delay that a judge may ask for, or that a person's timing comes to.
     pub max_delay_seconds: Seconds,
     /// A mention that was missed is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
@@ -76,6 +79,17 @@ pub enum Wait {
     Adaptive,
 }
 
+/// When it speaks unasked, if the judge names no moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Timing {
+    /// When a person of the channel would answer, who types besides.
+    Human,
+    /// At once.
+    Plain,
+}
+
 /// A gate that a setting may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -106,6 +120,14 @@ impl JudgeGate {
 }
 
 impl ResponseConfig {
+    /// When it speaks unasked.
+    pub fn timing(&self) -> agent::Timing {
+        match (self.timing, self.wait) {
+            (Some(Timing::Human), _) | (None, Wait::Adaptive) => agent::Timing::Human,
+            (Some(Timing::Plain), _) | (None, Wait::Fixed) => agent::Timing::Plain,
+        }
+    }
+
     /// What holds in a channel where nothing else is said.
     pub fn rules(&self, mode: Mode, facilitation: Facilitation) -> Rules {
         Rules {
@@ -132,6 +154,7 @@ impl Default for ResponseConfig {
             min_wait_seconds: None,
             jitter_ratio: Ratio(waiting.jitter_ratio),
             max_wait_seconds: Seconds(waiting.max_wait_seconds),
+            timing: None,
             max_delay_seconds: Seconds(agent::Settings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],

@@ -40,7 +40,8 @@ impl ScriptedMind {
             "should_respond": should_respond,
             "reason": "scripted",
             "confidence": 1.0,
-            "delay_seconds": 0,
+            // The moment is a matter of the policy.
+            "delay_seconds": null,
         });
         mind.always(Verb::Judge, judgment.to_string());
         mind.always(Verb::Reply, "scripted");

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::chat::{ConversationId, MessageId};
 use crate::decision::DecisionId;
+use crate::replay::timing::Post;
 
 /// What an event file holds (DESIGN §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -74,6 +75,8 @@ pub struct Record {
     pub calls: Vec<Call>,
     pub gated: usize,
     pub spoken: usize,
+    /// What was said unasked.
+    pub posts: Vec<Post>,
     pub reacted: usize,
     /// Decisions that ended badly.
     pub failed: usize,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Record};
+use crate::replay::timing::Timing;
 
 /// A question counts as reached when it is judged within this time …
 const IN_TIME: SignedDuration = SignedDuration::from_secs(600);
@@ -40,6 +41,8 @@ pub struct Score {
     /// Calls after which it would have spoken into an active exchange.
     pub calls_in_exchange: usize,
     pub spoken_posts: usize,
+    /// How its delays are like people's.
+    pub timing: Timing,
     /// Decisions that ended badly; with a recorded room there should be none.
     pub failed: usize,
     pub prompt_bytes: u64,
@@ -61,6 +64,7 @@ impl Score {
         self.overtaken_calls += record.calls.iter().filter(|call| call.is_overtaken).count();
         self.gated += record.gated;
         self.spoken_posts += record.spoken;
+        self.timing.add(room, &record.posts);
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
@@ -155,7 +159,7 @@ fn lands_in_exchange(call: &Call, humans: &[&Recorded], times: &[Timestamp]) -> 
     people.len() >= 2 && goes_on
 }
 
-fn share(part: usize, whole: usize) -> f64 {
+pub fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 

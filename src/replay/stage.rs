@@ -38,6 +38,7 @@ use crate::prompt::{Prompt, Verb};
 use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Kind, Recorder};
+use crate::replay::timing::Post;
 use crate::replay::{Policy, Rules};
 use crate::runner::Runner;
 use crate::store::volatile::VolatileStore;
@@ -383,6 +384,17 @@ impl NotedStore {
         }
         if let Event::Post(piece) = &claim.event {
             event.about = piece.draft.about.clone().or_else(|| piece.draft.owed.first().cloned());
+        }
+        if let (Kind::Speak, Event::Post(piece)) = (kind, &claim.event)
+            && !claim.is_owed
+            && piece.id == piece.first
+        {
+            let thread = conversation.thread.clone();
+            let mut calls = record.calls.iter().rev().filter(|call| call.thread == thread);
+            if let Some(judged) = calls.find(|call| !call.is_overtaken).map(|call| call.at) {
+                let (at, about) = (record.now, piece.draft.about.clone());
+                record.posts.push(Post { at, thread, about, judged });
+            }
         }
         record.write(&event);
     }

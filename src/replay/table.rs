@@ -3,7 +3,7 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::replay::score::Score;
+use crate::replay::score::{Score, share};
 
 pub fn table(scores: &[Score]) -> String {
     let mut table = Table::new();
@@ -29,6 +29,19 @@ pub fn table(scores: &[Score]) -> String {
     });
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
+    row("… delays, distance from people's", &|score| match score.timing.distance() {
+        Some(distance) => format!("{distance:.3}"),
+        None => "–".to_owned(),
+    });
+    row("… their median (people's), in seconds", &|score| match score.timing.medians() {
+        Some((own, human)) => format!("{own:.0} ({human:.0})"),
+        None => "–".to_owned(),
+    });
+    row("… followed by somebody within 5 s (people's lines)", &|score| {
+        let timing = &score.timing;
+        let own = share(timing.preempting_posts, timing.posts);
+        format!("{own:.3} ({:.3})", share(timing.preempting_lines, timing.human_lines))
+    });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
     row("… shared with the prompt before", &|score| format!("{:.3}", score.prefix_share()));
     row("replayed messages per second", &|score| format!("{:.0}", score.messages_per_second()));

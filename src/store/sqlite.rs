@@ -3,6 +3,7 @@
 
 mod archive;
 mod context;
+mod delays;
 pub mod examine;
 mod flow;
 pub mod forget;
@@ -56,6 +57,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (6, "sources", include_str!("../../migrations/sqlite/0006_sources.sql")),
     (7, "deciding", include_str!("../../migrations/sqlite/0007_deciding.sql")),
     (8, "platforms", include_str!("../../migrations/sqlite/0008_platforms.sql")),
+    (9, "delays", include_str!("../../migrations/sqlite/0009_delays.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

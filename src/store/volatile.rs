@@ -30,6 +30,7 @@ use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
 use crate::memo::Memo;
 use crate::memory::{LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
+use crate::rhythm::delays::Delays;
 use crate::store::volatile::circumstances::Bucket;
 use crate::store::volatile::memory::{Version, Waiting};
 use crate::store::volatile::memos::KeptMemo;
@@ -270,6 +271,8 @@ struct State {
     spoke_unasked: HashMap<(WorkspaceId, ChannelId), Timestamp>,
     /// Tokens and money by hours and days; the empty channel is the whole workspace.
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<Bucket, (u64, u64)>>,
+    /// How long people of a channel take to answer.
+    delays: HashMap<(WorkspaceId, ChannelId), Delays>,
     orders: HashMap<WorkspaceId, Orders>,
     dead_letters: Vec<DeadLetter>,
 }

@@ -38,6 +38,7 @@ mod slack;
 mod slack_command;
 mod stories;
 mod tidy;
+mod timing;
 mod tool_calls;
 mod tools;
 mod twins;

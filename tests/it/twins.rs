@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aizuchi::chat::{
     Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange,
-    UserId,
+    UserId, Visibility,
 };
 use aizuchi::context::state::ConversationState;
 use aizuchi::context::{StateHash, Window};
@@ -19,7 +19,7 @@ use aizuchi::store::{Hearing, Order};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::world::{Kept, at, line, thread, top, until, window, workspace};
+use crate::world::{Kept, at, channel_of, line, thread, top, until, window, workspace};
 
 /// One thing that happens in a twin life.
 #[derive(Clone, Debug)]
@@ -97,6 +97,11 @@ proptest! {
 async fn live(acts: &[Act]) {
     let other = Kept::sqlite().await;
     let one = Kept::twin(&other).await;
+    // What is learned of a channel stands in its row.
+    for kept in [&one, &other] {
+        let garden = Heard::Channel(channel_of("garden", Visibility::Private));
+        kept.store.hear(Hearing::of(garden, Follows::NoLine, at(0))).await.unwrap();
+    }
     let mut second = 0;
     let mut claims: Vec<Claim> = Vec::new();
     for (number, act) in acts.iter().enumerate() {

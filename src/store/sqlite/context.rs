@@ -19,6 +19,7 @@ use crate::context::{
 use crate::decision::Judgment;
 use crate::memo::Memo;
 use crate::memory::MemoryId;
+use crate::rhythm::delays::Delays;
 use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::sqlite::sql::context as sql;
@@ -113,8 +114,9 @@ fn motive(head: &SqliteRow) -> Result<Option<Motive>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
     let verdict: Option<Verdict> = rows::optional(head, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, considered)| {
-        let Judgment { reason, about, .. } = judgment?;
-        Some(Motive { reason, about, conversation_state, considered: considered.unwrap_or(0) })
+        let Judgment { reason, about, delay_seconds, .. } = judgment?;
+        let considered = considered.unwrap_or(0);
+        Some(Motive { reason, about, conversation_state, delay_seconds, considered })
     }))
 }
 
@@ -132,6 +134,7 @@ struct CircumstancesRow {
     has_said_so: u64,
     spent: Spent,
     spent_anywhere: Spent,
+    delays: Option<Delays>,
 }
 
 impl CircumstancesRow {
@@ -149,6 +152,7 @@ impl CircumstancesRow {
             has_said_so: self.has_said_so > 0,
             spent: self.spent,
             spent_anywhere: self.spent_anywhere,
+            delays: self.delays.unwrap_or_default(),
         })
     }
 }

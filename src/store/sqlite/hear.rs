@@ -16,6 +16,7 @@ use crate::decision::gate::Gate;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited, Standing};
 use crate::memory::LineId;
+use crate::store::sqlite::delays::Learned;
 use crate::store::sqlite::standings::Standings;
 use crate::store::sqlite::{Counters, memory, rows, sql, stored};
 use crate::store::{Receipt, StoreError};
@@ -121,6 +122,10 @@ pub async fn hear_messages(
     let conversations = messages.iter().map(|spoken| &spoken.message.conversation).collect();
     let (mut standings, known) =
         Standings::read_with_known(connection, &conversations, messages).await?;
+    let told = messages.iter().filter(|spoken| !spoken.follows.is_withheld());
+    let people = told.map(|spoken| spoken.message).filter(|message| message.is_human());
+    let people = people.map(|message| &message.conversation).collect();
+    let mut learned = Learned::read(connection, &people).await?;
     let mut effects = Effects::default();
     let mut lines = Vec::new();
     let mut receipts = Vec::new();
@@ -147,6 +152,7 @@ pub async fn hear_messages(
             effects.note(message, message.at, arrived, standing, counters.revision);
         }
         if !follows.is_withheld() {
+            learned.hear(message);
             fresh.push(*message);
         }
         lines.push(line_values(message, *sent_as, *follows, arrived, counters.revision));
@@ -158,6 +164,7 @@ pub async fn hear_messages(
     let lines = Value::Array(lines).to_string();
     query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await.map_err(stored)?;
     effects.write(connection).await?;
+    learned.write(connection).await?;
     if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember).min() {
         memory::arm_for_lines(connection, fresh.into_iter(), due).await?;
     }

@@ -144,6 +144,29 @@ statements! {
              WHERE w.closed_ms IS NULL) AS owed"
     );
 
+    /// What is known of when people write, for a JSON list of conversations: the delays of their
+    /// channels, and the newest line of each that is no bot's, among its newest ?2.
+    DELAYS = "
+        SELECT
+            (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
+                (SELECT DISTINCT value ->> 0 AS workspace, value ->> 1 AS channel FROM json_each(?1)) AS j
+             CROSS JOIN channels AS c ON c.workspace = j.workspace AND c.id = j.channel) AS delays,
+            (SELECT json_group_array(json_array(
+                m.workspace, m.channel, m.thread, m.at_ms, m.id, m.author, m.author_kind))
+             FROM json_each(?1) AS j
+             CROSS JOIN messages AS m ON m.rowid =
+                (SELECT r.line FROM
+                    (SELECT rowid AS line, author_kind, withheld, at_ms, id
+                     FROM messages INDEXED BY messages_in_order
+                     WHERE workspace = j.value ->> 0 AND channel = j.value ->> 1
+                        AND thread = j.value ->> 2
+                     ORDER BY at_ms DESC, id DESC LIMIT +?2) AS r
+                 WHERE r.author_kind <> 'bot' AND NOT r.withheld
+                 ORDER BY r.at_ms DESC, r.id DESC LIMIT 1)) AS newest";
+    PUT_DELAYS = "
+        UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
+        WHERE channels.workspace = j.value ->> 0 AND channels.id = j.value ->> 1";
+
     // Hearing. ?1 is a JSON array with one array per row.
 
     PUT_LINES = "

@@ -59,6 +59,11 @@ impl State {
             has_said_so: talk.is_some_and(|talk| talk.said_so.is_some_and(|at| at >= hour_ago)),
             spent: self.spent(workspace, channel.as_str(), window.now),
             spent_anywhere: self.spent(workspace, "", window.now),
+            delays: self
+                .delays
+                .get(&(workspace.clone(), channel.clone()))
+                .cloned()
+                .unwrap_or_default(),
         }
     }
 

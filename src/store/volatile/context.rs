@@ -127,6 +127,7 @@ impl State {
         Some(Motive {
             reason: judgment.reason.clone(),
             about: judgment.about.clone(),
+            delay_seconds: judgment.delay_seconds,
             conversation_state: decision
                 .weighed
                 .as_ref()

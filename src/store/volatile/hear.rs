@@ -12,8 +12,9 @@ use crate::decision::DecisionId;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
 use crate::memory::LineId;
-use crate::store::Receipt;
+use crate::rhythm::delays::Said;
 use crate::store::volatile::{KeptReaction, State, StoredLine, supersede};
+use crate::store::{LOOKED_THROUGH, Receipt};
 
 impl State {
     pub(super) fn hear_message(
@@ -46,6 +47,9 @@ impl State {
             Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
         };
         let at = message.at;
+        if !follows.is_withheld() {
+            self.learn_delay(&message);
+        }
         if let Some(due) = remember.filter(|_| !follows.is_withheld()) {
             self.arm_for_line(&message, due);
         }
@@ -54,6 +58,19 @@ impl State {
             self.apply(&conversation, arrived, at);
         }
         self.receipt(Some(arrived))
+    }
+
+    /// How long somebody took to answer, before the line stands among the others.
+    fn learn_delay(&mut self, message: &Message) {
+        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        if !message.is_human() || !self.channels.contains_key(&place) {
+            return;
+        }
+        let lines = self.talks.get(&message.conversation).map_or(&[][..], |talk| &talk.lines);
+        let newest = lines.iter().rev().take(LOOKED_THROUGH).filter(|line| !line.is_withheld);
+        if let Some(before) = newest.into_iter().find_map(|line| Said::of(&line.message)) {
+            self.delays.entry(place).or_default().learn(&before, message);
+        }
     }
 
     pub(super) fn hear_bookmark(&mut self, bookmark: Bookmark) -> Receipt {

@@ -1,6 +1,6 @@
 //! What holds in a channel, as settings say it.
 
-use aizuchi::agent::StateCall;
+use aizuchi::agent::{StateCall, Timing};
 use aizuchi::chat::UserId;
 use aizuchi::config::Config;
 use aizuchi::decision::gate::{Gate, OPTIONAL};
@@ -154,6 +154,16 @@ fn nothing_that_is_set_is_the_usual_rulebook() {
     let settings = config.agent();
     assert_eq!((settings.state, settings.gates), (StateCall::Fused, OPTIONAL.to_vec()));
     assert_eq!(config.waiting(), Waiting::default());
+    // Who sets a wait like a clock's gets answers like one.
+    for (text, timing) in [
+        ("wait: fixed", Timing::Plain),
+        ("wait: adaptive", Timing::Human),
+        ("wait: fixed, timing: human", Timing::Human),
+        ("wait: adaptive, timing: plain", Timing::Plain),
+    ] {
+        let text = format!("response: {{{text}}}");
+        assert_eq!(Config::parse(&text).unwrap().agent().timing, timing, "{text}");
+    }
     // A word for no hours, and a number in quotes.
     let text = "response: {quiet_hours: none}\nchannels: {C1: {mode: off}, C2: {budget: '3'}}\n";
     let book = Config::parse(text).unwrap().rulebook();

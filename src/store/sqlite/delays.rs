@@ -1,0 +1,78 @@
+//! How long people take to answer: read for the channels of a whole batch in one go, learned line by
+//! line, written back where it has changed.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+use sqlx::query;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use crate::rhythm::delays::{Delays, Said};
+use crate::store::sqlite::{rows, sql, stored};
+use crate::store::{LOOKED_THROUGH, StoreError};
+
+/// What is known of the channels where people have said something.
+#[derive(Default)]
+pub struct Learned {
+    delays: HashMap<(WorkspaceId, ChannelId), Delays>,
+    newest: HashMap<ConversationId, Said>,
+    changed: HashSet<(WorkspaceId, ChannelId)>,
+}
+
+impl Learned {
+    pub async fn read(
+        connection: &mut SqliteConnection,
+        conversations: &HashSet<&ConversationId>,
+    ) -> Result<Self, StoreError> {
+        type NewestRow = (WorkspaceId, ChannelId, String, i64, MessageId, UserId, AuthorKind);
+        let mut learned = Self::default();
+        if conversations.is_empty() {
+            return Ok(learned);
+        }
+        let places = conversations.iter().map(|place| rows::place(place));
+        let read = query(sql::DELAYS).bind(places.collect::<Value>().to_string());
+        let read = read.bind(LOOKED_THROUGH as i64);
+        let row = read.fetch_one(&mut *connection).await.map_err(stored)?;
+        type DelaysRow = (WorkspaceId, ChannelId, Delays);
+        let delays: Vec<DelaysRow> = rows::parsed(&rows::column::<String>(&row, "delays")?)?;
+        let delays = delays.into_iter().map(|(workspace, id, delays)| ((workspace, id), delays));
+        learned.delays = delays.collect();
+        let newest: Vec<NewestRow> = rows::parsed(&rows::column::<String>(&row, "newest")?)?;
+        for (workspace, channel, thread, at_ms, id, author, kind) in newest {
+            let thread = (!thread.is_empty()).then(|| MessageId::new(thread));
+            let said = Said { at: rows::time(at_ms)?, id, author: Author { id: author, kind } };
+            learned.newest.insert(ConversationId { workspace, channel, thread }, said);
+        }
+        Ok(learned)
+    }
+
+    /// The next line of its conversation.
+    pub fn hear(&mut self, message: &Message) {
+        let Some(said) = Said::of(message) else { return };
+        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        let before = self.newest.get(&message.conversation);
+        if let (Some(before), Some(delays)) = (before, self.delays.get_mut(&place)) {
+            delays.learn(before, message);
+            self.changed.insert(place);
+        }
+        if before.is_none_or(|before| before.is_before(message)) {
+            self.newest.insert(message.conversation.clone(), said);
+        }
+    }
+
+    pub async fn write(self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        if self.changed.is_empty() {
+            return Ok(());
+        }
+        let changed = self.changed.iter().filter_map(|place| {
+            let delays = self.delays.get(place)?;
+            Some(json!([place.0, place.1, delays]))
+        });
+        let changed = changed.collect::<Value>().to_string();
+        query(sql::PUT_DELAYS).bind(changed).execute(connection).await.map_err(stored)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! When it speaks unasked: as people of the channel would, as stories on every store.
+
+use aizuchi::agent::Timing;
+use aizuchi::chat::{Arrival, Heard};
+use aizuchi::decision::Ended;
+use aizuchi::event::Event;
+use aizuchi::prompt::Verb;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::world::{Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window};
+
+const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
+/// When it judges, a minute after the only line.
+const JUDGED: i64 = 60;
+
+fn human() -> Extras {
+    let mut extras = Extras::default();
+    extras.settings.timing = Timing::Human;
+    extras
+}
+
+async fn worlds() -> [World; 2] {
+    let world = async |kept| World::new(kept).await.having(human());
+    [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
+}
+
+/// Somebody asks, and it means to answer at its own moment.
+async fn until_it_waits(world: &World) -> Timestamp {
+    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    world.says("alice", "when do I cut the roses?").await;
+    world.pass(JUDGED).await;
+    assert_eq!(world.mind.verbs(), "judge");
+    let step = world.step_of(&top("garden")).await.unwrap();
+    assert!(matches!(step.event, Event::Reply(_)));
+    step.due
+}
+
+fn said(world: &World) -> Vec<Timestamp> {
+    world.room.said.lock().unwrap().iter().map(|(_, posted)| posted.at).collect()
+}
+
+#[tokio::test]
+async fn it_takes_its_time_and_types() {
+    for world in worlds().await {
+        let due = until_it_waits(&world).await;
+        assert!(due > at(JUDGED) && due <= at(JUDGED + 1800), "{due}");
+        world.pass(4000).await;
+        // "Here I am." are ten characters.
+        assert_eq!(said(&world), [due + SignedDuration::from_millis(2300)]);
+    }
+}
+
+#[tokio::test]
+async fn a_line_before_its_moment_stops_it() {
+    for world in worlds().await {
+        let due = until_it_waits(&world).await;
+        let left = due.duration_since(world.clock.now()).as_secs();
+        world.pass(left - 1).await;
+        world.mind.script.always(Verb::Judge, crate::world::SILENCE);
+        world.says("bob", "in March").await;
+        world.pass(4000).await;
+        assert_eq!(world.mind.verbs(), "judge judge");
+        assert_eq!(said(&world), []);
+    }
+}
+
+#[tokio::test]
+async fn a_line_while_it_types_stops_it() {
+    for world in worlds().await {
+        let due = until_it_waits(&world).await;
+        world.mind.script.always(Verb::Judge, crate::world::SILENCE);
+        world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
+        assert_eq!(world.mind.verbs(), "judge reply");
+        assert_eq!(said(&world), []);
+        world.says("bob", "in March").await;
+        world.pass(4000).await;
+        assert_eq!(said(&world), []);
+        let decision = world.decisions("garden").await.pop().unwrap();
+        assert_eq!(decision.ended, Some(Ended::ChoseSilence));
+    }
+}
+
+#[tokio::test]
+async fn its_moment_survives_a_restart() {
+    let world = World::new(Kept::sqlite().await).await.having(human());
+    let due = until_it_waits(&world).await;
+    let world = world.restart().await;
+    assert_eq!(world.step_of(&top("garden")).await.unwrap().due, due);
+    world.pass(4000).await;
+    assert_eq!(said(&world), [due + SignedDuration::from_millis(2300)]);
+}
+
+#[tokio::test]
+async fn a_delay_that_the_judge_names_is_the_delay() {
+    for world in worlds().await {
+        world.mind.script.always(Verb::Judge, JOIN_IN_60);
+        world.says("alice", "when do I cut the roses?").await;
+        world.pass(4000).await;
+        assert_eq!(said(&world), [at(JUDGED + 60)]);
+    }
+}
+
+#[tokio::test]
+async fn who_mentions_it_is_answered_at_once() {
+    for world in worlds().await {
+        world.says("alice", "@Aizuchi when do I cut the roses?").await;
+        world.pass(0).await;
+        assert_eq!(said(&world), [at(0)]);
+    }
+}
+
+#[tokio::test]
+async fn plain_timing_speaks_at_once() {
+    let world = World::new(Kept::volatile()).await.having(Extras::default());
+    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    world.says("alice", "when do I cut the roses?").await;
+    world.pass(JUDGED).await;
+    assert_eq!(said(&world), [at(JUDGED)]);
+}
+
+/// People who answer each other after 200 to 400 seconds teach it to do so, in threads and by what was
+/// missed, too; and what a restart reads is what was learned.
+#[tokio::test]
+async fn it_learns_from_when_people_answer() {
+    let mut contexts = Vec::new();
+    for world in worlds().await {
+        let mut second = 0;
+        for number in 0..60_i64 {
+            second += 200 + number * 37 % 200;
+            let place = if number % 3 == 0 { thread("garden", "l000") } else { top("garden") };
+            let who = ["alice", "bob", "carol"][number as usize % 3];
+            let line = line(place, &format!("l{number:03}"), at(second), who, "so it goes");
+            let arrival = if number % 2 == 0 { Arrival::Live } else { Arrival::CaughtUp };
+            world.ears.hear(Heard::Message(line, arrival)).await.unwrap();
+        }
+        let world = world.restart().await;
+        let context = world.kept.store.context(&top("garden"), &window(50)).await.unwrap();
+        let elsewhere = world.kept.store.context(&top("kitchen"), &window(50)).await.unwrap();
+        assert_ne!(context.circumstances.delays, elsewhere.circumstances.delays);
+        contexts.push(context.circumstances.delays);
+    }
+    assert_eq!(contexts[0], contexts[1]);
+}
