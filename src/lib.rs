@@ -8,6 +8,7 @@ pub mod chat;
 pub mod persona;
 pub mod rules;
 pub mod quote;
+pub mod rhythm;
 pub mod memory;
 pub mod memo;
 pub mod recall;
