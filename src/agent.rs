@@ -37,6 +37,7 @@ use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::Budget;
 use crate::prompt::prompts::{Judging, Prompts, Scene};
 use crate::prompt::tokens::Corrections;
+use crate::rhythm::Wait;
 use crate::rules::Rulebook;
 use crate::store::{Store, StoreError};
 
@@ -47,6 +48,8 @@ pub struct Settings {
     pub gates: Vec<Gate>,
     /// What holds in each channel.
     pub rulebook: Arc<Rulebook>,
+    /// How the wait before a judgment is found, and so what a new line does to work that has begun.
+    pub wait: Wait,
     /// Which call names a conversation's state.
     pub state: StateCall,
     /// How much a prompt is made from.
@@ -110,6 +113,7 @@ impl Default for Settings {
         Self {
             gates: OPTIONAL.to_vec(),
             rulebook: Arc::default(),
+            wait: Wait::default(),
             state: StateCall::Fused,
             limits: Limits::default(),
             budget: Budget::default(),

@@ -54,7 +54,7 @@ use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
 use crate::config::platforms::{DiscordConfig, Slack, SlackConfig};
 use crate::config::problem::Problem;
-use crate::config::response::{DecisionConfig, ResponseConfig, Wait};
+use crate::config::response::{DecisionConfig, ResponseConfig};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::Node;
 use crate::config::values::{FilePath, Name, PersonId};
@@ -321,8 +321,6 @@ impl Config {
 
     /// How long talk rests in a real workspace.
     pub fn waiting(&self) -> Waiting {
-        // Until there is an adaptive wait, the fixed one stands in for it.
-        let (Wait::Fixed | Wait::Adaptive) = self.response.wait;
         self.waiting_for(Waiting::default().min_wait_seconds)
     }
 
@@ -337,6 +335,8 @@ impl Config {
         let min_wait_seconds =
             self.response.min_wait_seconds.map_or(usual_wait.min(longest), |wait| wait.0);
         Waiting {
+            wait: self.response.wait,
+            min_wait_floor_seconds: self.response.min_wait_floor_seconds.0,
             min_wait_seconds,
             jitter_ratio: self.response.jitter_ratio.0,
             max_wait_seconds: longest.max(min_wait_seconds),
@@ -401,6 +401,7 @@ impl Config {
         agent::Settings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
             rulebook: Arc::new(self.rulebook()),
+            wait: self.response.wait,
             state: self.decision.state,
             limits: self.limits(),
             budget: self.context.budget(),

@@ -20,6 +20,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, Ended, Judgment, Weighed};
 use crate::memo::MemoChange;
 use crate::memory::{LineId, Lineage};
+use crate::rhythm::Wait;
 use crate::rules::Mode;
 
 /// Everything the runner does.
@@ -209,10 +210,12 @@ pub enum Course {
 }
 
 impl Course {
-    pub fn of(mode: Mode) -> Self {
-        match mode {
-            Mode::Facilitator => Course::GoesOn,
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Course::Restarts,
+    pub fn of(mode: Mode, wait: Wait) -> Self {
+        match (mode, wait) {
+            (Mode::Facilitator, _) | (_, Wait::Adaptive) => Course::GoesOn,
+            (Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off, Wait::Fixed) => {
+                Course::Restarts
+            }
         }
     }
 }

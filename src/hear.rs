@@ -10,13 +10,14 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Arrival, AuthorKind, ConversationId, Edit, Heard, Mention, Message};
+use crate::chat::{Arrival, AuthorKind, ConversationId, Edit, Heard, Mention, Message, MessageId};
 use crate::clock::{Clock, chance, seconds};
 use crate::decision::gate::Gate;
 use crate::event::{Course, Follows, Rest};
 use crate::hear::rooms::Rooms;
 use crate::hear::under_way::UnderWay;
 use crate::metrics::Metrics;
+use crate::rhythm::{Bounds, Wait};
 use crate::rules::Mode;
 use crate::store::{Hearing, Order, Receipt, Store, StoreError};
 
@@ -26,9 +27,12 @@ const GATHERING: SignedDuration = SignedDuration::from_secs(2);
 /// How long the talk must rest before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waiting {
-    /// The middle of the wait, in seconds.
+    pub wait: Wait,
+    /// No adaptive wait is shorter.
+    pub min_wait_floor_seconds: f64,
+    /// The middle of a fixed wait, in seconds; no adaptive one is longer.
     pub min_wait_seconds: f64,
-    /// The wait is spread evenly by this share to both sides (seed 002-12).
+    /// A fixed wait is spread evenly by this share to both sides (seed 002-12).
     pub jitter_ratio: f64,
     /// So long after the first line that was not judged, it is judged even if people still talk.
     pub max_wait_seconds: f64,
@@ -39,10 +43,23 @@ pub struct Waiting {
 impl Default for Waiting {
     fn default() -> Self {
         Self {
+            wait: Wait::default(),
+            min_wait_floor_seconds: 15.0,
             min_wait_seconds: 300.0,
             jitter_ratio: 0.3,
             max_wait_seconds: 3600.0,
             max_message_age_seconds: 43_200.0,
+        }
+    }
+}
+
+impl Waiting {
+    /// What an adaptive wait is between.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            floor: seconds(self.min_wait_floor_seconds),
+            longest_rest: seconds(self.min_wait_seconds),
+            ceiling: seconds(self.max_wait_seconds),
         }
     }
 }
@@ -91,8 +108,14 @@ impl Ears {
         let heard = self.understand(heard);
         let follows = self.what_follows(&heard);
         let heard = self.withhold(heard, follows);
-        if let Heard::Channel(channel) = &heard {
-            self.rooms.learn(channel);
+        match &heard {
+            Heard::Channel(channel) => self.rooms.learn(channel),
+            Heard::User(user) => self.rooms.meet(user),
+            Heard::Message(..)
+            | Heard::Edit(_)
+            | Heard::Deletion(_)
+            | Heard::Reaction(_)
+            | Heard::Bookmark(_) => {}
         }
         let conversation = conversation(&heard).cloned();
         let line = line(&heard);
@@ -171,11 +194,16 @@ impl Ears {
                     return Follows::Nothing(Gate::OptedOut);
                 }
                 let mode = self.rooms.mode(&place.workspace, &place.channel);
-                let draw = || chance(self.seed, &[message.id.as_str(), "wait"]);
+                if message.is_human() && mode != Mode::Off {
+                    self.rooms.listen(message);
+                }
                 let is_direct = self.rooms.is_direct(&place.workspace, &place.channel);
                 let gathering = if is_direct { GATHERING } else { SignedDuration::ZERO };
                 let follows = what_follows(message, *arrival, mode, &self.waiting, now, || {
-                    self.rest(place, mode, now, draw())
+                    self.rest(place, mode, now, || match self.waiting.wait {
+                        Wait::Fixed => now + wait(&self.waiting, self.draw(&message.id, "wait")),
+                        Wait::Adaptive => self.rooms.talk(message, now, &self.waiting.bounds()),
+                    })
                 });
                 match follows {
                     Follows::Owe { due } => Follows::Owe { due: due + gathering },
@@ -185,12 +213,11 @@ impl Ears {
                 }
             }
             Heard::Edit(edit) => {
-                let draw = chance(self.seed, &[edit.message.as_str(), "wait after an edit"]);
-                self.rest_at(&edit.conversation, now, draw)
+                self.rest_after(&edit.conversation, &edit.message, "wait after an edit")
             }
             Heard::Deletion(deletion) => {
-                let draw = chance(self.seed, &[deletion.message.as_str(), "wait after a deletion"]);
-                self.rest_at(&deletion.conversation, now, draw)
+                let (place, line) = (&deletion.conversation, &deletion.message);
+                self.rest_after(place, line, "wait after a deletion")
             }
             Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Bookmark(_) => {
                 Follows::NoLine
@@ -198,26 +225,40 @@ impl Ears {
         }
     }
 
-    fn rest_at(&self, place: &ConversationId, now: Timestamp, draw: f64) -> Follows {
+    /// A line has changed.
+    fn rest_after(&self, place: &ConversationId, line: &MessageId, what: &str) -> Follows {
+        let now = self.clock.now();
         let mode = self.rooms.mode(&place.workspace, &place.channel);
-        Follows::Judge(self.rest(place, mode, now, draw))
+        Follows::Judge(self.rest(place, mode, now, || match self.waiting.wait {
+            Wait::Fixed => now + wait(&self.waiting, self.draw(line, what)),
+            Wait::Adaptive => self.rooms.change(place, line, now, &self.waiting.bounds()),
+        }))
     }
 
-    fn rest(&self, place: &ConversationId, mode: Mode, now: Timestamp, draw: f64) -> Rest {
+    fn draw(&self, line: &MessageId, what: &str) -> f64 {
+        chance(self.seed, &[line.as_str(), what])
+    }
+
+    fn rest(
+        &self,
+        place: &ConversationId,
+        mode: Mode,
+        now: Timestamp,
+        rested: impl FnOnce() -> Timestamp,
+    ) -> Rest {
+        let course = Course::of(mode, self.waiting.wait);
         match mode {
             Mode::Facilitator => {
                 let rules = self.rooms.facilitation(&place.workspace, &place.channel);
                 Rest {
                     due: now + seconds(rules.rest_seconds),
                     longest: seconds(rules.longest_rest_seconds),
-                    course: Course::of(mode),
+                    course,
                 }
             }
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Rest {
-                due: now + wait(&self.waiting, draw),
-                longest: seconds(self.waiting.max_wait_seconds),
-                course: Course::of(mode),
-            },
+            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => {
+                Rest { due: rested(), longest: seconds(self.waiting.max_wait_seconds), course }
+            }
         }
     }
 }

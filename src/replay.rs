@@ -108,7 +108,7 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         heard_humans: HashMap::new(),
         calls: Vec::new(),
         gated: 0,
-        spoken: 0,
+        spoken: Vec::new(),
         posts: Vec::new(),
         reacted: 0,
         failed: 0,

@@ -37,7 +37,7 @@ impl Agent {
         longest: SignedDuration,
     ) -> SignedDuration {
         let newest = context.newest_human();
-        let (yields, line) = match Course::of(self.facts(context).mode()) {
+        let (yields, line) = match Course::of(self.facts(context).mode(), self.settings.wait) {
             // What counts is how long nobody has said anything.
             Course::Restarts => (Yields::ToAnyLine, newest),
             Course::GoesOn => {

@@ -148,7 +148,7 @@ impl Agent {
             return Some(End::Silent(self.settled(gate)));
         }
         let has_moved_on = context.newest_heard > notes.considered;
-        let course = Course::of(facts.mode());
+        let course = Course::of(facts.mode(), self.settings.wait);
         if has_moved_on && course == Course::Restarts {
             let why =
                 self.persona.language.pick("people went on meanwhile", "その間に会話が進みました");

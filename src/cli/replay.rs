@@ -115,8 +115,13 @@ impl Replay {
                     "score": score,
                     "calls_per_1000": score.calls_per_1000(),
                     "coverage": score.coverage(),
+                    "spoken_coverage": score.spoken_coverage(),
                     "share_in_exchange": score.share_in_exchange(),
                     "delay_distance": score.timing.distance(),
+                    "share_followed": score.share_followed(),
+                    "share_of_posts_in_exchange": score.share_of_posts_in_exchange(),
+                    "share_of_posts_colliding": score.share_of_posts_colliding(),
+                    "share_of_lines_colliding": score.share_of_lines_colliding(),
                     "prefix_share": score.prefix_share(),
                     "messages_per_second": score.messages_per_second(),
                 })

@@ -72,11 +72,6 @@ const NOTICES: &[Notice] = &[
         ),
     },
     // Not here yet.
-    Notice {
-        path: &["response", "wait"],
-        values: &["adaptive"],
-        why: Why::NotYet("; fixed is used instead of adaptive"),
-    },
     not_yet(&["discord"]),
     not_yet(&["tools"]),
 ];

@@ -10,6 +10,7 @@ use crate::config::schema;
 use crate::config::values::{Count, Interval, QuietTimes, Ratio, Reaction, Seconds};
 use crate::decision::gate::Gate;
 use crate::hear::Waiting;
+use crate::rhythm::Wait;
 use crate::rules::{Allowance, Facilitation, Mode, Rules};
 
 /// When it speaks.
@@ -21,11 +22,14 @@ pub struct ResponseConfig {
     #[schemars(with = "Option<schema::Modes>")]
     pub mode: Option<Mode>,
     /// How the wait before a judgment is found.
+    #[schemars(with = "schema::Waits")]
     pub wait: Wait,
+    /// A wait that follows the room's tempo is no shorter than this, nor longer than `min_wait_seconds`.
+    pub min_wait_floor_seconds: Seconds,
     /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room,
     /// or `max_wait_seconds` if that is less.
     pub min_wait_seconds: Option<Seconds>,
-    /// The wait is spread evenly by this share to both sides.
+    /// A fixed wait is spread evenly by this share to both sides.
     pub jitter_ratio: Ratio,
     /// So long after the first line that was not judged, it is judged even if people still talk.
     pub max_wait_seconds: Seconds,
@@ -65,18 +69,6 @@ pub struct DecisionConfig {
     /// Which call names the state of a conversation.
     #[schemars(with = "schema::StateCalls")]
     pub state: StateCall,
-}
-
-/// How the wait before a judgment is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Wait {
-    /// `min_wait_seconds` ± `jitter_ratio` after the newest line.
-    #[default]
-    Fixed,
-    /// It follows the room's own tempo.
-    Adaptive,
 }
 
 /// When it speaks unasked, if the judge names no moment.
@@ -150,7 +142,8 @@ impl Default for ResponseConfig {
         let rules = Rules::default();
         Self {
             mode: None,
-            wait: Wait::Fixed,
+            wait: waiting.wait,
+            min_wait_floor_seconds: Seconds(waiting.min_wait_floor_seconds),
             min_wait_seconds: None,
             jitter_ratio: Ratio(waiting.jitter_ratio),
             max_wait_seconds: Seconds(waiting.max_wait_seconds),

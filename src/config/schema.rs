@@ -29,6 +29,16 @@ pub enum Modes {
     Off,
 }
 
+/// How the way to find the wait is written.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub enum Waits {
+    /// `min_wait_seconds` ± `jitter_ratio` after the newest line.
+    Fixed,
+    /// It follows the room's own tempo.
+    Adaptive,
+}
+
 /// How the call that names a state is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]

@@ -1,12 +1,21 @@
 //! What hearing has to know of the rooms without looking it up: their names, who may read them, how it
-//! takes part there, and who does not want to be listened to.
+//! takes part there, who does not want to be listened to, and how people talk there.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::chat::{Channel, ChannelId, UserId, Visibility, WorkspaceId};
+use jiff::Timestamp;
+
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Mention, Message, MessageId, User, UserId, Visibility,
+    WorkspaceId,
+};
+use crate::quote::holds_name;
+use crate::rhythm::question::{called, is_question};
+use crate::rhythm::tempo::Tempo;
+use crate::rhythm::{Bounds, Line, Talk};
 use crate::rules::{Facilitation, Mode, Rulebook};
 use crate::store::{Order, Orders};
 
@@ -23,7 +32,22 @@ struct Known {
     channels: HashMap<(WorkspaceId, ChannelId), Channel>,
     modes: HashMap<(WorkspaceId, ChannelId), Mode>,
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
+    people: HashMap<WorkspaceId, People>,
+    tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
+    /// What waits to be judged, and some that was: see [`MOST_TALKS`].
+    talks: HashMap<ConversationId, Talk>,
 }
+
+/// Names in lower case, to tell a question to the room from one to somebody.
+#[derive(Debug, Default)]
+struct People {
+    names: HashMap<UserId, String>,
+    /// How many bear a name.
+    bearers: HashMap<String, usize>,
+}
+
+/// When there are so many, those that were judged are forgotten.
+const MOST_TALKS: usize = 2000;
 
 impl Rooms {
     pub fn new(rulebook: Arc<Rulebook>) -> Self {
@@ -87,6 +111,68 @@ impl Rooms {
         });
     }
 
+    /// Somebody has a name.
+    pub fn meet(&self, user: &User) {
+        self.write(|known| {
+            let people = known.people.entry(user.workspace.clone()).or_default();
+            people.learn(user.id.clone(), user.name.to_lowercase());
+        });
+    }
+
+    /// A human said something, whatever follows from it.
+    pub fn listen(&self, line: &Message) {
+        let place = &line.conversation;
+        let key = (place.workspace.clone(), place.channel.clone());
+        self.write(|known| {
+            known.tempos.entry(key).or_default().heard(line.at);
+            if let Some(parent) = &place.thread {
+                let top = ConversationId { thread: None, ..place.clone() };
+                let talk = known.talks.get_mut(&top);
+                talk.into_iter().for_each(|talk| talk.answer(parent, &line.author.id));
+            }
+        });
+    }
+
+    /// The talk goes on with a line; returns when it is judged, if nobody says more. A line that is heard
+    /// twice only brings that nearer.
+    pub fn talk(&self, line: &Message, now: Timestamp, bounds: &Bounds) -> Timestamp {
+        self.write(|known| {
+            known.make_room(now);
+            let people = known.people.entry(line.conversation.workspace.clone()).or_default();
+            let lower = line.text.to_lowercase();
+            let names = |user: &UserId| {
+                line.mentions.contains(&Mention::User(user.clone()))
+                    || people.names.get(user).is_some_and(|name| holds_name(&lower, name))
+            };
+            let names_somebody = line.mentions.iter().any(|mention| match mention {
+                Mention::User(user) => *user != line.author.id,
+                Mention::Persona => true,
+            }) || called(&lower)
+                .is_some_and(|name| people.bearers.contains_key(name));
+            let asks_the_room = is_question(&line.text) && !names_somebody;
+            let heard = Line { message: &line.id, author: &line.author.id, asks_the_room };
+            let tempo = known.tempos.get(&channel(&line.conversation)).copied().unwrap_or_default();
+            let talk = known.talks.entry(line.conversation.clone()).or_default();
+            talk.hear(heard, names, now, &tempo, bounds)
+        })
+    }
+
+    /// A line was edited or deleted; returns when the talk is judged, if nobody says more.
+    pub fn change(
+        &self,
+        place: &ConversationId,
+        line: &MessageId,
+        now: Timestamp,
+        bounds: &Bounds,
+    ) -> Timestamp {
+        self.write(|known| {
+            known.make_room(now);
+            let tempo = known.tempos.get(&channel(place)).copied().unwrap_or_default();
+            let talk = known.talks.entry(place.clone()).or_default();
+            talk.change(line, now, &tempo, bounds)
+        })
+    }
+
     pub fn facilitation(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Facilitation {
         let key = (workspace.clone(), channel.clone());
         self.read(|known| {
@@ -129,4 +215,30 @@ impl Rooms {
     fn write<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
         change(&mut self.known.write().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+impl Known {
+    fn make_room(&mut self, now: Timestamp) {
+        if self.talks.len() >= MOST_TALKS {
+            self.talks.retain(|_, talk| !talk.is_judged(now));
+        }
+    }
+}
+
+impl People {
+    fn learn(&mut self, user: UserId, name: String) {
+        if let Some(before) = self.names.insert(user, name.clone())
+            && let Some(bearers) = self.bearers.get_mut(&before)
+        {
+            *bearers -= 1;
+            if *bearers == 0 {
+                self.bearers.remove(&before);
+            }
+        }
+        *self.bearers.entry(name).or_default() += 1;
+    }
+}
+
+fn channel(place: &ConversationId) -> (WorkspaceId, ChannelId) {
+    (place.workspace.clone(), place.channel.clone())
 }

@@ -11,11 +11,12 @@ use serde_json::json;
 use crate::chat::{Mention, Message, UserId, one_line, starts_with_name};
 use crate::context::Context;
 use crate::decision::Usage;
-use crate::llm::builtin::words::{ends_talk, is_question, shared_words, shortened, thanks};
+use crate::llm::builtin::words::{ends_talk, shared_words, shortened, thanks};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, Verb};
+use crate::rhythm::question::is_question;
 
 /// A question that has scrolled further up than this is left alone.
 const REMEMBERED_LINES: usize = 20;

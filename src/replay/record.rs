@@ -63,6 +63,15 @@ pub struct Call {
     pub prefix_bytes: usize,
 }
 
+/// One post, for the score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spoken {
+    pub at: Timestamp,
+    pub thread: Option<MessageId>,
+    /// How many human messages of its conversation had been heard.
+    pub heard: usize,
+}
+
 /// Writes events and gathers what one room's score is made from.
 pub struct Recorder(Mutex<Record>);
 
@@ -74,7 +83,7 @@ pub struct Record {
     pub heard_humans: HashMap<Option<MessageId>, usize>,
     pub calls: Vec<Call>,
     pub gated: usize,
-    pub spoken: usize,
+    pub spoken: Vec<Spoken>,
     /// What was said unasked.
     pub posts: Vec<Post>,
     pub reacted: usize,

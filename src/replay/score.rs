@@ -10,10 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::replay::history::{Recorded, Room};
-use crate::replay::record::{Call, Record};
+use crate::replay::record::{Call, Record, Spoken};
 use crate::replay::timing::Timing;
 
-/// A question counts as reached when it is judged within this time …
+/// A question counts as reached when it is judged, or spoken to, within this time …
 const IN_TIME: SignedDuration = SignedDuration::from_secs(600);
 /// … and is still among this many newest human messages.
 const IN_SIGHT: usize = 20;
@@ -23,6 +23,8 @@ const SPEAKS_AFTER: SignedDuration = SignedDuration::from_secs(10);
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and somebody goes on within this time after the persona would have spoken.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// Whoever writes within this time after another line was writing already: the two collide.
+const COLLISION: SignedDuration = SignedDuration::from_secs(5);
 
 /// Sums over rooms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -38,11 +40,21 @@ pub struct Score {
     pub open_questions: usize,
     /// Those of them that were judged in time.
     pub reached_questions: usize,
+    /// Those of them that it spoke to in time.
+    pub answered_questions: usize,
     /// Calls after which it would have spoken into an active exchange.
     pub calls_in_exchange: usize,
+    /// Calls that somebody writes on within the time that a model takes.
+    pub calls_followed: usize,
     pub spoken_posts: usize,
     /// How its delays are like people's.
     pub timing: Timing,
+    /// Posts that stand in an active exchange.
+    pub posts_in_exchange: usize,
+    /// Posts that came before somebody who was writing.
+    pub posts_colliding: usize,
+    /// Lines of people that came before somebody else who was writing.
+    pub lines_colliding: usize,
     /// Decisions that ended badly; with a recorded room there should be none.
     pub failed: usize,
     pub prompt_bytes: u64,
@@ -63,7 +75,7 @@ impl Score {
         self.judge_calls += record.calls.len();
         self.overtaken_calls += record.calls.iter().filter(|call| call.is_overtaken).count();
         self.gated += record.gated;
-        self.spoken_posts += record.spoken;
+        self.spoken_posts += record.spoken.len();
         self.timing.add(room, &record.posts);
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
@@ -76,15 +88,31 @@ impl Score {
                 .filter(|call| call.thread.as_ref().map(|id| id.as_str()) == thread);
             let calls: Vec<&Call> = calls.collect();
             let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
-            let in_exchange = |call: &&&Call| lands_in_exchange(call, &humans, &times);
-            self.calls_in_exchange += calls.iter().filter(in_exchange).count();
+            let posts = record
+                .spoken
+                .iter()
+                .filter(|post| post.thread.as_ref().map(|id| id.as_str()) == thread);
+            let posts: Vec<&Spoken> = posts.collect();
+            let in_exchange = |at, heard, spoken| lands_in_exchange(at, heard, spoken, &humans);
+            let is_in = |call: &&&Call| in_exchange(call.at, call.heard, call.at + SPEAKS_AFTER);
+            self.calls_in_exchange += calls.iter().filter(is_in).count();
+            let is_followed = |call: &&&Call| is_followed(&times, call.at);
+            self.calls_followed += calls.iter().filter(is_followed).count();
+            let is_in = |post: &&&Spoken| in_exchange(post.at, post.heard, post.at);
+            self.posts_in_exchange += posts.iter().filter(is_in).count();
+            self.posts_colliding +=
+                posts.iter().filter(|post| self::is_followed(&times, post.at)).count();
+            self.lines_colliding += colliding(&humans);
             for (place, question) in humans.iter().enumerate() {
                 if !open.contains(&*question.id) {
                     continue;
                 }
                 self.open_questions += 1;
-                let is_reached = calls.iter().any(|call| reaches(call, place, question.at()));
-                self.reached_questions += usize::from(is_reached);
+                let reaches = |at, heard| reaches(at, heard, place, question.at());
+                let is_judged = |call: &&Call| !call.is_overtaken && reaches(call.at, call.heard);
+                self.reached_questions += usize::from(calls.iter().any(|call| is_judged(&call)));
+                let is_answered = posts.iter().any(|post| reaches(post.at, post.heard));
+                self.answered_questions += usize::from(is_answered);
             }
         }
     }
@@ -98,8 +126,30 @@ impl Score {
         (self.open_questions > 0).then(|| share(self.reached_questions, self.open_questions))
     }
 
+    /// The same for what it spoke to.
+    pub fn spoken_coverage(&self) -> Option<f64> {
+        (self.open_questions > 0).then(|| share(self.answered_questions, self.open_questions))
+    }
+
     pub fn share_in_exchange(&self) -> f64 {
         share(self.calls_in_exchange, self.judge_calls)
+    }
+
+    pub fn share_followed(&self) -> f64 {
+        share(self.calls_followed, self.judge_calls)
+    }
+
+    pub fn share_of_posts_in_exchange(&self) -> f64 {
+        share(self.posts_in_exchange, self.spoken_posts)
+    }
+
+    pub fn share_of_posts_colliding(&self) -> f64 {
+        share(self.posts_colliding, self.spoken_posts)
+    }
+
+    /// How often people collide among themselves.
+    pub fn share_of_lines_colliding(&self) -> f64 {
+        share(self.lines_colliding, self.human_messages)
     }
 
     pub fn prefix_share(&self) -> f64 {
@@ -140,23 +190,35 @@ fn open_questions(room: &Room) -> HashSet<&str> {
 }
 
 /// `place` counts the conversation's human messages.
-fn reaches(call: &Call, place: usize, asked: Timestamp) -> bool {
-    let is_heard = call.heard > place && !call.is_overtaken;
-    let is_in_time = call.at >= asked && call.at.duration_since(asked) <= IN_TIME;
-    is_heard && is_in_time && call.heard - place <= IN_SIGHT
+fn reaches(at: Timestamp, heard: usize, place: usize, asked: Timestamp) -> bool {
+    let is_in_time = at >= asked && at.duration_since(asked) <= IN_TIME;
+    heard > place && is_in_time && heard - place <= IN_SIGHT
 }
 
-fn lands_in_exchange(call: &Call, humans: &[&Recorded], times: &[Timestamp]) -> bool {
-    let heard = &humans[..call.heard];
-    let recent = heard
+/// People talked to each other before `at`, and go on after `spoken`.
+fn lands_in_exchange(at: Timestamp, heard: usize, spoken: Timestamp, humans: &[&Recorded]) -> bool {
+    let recent = humans[..heard]
         .iter()
         .rev()
-        .take_while(|message| call.at.duration_since(message.at()) <= EXCHANGE_BEFORE);
+        .take_while(|message| at.duration_since(message.at()) <= EXCHANGE_BEFORE);
     let people: HashSet<&str> = recent.map(|message| &*message.author).collect();
-    let spoken = call.at + SPEAKS_AFTER;
-    let next = times.partition_point(|time| *time <= spoken);
-    let goes_on = times.get(next).is_some_and(|next| next.duration_since(spoken) <= EXCHANGE_AFTER);
-    people.len() >= 2 && goes_on
+    let next = humans.partition_point(|message| message.at() <= spoken);
+    let next = humans.get(next).map(|next| next.at().duration_since(spoken));
+    people.len() >= 2 && next.is_some_and(|gap| gap <= EXCHANGE_AFTER)
+}
+
+fn is_followed(times: &[Timestamp], at: Timestamp) -> bool {
+    let next = times.partition_point(|time| *time <= at);
+    times.get(next).is_some_and(|next| next.duration_since(at) <= COLLISION)
+}
+
+/// How many lines somebody else follows at once.
+fn colliding(humans: &[&Recorded]) -> usize {
+    let is_followed = |pair: &&[&Recorded]| {
+        let [one, next] = pair else { return false };
+        one.author != next.author && next.at().duration_since(one.at()) <= COLLISION
+    };
+    humans.windows(2).filter(is_followed).count()
 }
 
 pub fn share(part: usize, whole: usize) -> f64 {
@@ -205,20 +267,11 @@ mod tests {
     #[test]
     fn a_question_is_reached_in_time_and_in_sight() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let call = |second, heard| Call {
-            at: at(second),
-            thread: None,
-            heard,
-            is_overtaken: false,
-            prompt_bytes: 0,
-            prefix_bytes: 0,
-        };
-        assert!(reaches(&call(100, 5), 4, at(100)));
-        assert!(!reaches(&call(100, 4), 4, at(100)), "not heard yet");
-        let overtaken = Call { is_overtaken: true, ..call(100, 5) };
-        assert!(!reaches(&overtaken, 4, at(100)), "it judged nothing");
-        assert!(reaches(&call(700, 24), 4, at(100)));
-        assert!(!reaches(&call(701, 24), 4, at(100)), "too late");
-        assert!(!reaches(&call(700, 25), 4, at(100)), "scrolled away");
+        let reaches = |second, heard| reaches(at(second), heard, 4, at(100));
+        assert!(reaches(100, 5));
+        assert!(!reaches(100, 4), "not heard yet");
+        assert!(reaches(700, 24));
+        assert!(!reaches(701, 24), "too late");
+        assert!(!reaches(700, 25), "scrolled away");
     }
 }

@@ -37,7 +37,7 @@ use crate::prompt::tokens::Corrections;
 use crate::prompt::{Prompt, Verb};
 use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
-use crate::replay::record::{Call, Kind, Recorder};
+use crate::replay::record::{Call, Kind, Recorder, Spoken};
 use crate::replay::timing::Post;
 use crate::replay::{Policy, Rules};
 use crate::runner::Runner;
@@ -376,7 +376,12 @@ impl NotedStore {
             | End::GivenUp { .. } => return,
         };
         record.gated += usize::from(kind == Kind::Gate);
-        record.spoken += usize::from(kind == Kind::Speak);
+        if kind == Kind::Speak {
+            let thread = conversation.thread.clone();
+            let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
+            let at = record.now;
+            record.spoken.push(Spoken { at, thread, heard });
+        }
         record.reacted += usize::from(kind == Kind::React);
         let mut event = record.event(kind, conversation);
         if let End::Silent(closing) = &outcome.end {

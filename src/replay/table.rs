@@ -3,7 +3,7 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::replay::score::{Score, share};
+use crate::replay::score::Score;
 
 pub fn table(scores: &[Score]) -> String {
     let mut table = Table::new();
@@ -21,12 +21,15 @@ pub fn table(scores: &[Score]) -> String {
     row("… that would land in an active exchange", &|score| {
         format!("{:.3}", score.share_in_exchange())
     });
+    row("… that somebody writes on within 5 s", &|score| {
+        format!("{:.3}", score.share_followed())
+    });
     row("settled by a gate without a call", &|score| score.gated.to_string());
     row("questions that nobody answered", &|score| score.open_questions.to_string());
-    row("… judged within 600 s", &|score| match score.coverage() {
-        Some(coverage) => format!("{coverage:.3}"),
-        None => "–".to_owned(),
-    });
+    let shown =
+        |coverage: Option<f64>| coverage.map_or("–".to_owned(), |share| format!("{share:.3}"));
+    row("… judged within 600 s", &|score| shown(score.coverage()));
+    row("… spoken to within 600 s", &|score| shown(score.spoken_coverage()));
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
     row("… delays, distance from people's", &|score| match score.timing.distance() {
@@ -37,10 +40,12 @@ pub fn table(scores: &[Score]) -> String {
         Some((own, human)) => format!("{own:.0} ({human:.0})"),
         None => "–".to_owned(),
     });
-    row("… followed by somebody within 5 s (people's lines)", &|score| {
-        let timing = &score.timing;
-        let own = share(timing.preempting_posts, timing.posts);
-        format!("{own:.3} ({:.3})", share(timing.preempting_lines, timing.human_lines))
+    row("… in an active exchange", &|score| format!("{:.3}", score.share_of_posts_in_exchange()));
+    row("… with a line less than 5 s behind", &|score| {
+        format!("{:.3}", score.share_of_posts_colliding())
+    });
+    row("people's lines with another's so close", &|score| {
+        format!("{:.3}", score.share_of_lines_colliding())
     });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
     row("… shared with the prompt before", &|score| format!("{:.3}", score.prefix_share()));

@@ -8,6 +8,7 @@ use aizuchi::hear::Waiting;
 use aizuchi::llm::LlmError;
 use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
+use aizuchi::rhythm::Wait;
 use aizuchi::rules::{Mode, Rules};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -121,8 +122,8 @@ async fn talk(world: &World, talk: Talk) {
 
 async fn measure(branch: &Branch, separate: fn(Extras) -> Extras) -> Cost {
     let rules = Rules { mode: branch.mode, ..Rules::default() };
-    let extras =
-        Extras { language: Language::Ja, waiting: Waiting::default(), ..Extras::of(rules) };
+    let waiting = Waiting { wait: Wait::Fixed, ..Waiting::default() };
+    let extras = Extras { language: Language::Ja, waiting, ..Extras::of(rules) };
     let world = World::new(Kept::volatile()).await.having(separate(extras));
     world.mind.script.always(Verb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {

@@ -1,5 +1,6 @@
 //! All tests from outside the library, in one binary.
 
+mod adaptive;
 mod admission;
 mod api;
 mod breakdowns;

@@ -10,6 +10,7 @@ use aizuchi::hear::Waiting;
 use aizuchi::llm::LlmError;
 use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
+use aizuchi::rhythm::Wait;
 use aizuchi::rules::Rules;
 use aizuchi::store::Order;
 use insta::assert_snapshot;
@@ -21,7 +22,8 @@ use crate::world::{
 
 /// The seed's own wait: 300 seconds, a third of them by chance.
 fn seed() -> Extras {
-    Extras { waiting: Waiting::default(), ..Extras::default() }
+    let waiting = Waiting { wait: Wait::Fixed, ..Waiting::default() };
+    Extras { waiting, ..Extras::default() }
 }
 
 /// Worlds that wait for 60 seconds, on each store.

@@ -28,6 +28,7 @@ use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::{Platform, PlatformError, Platforms};
 use aizuchi::prompt::prompts::Prompts;
 use aizuchi::prompt::{Prompt, Verb};
+use aizuchi::rhythm::Wait;
 use aizuchi::rules::{Rulebook, Rules};
 use aizuchi::runner::{self, Runner};
 use aizuchi::store::sqlite::SqliteStore;
@@ -405,7 +406,12 @@ impl Default for Extras {
     fn default() -> Self {
         Self {
             settings: Settings::default(),
-            waiting: Waiting { min_wait_seconds: 60.0, jitter_ratio: 0.0, ..Waiting::default() },
+            waiting: Waiting {
+                wait: Wait::Fixed,
+                min_wait_seconds: 60.0,
+                jitter_ratio: 0.0,
+                ..Waiting::default()
+            },
             state: None,
             tools: None,
             memory: None,
@@ -475,7 +481,7 @@ pub fn parts_with(
         named_states: Default::default(),
         waits: aizuchi::agent::wait::Waits::default(),
         tools: extras.tools,
-        settings: extras.settings,
+        settings: Settings { wait: extras.waiting.wait, ..extras.settings },
         seed: 7,
     };
     let usual = runner::Settings::default();

@@ -4,19 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::quote::holds_name;
 
-const QUESTION_BEGINNINGS: [&str; 9] = [
-    "does anyone",
-    "does anybody",
-    "anyone know",
-    "anybody know",
-    "can someone",
-    "can anyone",
-    "how do i",
-    "how can i",
-    "is there a way",
-];
-const QUESTION_ENDINGS: [&str; 7] =
-    ["ですか", "ますか", "ませんか", "でしょうか", "教えてください", "教えて", "ないかな"];
 const THANKS: [&str; 10] = [
     "thanks",
     "thank you",
@@ -53,14 +40,6 @@ const SECRETS: [&str; 14] = [
     "忘れて",
 ];
 const LONGEST_QUOTE: usize = 160;
-
-pub fn is_question(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let end = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    lower.contains(['?', '？'])
-        || QUESTION_BEGINNINGS.iter().any(|beginning| lower.contains(beginning))
-        || QUESTION_ENDINGS.iter().any(|ending| end.ends_with(ending))
-}
 
 /// The speaker is content, or has what was wanted.
 pub fn thanks(text: &str) -> bool {
@@ -121,20 +100,6 @@ fn is_ideographic(letter: char) -> bool {
 mod tests {
     use super::*;
     use crate::chat::starts_with_name;
-
-    #[test]
-    fn questions_in_two_languages() {
-        for (line, expected) in [
-            ("what is this?", true),
-            ("これは何？", true),
-            ("どなたかご存じでしょうか。", true),
-            ("does anyone have a spare cable", true),
-            ("so that is it", false),
-            ("いいですね", false),
-        ] {
-            assert_eq!(is_question(line), expected, "{line}");
-        }
-    }
 
     #[test]
     fn names_stand_as_words_of_their_own() {

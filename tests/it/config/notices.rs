@@ -183,10 +183,6 @@ fn an_empty_variable_sets_nothing() {
 #[test]
 fn what_has_no_effect_is_told() {
     for (text, expected) in [
-        (
-            "response:\n  wait: adaptive\n",
-            "2:3: response.wait has no effect in this version yet; fixed is used instead of adaptive",
-        ),
         ("discord:\n  token: x\n", "1:1: discord has no effect in this version yet"),
         (
             "agents:\n  response:\n    client_args: {api_kye: hunter2}\n",
@@ -201,7 +197,7 @@ fn what_has_no_effect_is_told() {
         assert_eq!(loaded.warnings, [format!("config.yaml:{expected}")]);
         Config::parse(text).unwrap();
     }
-    let silent = "response:\n  wait: fixed\n  gates: []\nlogging:\n  format: json\n";
+    let silent = "response:\n  wait: adaptive\n  gates: []\nlogging:\n  format: json\n";
     let loaded = Config::read(silent, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
 }

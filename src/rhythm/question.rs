@@ -1,0 +1,68 @@
+//! What asks the room something: a question, and nobody's name before it. From the words of one line
+//! alone, in English and Japanese.
+
+const BEGINNINGS: [&str; 9] = [
+    "does anyone",
+    "does anybody",
+    "anyone know",
+    "anybody know",
+    "can someone",
+    "can anyone",
+    "how do i",
+    "how can i",
+    "is there a way",
+];
+const ENDINGS: [&str; 7] =
+    ["ですか", "ますか", "ませんか", "でしょうか", "教えてください", "教えて", "ないかな"];
+
+pub fn is_question(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let end = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    lower.contains(['?', '？'])
+        || BEGINNINGS.iter().any(|beginning| lower.contains(beginning))
+        || ENDINGS.iter().any(|ending| end.ends_with(ending))
+}
+
+/// Whom a line begins by calling, if that is what its first words are: `bob: …`, `@bob, …`, `花子さん、…`.
+pub fn called(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(['@', '＠', ' ']);
+    let (name, _) = text.split_once([':', ',', '、', '：', '，', '。'])?;
+    let name = name.strip_suffix("さん").unwrap_or(name);
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_in_two_languages() {
+        for (line, expected) in [
+            ("what is this?", true),
+            ("これは何？", true),
+            ("どなたかご存じでしょうか。", true),
+            ("does anyone have a spare cable", true),
+            ("so that is it", false),
+            ("いいですね", false),
+        ] {
+            assert_eq!(is_question(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn who_is_called_stands_first() {
+        for (line, expected) in [
+            ("bob: who has the key?", Some("bob")),
+            ("@bob, who has the key?", Some("bob")),
+            ("花子さん、鍵はどこですか", Some("花子")),
+            ("Ann Lee, is it you?", Some("Ann Lee")),
+            // Whether that is a name, only the room knows.
+            ("ok, who has the key?", Some("ok")),
+            ("who has the key?", None),
+            ("", None),
+            (": what?", None),
+        ] {
+            assert_eq!(called(line), expected, "{line}");
+        }
+    }
+}
