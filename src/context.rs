@@ -36,8 +36,8 @@ pub struct Motive {
     pub about: Option<MessageId>,
     /// What state the conversation was in.
     pub conversation_state: Option<ConversationState>,
-    /// When it would be said, if the judge has named that; as the verdict has it.
-    pub delay_seconds: Option<u32>,
+    /// When it is to be said, where that is not as soon as it can be.
+    pub moment: Option<Timestamp>,
     /// The revision that was judged.
     pub considered: u64,
 }

@@ -51,6 +51,9 @@ pub struct Judgment {
     pub same_conversation: Option<bool>,
     #[serde(default)]
     pub situation_changed: Option<bool>,
+    /// When the persona means to speak, where the judge has left that to it and it takes its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<Timestamp>,
 }
 
 /// What was weighed before a model was asked, or instead.

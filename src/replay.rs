@@ -115,6 +115,7 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         last_prompt: String::new(),
         considered: HashMap::new(),
         decisions: HashMap::new(),
+        decided: HashMap::new(),
         output,
         broken: None,
     }

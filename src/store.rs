@@ -30,7 +30,7 @@ use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;
 
 /// Among so many lines of a conversation the newest is looked for that is no bot's.
-const LOOKED_THROUGH: usize = 50;
+const LOOKED_THROUGH: usize = 10;
 
 #[async_trait]
 pub trait Store: Send + Sync {

@@ -109,10 +109,7 @@ impl Agent {
     ) -> Result<End, Trouble> {
         let state = context.state();
         let held = match verdict {
-            Verdict::Join => {
-                let due = self.now() + self.delay(claim, &judgment, context);
-                return Ok(End::Join { judgment, state, due });
-            }
+            Verdict::Join => return Ok(self.join(claim, judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
                 let on = on.or_else(|| context.newest_human().map(|line| line.id.clone()));
@@ -235,6 +232,7 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
         reaction: answered.reaction.filter(|emoji| prompt.judging.reactions.contains(emoji)),
         same_conversation: answered.same_conversation,
         situation_changed: answered.situation_changed,
+        moment: None,
     })
 }
 

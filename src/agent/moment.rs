@@ -1,4 +1,4 @@
-//! The moment to speak unasked. A delay is the due time of the next step, so a new line can stop it and a
+//! The moment to speak unasked. A delay is the due time of a step, so a new line can stop it and a
 //! restart does not forget it (DESIGN §4).
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,26 +7,32 @@ use crate::agent::{Agent, Timing};
 use crate::clock::{chance, seconds};
 use crate::context::Context;
 use crate::decision::Judgment;
-use crate::event::{Claim, Course};
+use crate::event::{Claim, Course, End};
 use crate::rhythm::delays::Yields;
 use crate::rhythm::typing::typing_time;
 
+/// It begins to think so long before the moment: models take some seconds, and people type.
+const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
+
 impl Agent {
-    /// How long it waits from now before it thinks of its words. A delay that the judge names is the
-    /// delay; `null` leaves the moment to us.
-    pub(super) fn delay(
-        &self,
-        claim: &Claim,
-        judgment: &Judgment,
-        context: &Context,
-    ) -> SignedDuration {
-        let longest = seconds(self.settings.max_delay_seconds);
-        match (judgment.delay_seconds, self.settings.timing) {
-            (Some(delay), _) => seconds(f64::from(delay)).min(longest),
+    /// What a verdict to join in comes to. A delay that the judge names is the delay; `null` leaves the
+    /// moment to us.
+    pub(super) fn join(&self, claim: &Claim, judgment: Judgment, context: &Context) -> End {
+        let (now, longest) = (self.now(), seconds(self.settings.max_delay_seconds));
+        let moment = match (judgment.delay_seconds, self.settings.timing) {
+            (Some(_), _) | (None, Timing::Plain) => None,
+            (None, Timing::Human) => {
+                Some(now + self.human_delay(claim, &judgment, context, longest))
+            }
+        };
+        let due = match (judgment.delay_seconds, moment) {
+            (Some(delay), _) => now + seconds(f64::from(delay)).min(longest),
+            (None, Some(moment)) => now.max(moment - HEAD_START),
             // Seed 002-2.
-            (None, Timing::Plain) => SignedDuration::ZERO,
-            (None, Timing::Human) => self.human_delay(claim, judgment, context, longest),
-        }
+            (None, None) => now,
+        };
+        let judgment = Judgment { moment, ..judgment };
+        End::Join { judgment, state: context.state(), due }
     }
 
     fn human_delay(
@@ -54,8 +60,8 @@ impl Agent {
         context.circumstances.delays.draw(waited, longest, yields, draw)
     }
 
-    /// When words are written down that it began to think of at `began`. Whoever is owed an answer does not
-    /// wait for that, nor does what was to be said at a moment that the judge named.
+    /// When words are said that it began to think of at `began`: at their moment, if a person could have
+    /// typed them by then. Whoever is owed an answer does not wait for that.
     pub(super) fn typed(
         &self,
         claim: &Claim,
@@ -63,11 +69,9 @@ impl Agent {
         words: &str,
         began: Timestamp,
     ) -> Timestamp {
-        let is_named = context.motive.as_ref().is_some_and(|motive| motive.delay_seconds.is_some());
-        if claim.is_owed || is_named || self.settings.timing == Timing::Plain {
-            return self.now();
-        }
+        let moment = context.motive.as_ref().and_then(|motive| motive.moment);
+        let Some(moment) = moment.filter(|_| !claim.is_owed) else { return self.now() };
         let typing = typing_time(words, self.persona.language);
-        self.now().max(began + typing)
+        self.now().max(moment).max(began + typing)
     }
 }

@@ -70,6 +70,7 @@ mod tests {
             reaction: None,
             same_conversation: None,
             situation_changed: None,
+            moment: None,
         }
     }
 

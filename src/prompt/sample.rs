@@ -95,7 +95,7 @@ fn full(target: Option<MessageId>) -> Context {
         reason: "nobody answers".to_owned(),
         about: Some(MessageId::new("1")),
         conversation_state: Some(ConversationState::Misunderstanding),
-        delay_seconds: None,
+        moment: None,
         considered: 0,
     };
     Context {

@@ -93,6 +93,8 @@ pub struct Record {
     /// The newest message in the context that each conversation was read with last.
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
+    /// When it last decided to speak.
+    pub decided: HashMap<ConversationId, Timestamp>,
     pub output: Option<Box<dyn Write + Send>>,
     /// The first thing that went wrong; it ends the replay.
     pub broken: Option<anyhow::Error>,

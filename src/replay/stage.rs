@@ -39,7 +39,7 @@ use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Kind, Recorder, Spoken};
 use crate::replay::timing::Post;
-use crate::replay::{Policy, Rules};
+use crate::replay::{Judge, Policy, Rules};
 use crate::runner::Runner;
 use crate::store::volatile::VolatileStore;
 use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
@@ -100,6 +100,11 @@ pub fn play(
             keeps_exchanges: false,
             // The same recording is the same everywhere.
             zone: policy.config.zone_or(TimeZone::UTC),
+            // A scripted mind says the same whatever it recalls, and looking is slow in a long room.
+            recalled_lines: match rules.judge {
+                Judge::Silent | Judge::Speak => 0,
+                Judge::Builtin => agent::Settings::default().recalled_lines,
+            },
             ..policy.config.agent()
         },
         seed: rules.seed,
@@ -356,6 +361,10 @@ impl NotedStore {
             | End::NotSaid { .. }
             | End::Overtaken => false,
         });
+        if let End::Join { .. } = &outcome.end {
+            let now = record.now;
+            record.decided.insert(conversation.clone(), now);
+        }
         let kind = match &outcome.end {
             End::Silent(closing) if closing.gate.is_some() => Kind::Gate,
             End::Silent(closing) if closing.ended == Ended::Dropped => Kind::Dropped,
@@ -395,10 +404,9 @@ impl NotedStore {
             && piece.id == piece.first
         {
             let thread = conversation.thread.clone();
-            let mut calls = record.calls.iter().rev().filter(|call| call.thread == thread);
-            if let Some(judged) = calls.find(|call| !call.is_overtaken).map(|call| call.at) {
+            if let Some(decided) = record.decided.get(conversation).copied() {
                 let (at, about) = (record.now, piece.draft.about.clone());
-                record.posts.push(Post { at, thread, about, judged });
+                record.posts.push(Post { at, thread, about, decided });
             }
         }
         record.write(&event);

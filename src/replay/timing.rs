@@ -21,9 +21,9 @@ const UNSEEN: f64 = 5.0;
 pub struct Post {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
-    /// The line it answers, and when a judge was asked about that.
+    /// The line it answers, and when that was decided.
     pub about: Option<MessageId>,
-    pub judged: Timestamp,
+    pub decided: Timestamp,
 }
 
 /// Sums over the second halves of rooms.
@@ -76,7 +76,7 @@ impl Timing {
         }
         let timed = posts.iter().filter_map(|post| {
             let about = said.get(post.about.as_ref()?.as_str())?;
-            Some((epoch(post.judged) - about, epoch(post.at) - about))
+            Some((epoch(post.decided) - about, epoch(post.at) - about))
         });
         self.compare(&timed.collect::<Vec<_>>(), delays);
     }
@@ -107,7 +107,7 @@ impl Timing {
     /// A delay of its own is the time from the line that it answers to its post. People's are those from a
     /// line to the next of the same conversation, if that is by somebody else and within an hour. Both are
     /// of the second half of each room, and with each post people's delays in its room are compared that are
-    /// longer than it had waited when the judge was asked.
+    /// longer than it had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
         let mut steps: Vec<(f64, f64)> = Vec::new();
         let all = self.spoken.len() as f64;
@@ -197,7 +197,7 @@ mod tests {
             at: at(second),
             thread: None,
             about: Some(MessageId::new(about)),
-            judged: at(second),
+            decided: at(second),
         };
         let mut timing = Timing::default();
         timing.add(&Room { name: "r".to_owned(), messages }, &[post(50, "2"), post(103, "3")]);

@@ -24,15 +24,18 @@ async fn worlds() -> [World; 2] {
     [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
 }
 
-/// Somebody asks, and it means to answer at its own moment.
-async fn until_it_waits(world: &World) -> Timestamp {
+/// Somebody asks, and it means to answer at a moment of its own. It thinks a little before that.
+async fn until_it_waits(world: &World) -> (Timestamp, Timestamp) {
     world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
     assert_eq!(world.mind.verbs(), "judge");
     let step = world.step_of(&top("garden")).await.unwrap();
     assert!(matches!(step.event, Event::Reply(_)));
-    step.due
+    let decision = world.decisions("garden").await.pop().unwrap();
+    let moment = decision.judgment.unwrap().moment.unwrap();
+    assert_eq!(step.due, moment - SignedDuration::from_secs(25));
+    (step.due, moment)
 }
 
 fn said(world: &World) -> Vec<Timestamp> {
@@ -42,18 +45,17 @@ fn said(world: &World) -> Vec<Timestamp> {
 #[tokio::test]
 async fn it_takes_its_time_and_types() {
     for world in worlds().await {
-        let due = until_it_waits(&world).await;
-        assert!(due > at(JUDGED) && due <= at(JUDGED + 1800), "{due}");
+        let (_, moment) = until_it_waits(&world).await;
+        assert!(moment > at(JUDGED) && moment <= at(JUDGED + 1800), "{moment}");
         world.pass(4000).await;
-        // "Here I am." are ten characters.
-        assert_eq!(said(&world), [due + SignedDuration::from_millis(2300)]);
+        assert_eq!(said(&world), [moment]);
     }
 }
 
 #[tokio::test]
 async fn a_line_before_its_moment_stops_it() {
     for world in worlds().await {
-        let due = until_it_waits(&world).await;
+        let (due, _) = until_it_waits(&world).await;
         let left = due.duration_since(world.clock.now()).as_secs();
         world.pass(left - 1).await;
         world.mind.script.always(Verb::Judge, crate::world::SILENCE);
@@ -67,7 +69,7 @@ async fn a_line_before_its_moment_stops_it() {
 #[tokio::test]
 async fn a_line_while_it_types_stops_it() {
     for world in worlds().await {
-        let due = until_it_waits(&world).await;
+        let (due, _) = until_it_waits(&world).await;
         world.mind.script.always(Verb::Judge, crate::world::SILENCE);
         world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
         assert_eq!(world.mind.verbs(), "judge reply");
@@ -83,11 +85,14 @@ async fn a_line_while_it_types_stops_it() {
 #[tokio::test]
 async fn its_moment_survives_a_restart() {
     let world = World::new(Kept::sqlite().await).await.having(human());
-    let due = until_it_waits(&world).await;
+    let (due, moment) = until_it_waits(&world).await;
     let world = world.restart().await;
     assert_eq!(world.step_of(&top("garden")).await.unwrap().due, due);
+    world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
+    assert_eq!(world.mind.verbs(), "judge reply");
+    let world = world.restart().await;
     world.pass(4000).await;
-    assert_eq!(said(&world), [due + SignedDuration::from_millis(2300)]);
+    assert_eq!(said(&world), [moment]);
 }
 
 #[tokio::test]
@@ -106,6 +111,20 @@ async fn who_mentions_it_is_answered_at_once() {
         world.says("alice", "@Aizuchi when do I cut the roses?").await;
         world.pass(0).await;
         assert_eq!(said(&world), [at(0)]);
+    }
+}
+
+#[tokio::test]
+async fn words_are_said_no_sooner_than_they_can_be_typed() {
+    for world in worlds().await {
+        let mut hasty = human();
+        hasty.settings.max_delay_seconds = 0.0;
+        let world = world.having(hasty);
+        world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+        world.says("alice", "when do I cut the roses?").await;
+        world.pass(4000).await;
+        // "Here I am." are ten characters.
+        assert_eq!(said(&world), [at(JUDGED) + SignedDuration::from_millis(2300)]);
     }
 }
 

@@ -114,9 +114,9 @@ fn motive(head: &SqliteRow) -> Result<Option<Motive>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
     let verdict: Option<Verdict> = rows::optional(head, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, considered)| {
-        let Judgment { reason, about, delay_seconds, .. } = judgment?;
+        let Judgment { reason, about, moment, .. } = judgment?;
         let considered = considered.unwrap_or(0);
-        Some(Motive { reason, about, conversation_state, delay_seconds, considered })
+        Some(Motive { reason, about, conversation_state, moment, considered })
     }))
 }
 

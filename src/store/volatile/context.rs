@@ -127,7 +127,7 @@ impl State {
         Some(Motive {
             reason: judgment.reason.clone(),
             about: judgment.about.clone(),
-            delay_seconds: judgment.delay_seconds,
+            moment: judgment.moment,
             conversation_state: decision
                 .weighed
                 .as_ref()
