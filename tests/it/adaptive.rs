@@ -141,9 +141,9 @@ async fn lines_that_come_meanwhile_do_not_silence_it() {
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
-      0s alice: does anyone have a ladder?
-     90s u-carol: hm
-     90s (persona): Here I am.
+       0s alice: does anyone have a ladder?
+      90s u-carol: hm
+      90s (persona): Here I am.
     [m000 m9] spoke: nobody answers (judge kept, reply kept)
     ");
 }
