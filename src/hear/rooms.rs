@@ -242,3 +242,83 @@ impl People {
 fn channel(place: &ConversationId) -> (WorkspaceId, ChannelId) {
     (place.workspace.clone(), place.channel.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::chat::{Author, AuthorKind};
+
+    fn place(thread: Option<&str>) -> ConversationId {
+        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
+        ConversationId { workspace, channel, thread: thread.map(MessageId::new) }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn rooms() -> Rooms {
+        let rooms = Rooms::default();
+        for name in ["Ann", "Bob"] {
+            let (workspace, id) = (WorkspaceId::new("w"), UserId::new(format!("u-{name}")));
+            rooms.meet(&User { workspace, id, name: name.into(), kind: AuthorKind::Human });
+        }
+        rooms
+    }
+
+    /// How many seconds are waited after the last of these lines.
+    fn waits(rooms: &Rooms, lines: &[(&str, Option<&str>, &str)]) -> i64 {
+        let bounds = Bounds {
+            floor: SignedDuration::from_secs(15),
+            longest_rest: SignedDuration::from_secs(300),
+            ceiling: SignedDuration::from_secs(3600),
+        };
+        let heard = lines.iter().zip(0..).map(|((who, thread, text), number)| {
+            let line = Message {
+                conversation: place(*thread),
+                id: MessageId::new(format!("{number}")),
+                at: at(30 * number),
+                author: Author { id: UserId::new(*who), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            };
+            rooms.listen(&line);
+            let due = rooms.talk(&line, line.at, &bounds);
+            due.duration_since(line.at).as_secs()
+        });
+        heard.last().unwrap()
+    }
+
+    #[test]
+    fn who_is_known_by_name_can_be_asked_and_can_be_answered() {
+        let ask = ("u-Ann", None, "who has a ladder?");
+        for (lines, expected) in [
+            (vec![("u-Ann", None, "who has a ladder?")], 90),
+            (vec![("u-Ann", None, "ok, who has a ladder?")], 90),
+            (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
+            (vec![ask, ("u-Bob", None, "I do not")], 90),
+            (vec![ask, ("u-Bob", None, "I do, ann")], 300),
+            (vec![ask, ("u-Bob", None, "hannah does")], 90),
+            (vec![ask, ("u-Ann", None, "(ann here)")], 90),
+            // In the question's thread, somebody else's line settles it.
+            (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),
+            (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Bob", None, "well")], 90),
+        ] {
+            assert_eq!(waits(&rooms(), &lines), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_given_up_names_nobody() {
+        for (text, expected) in [("bob: who has a ladder?", 90), ("robert: who has a ladder?", 300)]
+        {
+            let rooms = rooms();
+            let (workspace, id) = (WorkspaceId::new("w"), UserId::new("u-Bob"));
+            rooms.meet(&User { workspace, id, name: "Robert".into(), kind: AuthorKind::Human });
+            assert_eq!(waits(&rooms, &[("u-Ann", None, text)]), expected, "{text}");
+        }
+    }
+}
