@@ -1,8 +1,9 @@
 //! Seed 004, requirement by requirement: the state of a conversation, named in a call of its own or in
 //! the judge's; and rooms that are facilitated, with kotonoha's defaults.
 
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use aizuchi::chat::MessageId;
 use aizuchi::config::Config;
@@ -15,8 +16,6 @@ use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
 use aizuchi::rules::{Mode, Rules};
 use jiff::SignedDuration;
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
 
 use crate::world::{Extras, Fault, JOIN, Kept, START, World, at, top};
 
@@ -88,41 +87,54 @@ fn says(should_respond: bool, more: &str) -> String {
     )
 }
 
-/// What is logged while it lives, on this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What is logged on this thread while somebody wants to know.
+    static LOGGED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+/// What is logged while it lives, on this thread. The subscriber is everybody's: one that comes and goes may
+/// find that another thread has just had a log line switched off for good.
+struct Log;
+
+/// Writes to the log of this thread, if it has one.
+struct ToThread;
 
 impl Log {
-    fn begin() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::DEBUG)
-            .with_ansi(false)
-            .with_writer(log.clone())
-            .finish();
-        (log, tracing::subscriber::set_default(subscriber))
+    fn begin() -> Self {
+        static BEGUN: Once = Once::new();
+        BEGUN.call_once(|| {
+            let subscriber = tracing_subscriber::fmt()
+                .with_env_filter("aizuchi=debug")
+                .with_ansi(false)
+                .with_writer(|| ToThread)
+                .finish();
+            tracing::subscriber::set_global_default(subscriber).expect("nobody else has set one");
+        });
+        LOGGED.set(Some(Vec::new()));
+        Self
     }
 
     fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        LOGGED.with_borrow(|logged| String::from_utf8(logged.clone().unwrap()).unwrap())
     }
 }
 
-impl Write for Log {
+impl Drop for Log {
+    fn drop(&mut self) {
+        LOGGED.set(None);
+    }
+}
+
+impl Write for ToThread {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        LOGGED.with_borrow_mut(|logged| match logged {
+            Some(logged) => logged.write(bytes),
+            None => Ok(bytes.len()),
+        })
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
     }
 }
 
@@ -296,7 +308,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
     let failures = failures.map(|failure| failure());
     for failure in failures.into_iter().chain([Err(busy())]) {
         let told = format!("{failure:?}");
-        let (log, _guard) = Log::begin();
+        let log = Log::begin();
         let is_error = failure.is_err();
         let world = separate(Kept::volatile()).await;
         world.mind.script.then(Verb::State, failure);
@@ -316,7 +328,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
 #[tokio::test]
 async fn s18_an_ending_is_silence_before_the_judge() {
     for world in separates().await {
-        let (log, _guard) = Log::begin();
+        let log = Log::begin();
         world.mind.script.then(Verb::State, Ok("ENDING"));
         world.mind.script.always(Verb::Judge, JOIN);
         world.says("alice", "that is all for today, good night").await;
@@ -345,7 +357,7 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
         ),
     ] {
         for world in separates().await {
-            let (log, _guard) = Log::begin();
+            let log = Log::begin();
             world.mind.script.then(Verb::State, Ok(label));
             world.mind.script.then(Verb::Judge, Ok(JOIN));
             world.says("alice", "you never listen").await;
