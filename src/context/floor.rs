@@ -32,6 +32,7 @@ const ALSO_WORDS: [&str; 6] = ["any", "can", "mark", "may", "will", "how"];
 pub struct Floor<'a> {
     /// What somebody asked, oldest first.
     pub asked: Vec<Asked<'a>>,
+    target: &'a [Arc<Message>],
     lines: Vec<Line<'a>>,
 }
 
@@ -81,7 +82,7 @@ impl<'a> Floor<'a> {
         let newest = &target[target.len().saturating_sub(REMEMBERED_LINES)..];
         let known = known_names(newest, context);
         let lines = newest.iter().map(|message| Line::of(message, &known, context));
-        let mut floor = Self { asked: Vec::new(), lines: lines.collect() };
+        let mut floor = Self { asked: Vec::new(), target, lines: lines.collect() };
         let is_small = people(target.iter()).len() <= SMALL_ROUND;
         let places = 0..floor.lines.len();
         let questions = places.filter(|place| {
@@ -127,8 +128,8 @@ impl<'a> Floor<'a> {
 
     pub fn bustle(&self, now: Timestamp) -> Bustle {
         let since = now.checked_sub(LATELY).unwrap_or(Timestamp::MIN);
-        let lately = self.lines.iter().map(|line| line.message).filter(|line| line.at >= since);
-        let lately: Vec<&Arc<Message>> = lately.collect();
+        let lately: Vec<&Arc<Message>> =
+            self.target.iter().filter(|line| line.at >= since).collect();
         Bustle { lines: lately.len(), people: people(lately.into_iter()).len() }
     }
 

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{AuthorKind, Mention, Message, MessageId};
+use crate::context::floor::Floor;
 use crate::context::{Context, Spent};
 use crate::rules::{Allowance, Mode, Rulebook, Rules};
 
@@ -38,6 +39,8 @@ pub enum Gate {
     SpokeLast,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
+    /// Nobody waits for anything, and whatever is new is said in a talk or ends one.
+    NothingOpen,
     /// It has spoken unasked not long ago.
     Cooldown,
     /// It has said much of what was said lately.
@@ -61,6 +64,7 @@ impl Gate {
             Gate::Directed => "directed",
             Gate::SpokeLast => "spoke_last",
             Gate::Unchanged => "unchanged",
+            Gate::NothingOpen => "nothing_open",
             Gate::Cooldown => "cooldown",
             Gate::Share => "share",
             Gate::Budget => "budget",
@@ -69,10 +73,20 @@ impl Gate {
 }
 
 /// The gates that a setting may leave out.
-pub const OPTIONAL: [Gate; 5] =
+pub const OPTIONAL: [Gate; 6] = [
+    Gate::Directed,
+    Gate::SpokeLast,
+    Gate::Unchanged,
+    Gate::NothingOpen,
+    Gate::Cooldown,
+    Gate::Share,
+];
+/// Those of them that count where nothing else is said. The one that is left out goes by a few words, and
+/// unless somebody wants that, no list of words decides (seed 004).
+pub const USUAL: [Gate; 5] =
     [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 /// Before a judge is asked whether to say something unasked.
-const BEFORE_JUDGING: [Gate; 11] = [
+const BEFORE_JUDGING: [Gate; 12] = [
     Gate::ChannelMode,
     Gate::Muted,
     Gate::QuietHours,
@@ -81,6 +95,7 @@ const BEFORE_JUDGING: [Gate; 11] = [
     Gate::Directed,
     Gate::SpokeLast,
     Gate::Unchanged,
+    Gate::NothingOpen,
     Gate::Cooldown,
     Gate::Share,
     Gate::Budget,
@@ -182,6 +197,7 @@ impl Facts<'_> {
             Gate::Directed => self.is_directed(),
             Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unheard(),
             Gate::Unchanged => self.context.silent_state == Some(self.context.state()),
+            Gate::NothingOpen => self.is_settled(),
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.share() > self.rules.most_share,
             Gate::Budget => self.is_nearly_used_up(),
@@ -227,6 +243,14 @@ impl Facts<'_> {
         let mut fresh =
             self.context.target().iter().filter(|line| line.is_human()).filter(is_new).peekable();
         fresh.peek().is_some() && fresh.all(|line| is_to_somebody_else(line))
+    }
+
+    /// A facilitator looks at talk in which nobody asks for anything, too.
+    fn is_settled(&self) -> bool {
+        let fresh = &self.context.fresh;
+        self.mode() != Mode::Facilitator
+            && !fresh.is_empty()
+            && Floor::of(self.context).is_settled(|line| fresh.contains(&line.id))
     }
 
     fn is_cooling_down(&self) -> bool {
