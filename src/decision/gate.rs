@@ -340,3 +340,62 @@ fn is_over(spent: &Spent, allowance: &Allowance, share: f64) -> bool {
 fn is_reached(used: u64, limit: Option<u64>, share: f64) -> bool {
     limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{Author, ChannelId, ConversationId, UserId, WorkspaceId};
+    use crate::context::channel_messages::ChannelMessages;
+
+    /// All lines are new.
+    fn context(lines: &[(&str, &str)]) -> Context {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: None,
+        };
+        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+            Arc::new(Message {
+                conversation: conversation.clone(),
+                id: MessageId::new(number.to_string()),
+                at: Timestamp::from_second(number as i64).unwrap(),
+                author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        });
+        let history = ChannelMessages::sort(ChannelId::new("c"), "c".into(), messages.collect());
+        let fresh = history.top_level_messages.iter().map(|line| line.id.clone()).collect();
+        Context { fresh, ..Context::of(conversation, history) }
+    }
+
+    #[test]
+    fn where_nothing_is_open_no_model_is_asked_if_that_is_wanted() {
+        use Mode::{Companion, Facilitator};
+        let settled = vec![("ann", "bob: the door is fixed"), ("bob", "thanks!")];
+        let settled_too = vec![("花子", "太郎さん、直りました"), ("太郎", "ありがとう")];
+        let open = vec![("ann", "who has the key?"), ("bob", "eve: it rains"), ("eve", "bob: yes")];
+        let (wanted, nothing) = (Some(Gate::NothingOpen), None);
+        for (lines, mode, gates, expected) in [
+            (&settled, Companion, &OPTIONAL[..], wanted),
+            (&settled_too, Companion, &OPTIONAL[..], wanted),
+            (&settled, Facilitator, &OPTIONAL[..], nothing),
+            (&settled, Companion, &USUAL[..], nothing),
+            (&open, Companion, &OPTIONAL[..], nothing),
+            (&vec![("ann", "good morning")], Companion, &OPTIONAL[..], nothing),
+        ] {
+            let context = context(lines);
+            let mut rules = Rules { mode, ..Rules::default() };
+            rules.facilitation.min_messages = 0;
+            let (book, zone) = (Rulebook::default(), TimeZone::UTC);
+            let now = Timestamp::from_second(600).unwrap();
+            let facts = Facts { context: &context, rules: &rules, book: &book, now, zone: &zone };
+            let passage = facts.before_judging(gates);
+            assert_eq!(passage.settled, expected, "{lines:?} {mode:?}");
+            let place = OPTIONAL.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
+            let stands = passage.passed.ends_with(&[OPTIONAL[place - 1]]);
+            assert!(expected.is_none() || stands, "{:?}", passage.passed);
+        }
+    }
+}
