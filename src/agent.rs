@@ -25,7 +25,7 @@ use crate::agent::wait::Waits;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
 use crate::context::{Context, Limits, Window};
-use crate::decision::gate::{Facts, Gate, OPTIONAL};
+use crate::decision::gate::{Facts, Gate, USUAL};
 use crate::decision::{Attempt, Ended, Weighed};
 use crate::event::{Claim, Closing, End, Event, Outcome};
 use crate::llm::price::Prices;
@@ -111,7 +111,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            gates: OPTIONAL.to_vec(),
+            gates: USUAL.to_vec(),
             rulebook: Arc::default(),
             wait: Wait::default(),
             state: StateCall::Fused,

@@ -4,6 +4,8 @@
 
 pub mod channel_messages;
 pub mod state;
+pub mod words;
+pub mod floor;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Labelled cases: how often does a mind name what careful readers have named? So far that is the
-//! state of a conversation (seed 004). Nothing here is stored, and no room hears of it.
+//! Labelled cases: how often does a mind name the state that careful readers have named (seed 004), and
+//! how often does it join in where it is wanted? Nothing here is stored, and no room hears of it.
 
 pub mod case;
 pub mod answers;
@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod score;
 pub mod report;
 pub mod table;
+pub mod decide;
 
 use crate::context::state::ConversationState;
 

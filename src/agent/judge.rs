@@ -148,6 +148,7 @@ impl Agent {
             | Gate::Directed
             | Gate::SpokeLast
             | Gate::Unchanged
+            | Gate::NothingOpen
             | Gate::Cooldown
             | Gate::Share => Ended::ChoseSilence,
         };
@@ -315,6 +316,9 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
             "nothing has changed since I last looked",
             "前回判断したときから何も変わっていません",
         ),
+        Gate::NothingOpen => {
+            language.pick("nobody waits for an answer", "返事を待っている人はいません")
+        }
         Gate::Cooldown => {
             language.pick("I spoke unasked not long ago", "少し前に自分から話したばかりです")
         }

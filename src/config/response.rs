@@ -93,6 +93,8 @@ pub enum JudgeGate {
     SpokeLast,
     /// Nothing is new since the last judgment.
     Unchanged,
+    /// Nobody waits for anything, and whatever is new is said in a talk or ends one.
+    NothingOpen,
     /// It has spoken unasked not long ago.
     Cooldown,
     /// It has said much of what was said lately.
@@ -105,6 +107,7 @@ impl JudgeGate {
             JudgeGate::Directed => Gate::Directed,
             JudgeGate::SpokeLast => Gate::SpokeLast,
             JudgeGate::Unchanged => Gate::Unchanged,
+            JudgeGate::NothingOpen => Gate::NothingOpen,
             JudgeGate::Cooldown => Gate::Cooldown,
             JudgeGate::Share => Gate::Share,
         }

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{AuthorKind, Mention, Message, MessageId};
+use crate::context::floor::Floor;
 use crate::context::{Context, Spent};
 use crate::rules::{Allowance, Mode, Rulebook, Rules};
 
@@ -38,6 +39,8 @@ pub enum Gate {
     SpokeLast,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
+    /// Nobody waits for anything, and whatever is new is said in a talk or ends one.
+    NothingOpen,
     /// It has spoken unasked not long ago.
     Cooldown,
     /// It has said much of what was said lately.
@@ -61,6 +64,7 @@ impl Gate {
             Gate::Directed => "directed",
             Gate::SpokeLast => "spoke_last",
             Gate::Unchanged => "unchanged",
+            Gate::NothingOpen => "nothing_open",
             Gate::Cooldown => "cooldown",
             Gate::Share => "share",
             Gate::Budget => "budget",
@@ -69,10 +73,20 @@ impl Gate {
 }
 
 /// The gates that a setting may leave out.
-pub const OPTIONAL: [Gate; 5] =
+pub const OPTIONAL: [Gate; 6] = [
+    Gate::Directed,
+    Gate::SpokeLast,
+    Gate::Unchanged,
+    Gate::NothingOpen,
+    Gate::Cooldown,
+    Gate::Share,
+];
+/// Those of them that count where nothing else is said. The one that is left out goes by a few words, and
+/// unless somebody wants that, no list of words decides (seed 004).
+pub const USUAL: [Gate; 5] =
     [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 /// Before a judge is asked whether to say something unasked.
-const BEFORE_JUDGING: [Gate; 11] = [
+const BEFORE_JUDGING: [Gate; 12] = [
     Gate::ChannelMode,
     Gate::Muted,
     Gate::QuietHours,
@@ -81,6 +95,7 @@ const BEFORE_JUDGING: [Gate; 11] = [
     Gate::Directed,
     Gate::SpokeLast,
     Gate::Unchanged,
+    Gate::NothingOpen,
     Gate::Cooldown,
     Gate::Share,
     Gate::Budget,
@@ -182,6 +197,7 @@ impl Facts<'_> {
             Gate::Directed => self.is_directed(),
             Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unheard(),
             Gate::Unchanged => self.context.silent_state == Some(self.context.state()),
+            Gate::NothingOpen => self.is_settled(),
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.share() > self.rules.most_share,
             Gate::Budget => self.is_nearly_used_up(),
@@ -227,6 +243,14 @@ impl Facts<'_> {
         let mut fresh =
             self.context.target().iter().filter(|line| line.is_human()).filter(is_new).peekable();
         fresh.peek().is_some() && fresh.all(|line| is_to_somebody_else(line))
+    }
+
+    /// A facilitator looks at talk in which nobody asks for anything, too.
+    fn is_settled(&self) -> bool {
+        let fresh = &self.context.fresh;
+        self.mode() != Mode::Facilitator
+            && !fresh.is_empty()
+            && Floor::of(self.context).is_settled(|line| fresh.contains(&line.id))
     }
 
     fn is_cooling_down(&self) -> bool {
@@ -315,4 +339,63 @@ fn is_over(spent: &Spent, allowance: &Allowance, share: f64) -> bool {
 
 fn is_reached(used: u64, limit: Option<u64>, share: f64) -> bool {
     limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{Author, ChannelId, ConversationId, UserId, WorkspaceId};
+    use crate::context::channel_messages::ChannelMessages;
+
+    /// All lines are new.
+    fn context(lines: &[(&str, &str)]) -> Context {
+        let conversation = ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: None,
+        };
+        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+            Arc::new(Message {
+                conversation: conversation.clone(),
+                id: MessageId::new(number.to_string()),
+                at: Timestamp::from_second(number as i64).unwrap(),
+                author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
+                text: (*text).into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        });
+        let history = ChannelMessages::sort(ChannelId::new("c"), "c".into(), messages.collect());
+        let fresh = history.top_level_messages.iter().map(|line| line.id.clone()).collect();
+        Context { fresh, ..Context::of(conversation, history) }
+    }
+
+    #[test]
+    fn where_nothing_is_open_no_model_is_asked_if_that_is_wanted() {
+        use Mode::{Companion, Facilitator};
+        let settled = vec![("ann", "bob: the door is fixed"), ("bob", "thanks!")];
+        let settled_too = vec![("花子", "太郎さん、直りました"), ("太郎", "ありがとう")];
+        let open = vec![("ann", "who has the key?"), ("bob", "eve: it rains"), ("eve", "bob: yes")];
+        let (wanted, nothing) = (Some(Gate::NothingOpen), None);
+        for (lines, mode, gates, expected) in [
+            (&settled, Companion, &OPTIONAL[..], wanted),
+            (&settled_too, Companion, &OPTIONAL[..], wanted),
+            (&settled, Facilitator, &OPTIONAL[..], nothing),
+            (&settled, Companion, &USUAL[..], nothing),
+            (&open, Companion, &OPTIONAL[..], nothing),
+            (&vec![("ann", "good morning")], Companion, &OPTIONAL[..], nothing),
+        ] {
+            let context = context(lines);
+            let mut rules = Rules { mode, ..Rules::default() };
+            rules.facilitation.min_messages = 0;
+            let (book, zone) = (Rulebook::default(), TimeZone::UTC);
+            let now = Timestamp::from_second(600).unwrap();
+            let facts = Facts { context: &context, rules: &rules, book: &book, now, zone: &zone };
+            let passage = facts.before_judging(gates);
+            assert_eq!(passage.settled, expected, "{lines:?} {mode:?}");
+            let place = OPTIONAL.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
+            let stands = passage.passed.ends_with(&[OPTIONAL[place - 1]]);
+            assert!(expected.is_none() || stands, "{:?}", passage.passed);
+        }
+    }
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use crate::chat::one_line;
-use crate::eval::Finding;
-use crate::eval::case::{Case, Place, numbered, refuse};
+use crate::eval::case::{Place, numbered, refuse};
 use crate::replay::history::problem_of;
 
 /// How many missing cases are named.
@@ -21,29 +20,29 @@ struct Answer {
     answer: String,
 }
 
-/// What the answers say, case by case. Every case has one answer and every answer a case.
-pub fn read(file: &str, text: &[u8], cases: &[Case]) -> anyhow::Result<Vec<Finding>> {
-    let places = cases.iter().enumerate().map(|(place, case)| (&*case.id, place));
-    let places: HashMap<&str, usize> = places.collect();
-    let mut findings: Vec<Option<Finding>> = vec![None; cases.len()];
+/// The answers, in the order of the cases' ids. Every case has one answer and every answer a case.
+pub fn read(file: &str, text: &[u8], ids: &[&str]) -> anyhow::Result<Vec<String>> {
+    let places: HashMap<&str, usize> =
+        ids.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+    let mut answers: Vec<Option<String>> = vec![None; ids.len()];
     let mut bad = Vec::new();
     for (line, written) in numbered(text) {
-        if let Err(problem) = take(written, &places, &mut findings) {
+        if let Err(problem) = take(written, &places, &mut answers) {
             bad.push((Place { file: file.to_owned(), line }, problem));
         }
     }
     refuse(&bad)?;
-    let answered = cases.iter().zip(&findings);
-    let missing = answered.filter(|(_, finding)| finding.is_none()).map(|(case, _)| &*case.id);
+    let answered = ids.iter().zip(&answers);
+    let missing = answered.filter(|(_, answer)| answer.is_none()).map(|(id, _)| *id);
     let missing: Vec<&str> = missing.collect();
     anyhow::ensure!(missing.is_empty(), "{file} has no answer for {}", several(&missing));
-    Ok(findings.into_iter().flatten().collect())
+    Ok(answers.into_iter().flatten().collect())
 }
 
 fn take(
     written: &[u8],
     places: &HashMap<&str, usize>,
-    findings: &mut [Option<Finding>],
+    answers: &mut [Option<String>],
 ) -> Result<(), String> {
     let text = std::str::from_utf8(written).map_err(|_| "it is not UTF-8".to_owned())?;
     let Answer { id, answer } = serde_json::from_str(text).map_err(|error| problem_of(&error))?;
@@ -51,10 +50,10 @@ fn take(
         let id: String = one_line(&id).chars().take(SHOWN).collect();
         return Err(format!("there is no case {id:?}"));
     };
-    if findings[*place].is_some() {
+    if answers[*place].is_some() {
         return Err(format!("the case {id:?} was answered before"));
     }
-    findings[*place] = Some(Finding::of(&answer));
+    answers[*place] = Some(answer);
     Ok(())
 }
 

@@ -35,6 +35,7 @@ pub fn gate(gate: Gate, language: Language) -> &'static str {
         Gate::Directed => language.pick("directed at somebody else", "ほかの人あて"),
         Gate::SpokeLast => language.pick("spoke last", "最後の発言者"),
         Gate::Unchanged => language.pick("unchanged", "変化の有無"),
+        Gate::NothingOpen => language.pick("nothing open", "待たれている返事"),
         Gate::Cooldown => language.pick("cooldown", "発言の間隔"),
         Gate::Share => language.pick("share of the talk", "発言の割合"),
         Gate::Budget => language.pick("budget", "使ってよい量"),

@@ -8,21 +8,17 @@ mod words;
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::chat::{Mention, Message, UserId, one_line, starts_with_name};
+use crate::chat::{Message, one_line};
 use crate::context::Context;
+use crate::context::floor::{Fate, Floor};
+use crate::context::words::ends_talk;
 use crate::decision::Usage;
-use crate::llm::builtin::words::{ends_talk, shared_words, shortened, thanks};
+use crate::llm::builtin::words::{shared_words, shortened};
 use crate::llm::{Answer, Llm, LlmError};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
 use crate::prompt::{Prompt, Verb};
 use crate::rhythm::question::is_question;
-
-/// A question that has scrolled further up than this is left alone.
-const REMEMBERED_LINES: usize = 20;
-/// Up to this many people talk in turns, so whoever speaks next is taken to answer; in a larger
-/// round an answer names whom it is for.
-const SMALL_ROUND: usize = 3;
 
 pub struct BuiltinMind;
 
@@ -112,56 +108,20 @@ impl Quiet {
 
 /// The newest question to the room that nobody has taken up.
 fn find_open_question(context: &Context) -> Result<&Message, Quiet> {
-    let first = context.target().len().saturating_sub(REMEMBERED_LINES);
-    let lines = &context.target()[first..];
-    let mut quiet = None;
-    for (place, line) in lines.iter().enumerate().rev() {
-        if !line.is_human() || !is_question(&line.text) {
-            continue;
-        }
-        if is_directed(line, context) {
-            quiet.get_or_insert(Quiet::Directed);
-        } else if context.is_answered_in_thread(line)
-            || is_taken_up(line, &lines[place + 1..], context)
-        {
-            quiet.get_or_insert(Quiet::Answered);
-        } else {
-            return Ok(line);
-        }
+    let floor = Floor::of(context);
+    if let Some(open) = floor.open().next_back() {
+        return Ok(open.line);
     }
-    let last = lines.iter().rev().find(|line| line.is_human());
-    if last.is_some_and(|line| ends_talk(&line.text)) {
+    if context.newest_human().is_some_and(|line| ends_talk(&line.text)) {
         return Err(Quiet::Ended);
     }
-    Err(quiet.unwrap_or(if authors(lines.iter().map(|line| &**line)).len() > 1 {
-        Quiet::TalkingToEachOther
-    } else {
-        Quiet::NothingAsked
-    }))
-}
-
-/// It names somebody whom it is for.
-fn is_directed(line: &Message, context: &Context) -> bool {
-    let mentions = line.mentions.iter().any(|mention| matches!(mention, Mention::User(_)));
-    let others = context.names.iter().filter(|(user, _)| **user != line.author.id);
-    mentions || others.into_iter().any(|(_, name)| starts_with_name(&line.text, name))
-}
-
-fn is_taken_up(question: &Message, later: &[std::sync::Arc<Message>], context: &Context) -> bool {
-    let asker = &question.author.id;
-    let name = context.name(asker);
-    let is_closed = later.iter().any(|line| line.author.id == *asker && thanks(&line.text));
-    let others = || later.iter().filter(|line| line.author.id != *asker);
-    let is_named = others().any(|line| {
-        line.mentions.contains(&Mention::User(asker.clone())) || words::names(&line.text, name)
-    });
-    let is_small_round = authors(context.target().iter().map(|line| &**line)).len() <= SMALL_ROUND;
-    let next_speaks = is_small_round && others().any(|line| !is_question(&line.text));
-    is_closed || is_named || next_speaks
-}
-
-fn authors<'a>(lines: impl Iterator<Item = &'a Message>) -> std::collections::BTreeSet<&'a UserId> {
-    lines.filter(|line| line.is_human()).map(|line| &line.author.id).collect()
+    Err(match floor.asked.last().map(|asked| asked.fate) {
+        Some(Fate::PutTo(_)) => Quiet::Directed,
+        Some(Fate::InTalk(_)) => Quiet::TalkingToEachOther,
+        Some(Fate::Open | Fate::TakenUp(_) | Fate::Content) => Quiet::Answered,
+        None if floor.has_company() => Quiet::TalkingToEachOther,
+        None => Quiet::NothingAsked,
+    })
 }
 
 fn reply(prompt: &Prompt) -> String {
@@ -223,7 +183,9 @@ fn nearest<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Author, AuthorKind, ChannelId, ConversationId, MessageId, WorkspaceId};
+    use crate::chat::{
+        Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, WorkspaceId,
+    };
     use crate::context::channel_messages::ChannelMessages;
     use jiff::Timestamp;
 

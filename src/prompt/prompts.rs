@@ -20,6 +20,7 @@ use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
 use crate::prompt::tokens::{estimate, estimate_known};
 use crate::prompt::tool::{self, ToolSpec};
+use crate::prompt::view::floor::{FloorView, REST_TOKENS};
 use crate::prompt::view::from_context::{Printer, speakers};
 use crate::prompt::view::{LineView, MaterialView, RecalledView, TalkView, View};
 use crate::prompt::{Prompt, Verb, sample};
@@ -30,6 +31,9 @@ const STATE_TOKENS: u32 = 20;
 
 /// Headings that are there only where something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
+
+/// Of what the instructions leave, facts about the talk take at most this part.
+const FLOOR_PART: u64 = 4;
 
 /// Whatever is asked, so many tokens of it are for what was said.
 const LEAST_ROOM: u64 = 600;
@@ -92,6 +96,7 @@ impl Prompts {
     /// The least `max_tokens` of a budget that leave room for what was said, beside all that is always there.
     pub fn least_tokens(&self, verb: Verb, persona: &Persona, tools: &[ToolSpec]) -> u64 {
         let words = self.fixed_tokens(verb, persona.system_prompt.trim()) + LEAST_ROOM;
+        let words = words + if verb == Verb::Judge { REST_TOKENS } else { 0 };
         match tools {
             [] => words,
             tools => Budget::least_with_tools(words, tool::tokens(tools, self.language)),
@@ -216,6 +221,10 @@ impl Prompts {
         let earlier = view.intervention.iter().flat_map(|earlier| &earlier.messages);
         let asked = asked + earlier.map(|line| line.tokens).sum::<u64>();
         let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + asked;
+        if let Some(floor) = &mut view.floor {
+            floor.fit(budget.max_tokens.saturating_sub(fixed) / FLOOR_PART);
+        }
+        let fixed = fixed + view.floor.as_ref().map_or(0, FloorView::tokens);
         let room = budget.max_tokens.saturating_sub(fixed);
         budget::fit_sections(view, &budget, trimmed);
         let others = |view: &TalkView| SECTIONS.iter().map(|section| section.tokens(view)).sum();

@@ -21,20 +21,22 @@ use crate::prompt::view::View;
 /// A file's name, and its text in one language.
 pub type Source = (&'static str, &'static str);
 
-const ENGLISH: [Source; 6] = [
+const ENGLISH: [Source; 7] = [
     ("judge.j2", include_str!("en/judge.j2")),
     ("reply.j2", include_str!("en/reply.j2")),
     ("remember.j2", include_str!("en/remember.j2")),
     ("state.j2", include_str!("en/state.j2")),
     ("background.j2", include_str!("en/background.j2")),
+    ("floor.j2", include_str!("en/floor.j2")),
     ("parts.j2", include_str!("en/parts.j2")),
 ];
-const JAPANESE: [Source; 6] = [
+const JAPANESE: [Source; 7] = [
     ("judge.j2", include_str!("ja/judge.j2")),
     ("reply.j2", include_str!("ja/reply.j2")),
     ("remember.j2", include_str!("ja/remember.j2")),
     ("state.j2", include_str!("ja/state.j2")),
     ("background.j2", include_str!("ja/background.j2")),
+    ("floor.j2", include_str!("ja/floor.j2")),
     ("parts.j2", include_str!("ja/parts.j2")),
 ];
 
@@ -158,7 +160,7 @@ fn cause(error: &Error) -> &Error {
     cause
 }
 
-pub fn sources(language: Language) -> &'static [Source; 6] {
+pub fn sources(language: Language) -> &'static [Source; 7] {
     match language {
         Language::En => &ENGLISH,
         Language::Ja => &JAPANESE,

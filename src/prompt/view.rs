@@ -1,6 +1,7 @@
 //! What the templates are given: plain values with everything fenced already, so that a template
 //! only has to print them. Values that the seeds' own templates use have their names.
 
+pub mod floor;
 pub mod from_context;
 pub mod from_material;
 
@@ -14,6 +15,7 @@ use crate::chat::{ChannelId, MessageId};
 use crate::persona::Persona;
 use crate::prompt::fence::fenced;
 use crate::prompt::tokens::{Counted, estimate};
+use crate::prompt::view::floor::FloorView;
 
 /// The values for one prompt.
 #[derive(Clone, Debug, Serialize)]
@@ -68,6 +70,8 @@ pub struct TalkView {
     pub reactions: Vec<String>,
     /// Of a facilitator: the last time that it spoke here unasked.
     pub intervention: Option<InterventionView>,
+    /// For a judge: whose floor it is.
+    pub floor: Option<FloorView>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -269,11 +269,9 @@ fn answers_have_to_fit_the_cases() {
 #[test]
 fn other_tasks_and_models_that_nobody_asks_are_refused() {
     let folder = folder(&[("cases.jsonl", &lines(&cases()))]);
-    for arguments in [&[][..], &["--task"], &["--task", "decide"], &["--task", "State"]] {
-        let (code, _, told) = eval(folder.path(), &[&["cases.jsonl"], arguments].concat());
-        assert_eq!(code, Some(1));
-        assert!(told.starts_with("aizuchi: labelled decisions cannot be measured yet; "), "{told}");
-    }
+    let (code, _, told) = eval(folder.path(), &["cases.jsonl", "--task", "State"]);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("[possible values: decide, state]"), "{told}");
     let state = ["cases.jsonl", "--task", "state"];
     let refused = |arguments: &[&str]| {
         let (code, _, told) = eval(folder.path(), &[&state, arguments].concat());
@@ -282,6 +280,8 @@ fn other_tasks_and_models_that_nobody_asks_are_refused() {
     };
     let told = refused(&["--mind", "model"]);
     assert!(told.starts_with("aizuchi: --mind model needs a model: name one in "), "{told}");
+    let (_, _, told) = eval(folder.path(), &["cases.jsonl", "--mind", "model"]);
+    assert!(told.contains("name one in agents.judgment of the config"), "{told}");
     let told = refused(&["--model", "openai/large-1"]);
     assert!(told.starts_with("aizuchi: --model goes with --mind model"), "{told}");
     let both = ["--dump-prompts", "prompts", "--answers", "answers.jsonl"];
@@ -506,5 +506,128 @@ fn neither_silence_nor_keywords_solve_the_cases() {
         assert!(score.share_right() < 0.55 && score.right_pairs * 4 < score.pairs, "{score:?}");
         let words = Score::of(&cases, &findings, |case| case.about == "S08");
         assert!(words.right_pairs * 4 < words.pairs, "{words:?}");
+    }
+}
+
+/// An item of three lines, the last of them ten seconds before the decision.
+fn item(id: &str, label: &str, kind: &str, said: [(&str, &str); 3]) -> Value {
+    let lines = said.iter().zip([-90.0, -30.5, -10.0]);
+    let lines: Vec<Value> =
+        lines.map(|((who, text), t)| json!({ "t": t, "author": who, "text": text })).collect();
+    json!({ "id": id, "label": label, "kind": kind, "decide_at": 1_772_000_000.0, "context": lines })
+}
+
+/// Two to speak at, two to be silent at, and one where either is right.
+fn items() -> Vec<Value> {
+    let asks = ("ann", "who has the key?");
+    let mut items = vec![
+        item("d1", "SPEAK", "SPEAK", [("bob", "hm"), ("cid", "so"), asks]),
+        item("d2", "SPEAK", "SPEAK", [("dan", CHAT), ("ann", "the door is shut"), ("eve", "oh")]),
+        item("d#3", "SILENT", "SILENT/handled", [asks, ("dan", "ann: I do"), ("eve", "nice")]),
+        item("d4", "SILENT", "SILENT/chatter", [("dan", "is it 5 yet?"), asks, ("bob", "no idea")]),
+        item("d5", "AMBIG", "AMBIG/answered", [asks, ("ann", "hello"), ("ann", "鍵はどこですか")]),
+    ];
+    items[4]["language"] = "ja".into();
+    items[3]["context"][2]["author"] = "ann".into();
+    items
+}
+
+fn answer(id: &str, should_respond: bool, confidence: f64) -> Value {
+    let answer =
+        json!({ "should_respond": should_respond, "reason": CHAT, "confidence": confidence });
+    json!({ "id": id, "answer": answer.to_string() })
+}
+
+#[test]
+fn decisions_are_scored_beside_simple_rules() {
+    let answers = [
+        answer("d1", true, 0.9),
+        // Less sure than a room wants it.
+        answer("d2", true, 0.4),
+        answer("d#3", false, 0.8),
+        answer("d5", true, 0.7),
+        json!({ "id": "d4", "answer": "I would rather not." }),
+    ];
+    let folder = folder(&[("items.jsonl", &lines(&items())), ("answers.jsonl", &lines(&answers))]);
+    let arguments = ["items.jsonl", "--answers", "answers.jsonl"];
+    let (code, table, told) = eval(folder.path(), &arguments);
+    assert_eq!((code, &*told), (Some(0), ""));
+    insta::assert_snapshot!(table, @r"
+    |                             |  answers.jsonl |  always silent |   always speak | last line asks | asker not named | gate left open |
+    |-----------------------------|----------------|----------------|----------------|----------------|-----------------|----------------|
+    | items                       |              5 |              5 |              5 |              5 |               5 |              5 |
+    | balanced accuracy           |          0.750 |          0.500 |          0.500 |          0.750 |           0.500 |          0.500 |
+    | missed                      |          0.500 |          1.000 |          0.000 |          0.500 |           0.500 |          0.000 |
+    | false interventions         |          0.000 |          0.000 |          1.000 |          0.000 |           0.500 |          1.000 |
+    | half it was chosen by       |     – at 0.000 |     – at 0.000 |     – at 1.000 |     – at 0.000 |      – at 0.000 |     – at 1.000 |
+    | unseen half                 | 0.750 at 0.000 | 0.500 at 0.000 | 0.500 at 1.000 | 0.750 at 0.000 |  0.250 at 1.000 | 0.500 at 1.000 |
+    | AUROC of confidence         |          1.000 |              – |              – |              – |               – |              – |
+    | ECE of confidence           |          0.300 |              – |              – |              – |               – |              – |
+    | answers that cannot be read |              1 |              0 |              0 |              0 |               0 |              0 |
+    | calls that failed           |              0 |              0 |              0 |              0 |               0 |              0 |
+    | spoken at AMBIG/answered    | 1.000 (1 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 1.000 (1 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
+    | spoken at SILENT/chatter    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  1.000 (1 of 1) | 1.000 (1 of 1) |
+    | spoken at SILENT/handled    | 0.000 (0 of 1) | 0.000 (0 of 1) | 1.000 (1 of 1) | 0.000 (0 of 1) |  0.000 (0 of 1) | 1.000 (1 of 1) |
+    | spoken at SPEAK             | 0.500 (1 of 2) | 0.000 (0 of 2) | 1.000 (2 of 2) | 0.500 (1 of 2) |  0.500 (1 of 2) | 1.000 (2 of 2) |
+
+    d2: SPEAK was wanted
+    ");
+    let (_, printed, _) = eval(folder.path(), &[&arguments[..], &["--json"]].concat());
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["task"], "decide");
+    assert_eq!(
+        printed["mind"]["all"],
+        json!({
+            "balanced_accuracy": 0.75, "missed": 0.5, "false_interventions": 0.0,
+            "auroc": 1.0, "ece": (0.1 + 0.6 + 0.2) / 3.0,
+            "speak_items": 2, "silent_items": 2, "ambiguous_items": 1, "spoken_at_ambiguous": 1.0,
+            "unreadable": 1, "failed": 0,
+        })
+    );
+    assert_eq!(printed["mind"]["misses"], json!([{ "id": "d2", "wanted": "SPEAK" }]));
+}
+
+#[test]
+fn what_is_dumped_of_a_decision_tells_nothing_of_its_label() {
+    let folder = folder(&[("items.jsonl", &lines(&items()))]);
+    let (code, _, told) = eval(folder.path(), &["items.jsonl", "--dump-prompts", "prompts"]);
+    assert_eq!((code, &*told), (Some(0), ""));
+    for (id, said) in [("d1", "who has the key?"), ("d#3", "ann: I do"), ("d5", "鍵はどこですか")]
+    {
+        let path = folder.path().join(format!("prompts/{id}.txt"));
+        let dumped = std::fs::read_to_string(path).unwrap();
+        assert!(dumped.contains(said) && !dumped.contains("SILENT"), "{dumped}");
+        assert!(!dumped.contains("handled") && !dumped.contains("SPEAK"), "{dumped}");
+    }
+    let open = "- Open: “2026-02-25 06:13:10 ann” asked the room 10 s ago (lines since: 0); \
+                nobody has named “ann” since.";
+    let dumped = std::fs::read_to_string(folder.path().join("prompts/d1.txt")).unwrap();
+    assert!(dumped.contains(open), "{dumped}");
+}
+
+#[test]
+fn a_bad_item_is_a_sentence_without_what_was_said() {
+    let with = |change: &dyn Fn(&mut Value)| {
+        let said = [("ann", CHAT), ("bob", "hm"), ("ann", "so")];
+        let mut item = item("x", "SILENT", "SILENT/chatter", said);
+        change(&mut item);
+        item.to_string()
+    };
+    for (line, problem) in [
+        (CHAT.to_owned(), "it is not a JSON object, at column 2"),
+        (with(&|item| item["label"] = CHAT.into()), "a field has the wrong type, at column "),
+        (with(&|item| item["id"] = "../x".into()), "its id is not made of at most 80 of the "),
+        (with(&|item| item["kind"] = "".into()), "its kind is empty, or not one line"),
+        (with(&|item| item["context"] = json!([])), "its context is empty"),
+        (with(&|item| item["context"][2]["t"] = 1.into()), "the t of line 3 is no time before "),
+        (with(&|item| item["context"][0]["t"] = (-1).into()), "line 2 is older than the one be"),
+        (with(&|item| item["context"][1]["author"] = " ".into()), "the author of line 2 is empty"),
+    ] {
+        let folder = folder(&[("items.jsonl", &format!("\n{line}\n"))]);
+        let (code, _, told) = eval(folder.path(), &["items.jsonl"]);
+        let expected = format!("aizuchi: items.jsonl:2: {problem}");
+        assert!(told.starts_with(&expected), "{line}\n→ {told}");
+        assert_eq!(code, Some(1));
+        assert!(!told.contains("treasure"), "{told}");
     }
 }

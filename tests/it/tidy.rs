@@ -29,7 +29,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("minijinja_contrib", &["prompt"]),
     ("unicode_normalization", &["prompt", "recall"]),
     ("dotenvy", &["config"]),
-    ("flate2", &["replay"]),
+    ("flate2", &["replay", "eval"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),

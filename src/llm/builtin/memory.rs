@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::chat::{Message, one_line};
-use crate::llm::builtin::words::{ends_talk, shortened, wants_secrecy};
+use crate::context::words::ends_talk;
+use crate::llm::builtin::words::{shortened, wants_secrecy};
 use crate::prompt::Prompt;
 use crate::prompt::material::{Source, Talk};
 use crate::prompt::tokens::estimate;

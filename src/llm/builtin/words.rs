@@ -2,22 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::quote::holds_name;
-
-const THANKS: [&str; 10] = [
-    "thanks",
-    "thank you",
-    "thx",
-    "got it",
-    "never mind",
-    "nevermind",
-    "solved",
-    "ありがと",
-    "解決し",
-    "助かりました",
-];
-const GOODBYES: [&str; 8] =
-    ["bye", "good night", "see you", "cya", "お疲れ", "おやすみ", "また明日", "失礼します"];
 const COMMON: [&str; 30] = [
     "about", "after", "also", "anyone", "because", "been", "could", "does", "from", "have", "here",
     "just", "know", "like", "please", "some", "someone", "that", "their", "them", "then", "there",
@@ -41,27 +25,10 @@ const SECRETS: [&str; 14] = [
 ];
 const LONGEST_QUOTE: usize = 160;
 
-/// The speaker is content, or has what was wanted.
-pub fn thanks(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    THANKS.iter().any(|word| lower.contains(word))
-}
-
-pub fn ends_talk(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let is_short = lower.chars().count() <= 40;
-    is_short && (thanks(text) || GOODBYES.iter().any(|word| lower.contains(word)))
-}
-
 /// The speaker asks not to be repeated or remembered.
 pub fn wants_secrecy(text: &str) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     SECRETS.iter().any(|word| lower.contains(word))
-}
-
-/// Does the line hold this name as a word of its own?
-pub fn names(text: &str, name: &str) -> bool {
-    holds_name(&text.to_lowercase(), &name.to_lowercase())
 }
 
 /// How many words that mean something two lines share.
@@ -99,17 +66,6 @@ fn is_ideographic(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::starts_with_name;
-
-    #[test]
-    fn names_stand_as_words_of_their_own() {
-        assert!(names("thank you Ann!", "ann"));
-        assert!(!names("the plan", "lan"));
-        assert!(names("花子さんの件", "花子"));
-        assert!(starts_with_name("@bob, can you?", "Bob"));
-        assert!(starts_with_name("花子さん、これ見て", "花子"));
-        assert!(!starts_with_name("bobsled: no", "bob"));
-    }
 
     #[test]
     fn quotes_are_shortened_between_letters() {

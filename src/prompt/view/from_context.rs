@@ -12,6 +12,7 @@ use crate::prompt::printed::Printed;
 use crate::prompt::prompts::{Judging, Scene};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
+use crate::prompt::view::floor::FloorView;
 use crate::prompt::view::{
     ChannelView, InterventionView, LineView, MemoView, Passage, PersonaView, RecalledView,
     TalkView, ThreadView, UserView,
@@ -124,6 +125,7 @@ impl TalkView {
             conversation_state: None,
             reactions: Vec::new(),
             intervention: None,
+            floor: None,
         };
         match verb {
             // Only the talk itself has a state.
@@ -152,6 +154,7 @@ impl TalkView {
         let Judging { mode, named, reactions } = &scene.judging;
         self.conversation_state = named.map(|state| state.name());
         self.reactions.clone_from(reactions);
+        self.floor = FloorView::of(context, printer.speakers, scene.now);
         let circumstances = &context.circumstances;
         let intervention = circumstances.intervention.as_ref();
         let intervention = intervention.filter(|_| *mode == Mode::Facilitator);
@@ -247,7 +250,7 @@ pub fn named(name: &str, id: &str) -> String {
 }
 
 /// What can stand between quotation marks: none within it ends them.
-fn quotable(text: &str) -> String {
+pub fn quotable(text: &str) -> String {
     let inner = |letter: char| match letter {
         '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
         '「' | '｢' => '『',

@@ -169,7 +169,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "response:\n  gates: [spoke_last, unchangd]\n",
-        "2:23: response.gates is \"unchangd\", but it must be directed, spoke_last, unchanged, cooldown or share",
+        "2:23: response.gates is \"unchangd\", but it must be directed, spoke_last, unchanged, nothing_open, cooldown or share",
     ),
     (
         "response:\n  gates: {a: 1}\n",

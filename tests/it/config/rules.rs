@@ -3,7 +3,7 @@
 use aizuchi::agent::{StateCall, Timing};
 use aizuchi::chat::UserId;
 use aizuchi::config::Config;
-use aizuchi::decision::gate::{Gate, OPTIONAL};
+use aizuchi::decision::gate::{Gate, OPTIONAL, USUAL};
 use aizuchi::hear::Waiting;
 use aizuchi::rules::{Allowance, Facilitation, Mode, QuietHours, Rulebook, Rules};
 use jiff::SignedDuration;
@@ -21,7 +21,7 @@ response:
   max_share: 0.25
   reactions: ["👍", " :tada: "]
   quiet_hours: 22:00-07:00
-  gates: [share, cooldown, unchanged, spoke_last, directed]
+  gates: [share, cooldown, nothing_open, unchanged, spoke_last, directed]
 decision:
   state: separate
 facilitator:
@@ -152,7 +152,7 @@ fn nothing_that_is_set_is_the_usual_rulebook() {
     let config = Config::default();
     assert_eq!(config.rulebook(), Rulebook::default());
     let settings = config.agent();
-    assert_eq!((settings.state, settings.gates), (StateCall::Fused, OPTIONAL.to_vec()));
+    assert_eq!((settings.state, settings.gates), (StateCall::Fused, USUAL.to_vec()));
     assert_eq!(config.waiting(), Waiting::default());
     // Who sets a wait like a clock's gets answers like one.
     for (text, timing) in [

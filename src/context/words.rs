@@ -1,0 +1,100 @@
+//! What the words of a line tell, in English and Japanese: only what is on the face of it. What a talk is
+//! about, or what state it is in, no list of words tells (seed 004).
+
+use crate::quote::holds_name;
+
+const THANKS: [&str; 10] = [
+    "thanks",
+    "thank you",
+    "thx",
+    "got it",
+    "never mind",
+    "nevermind",
+    "solved",
+    "ありがと",
+    "解決し",
+    "助かりました",
+];
+const GOODBYES: [&str; 8] =
+    ["bye", "good night", "see you", "cya", "お疲れ", "おやすみ", "また明日", "失礼します"];
+const PLEAS: [&str; 26] = [
+    "help",
+    "problem",
+    "trouble",
+    "stuck",
+    "issue",
+    "error",
+    "can't",
+    "cannot",
+    "doesn't work",
+    "not working",
+    "won't",
+    "need to",
+    "trying to",
+    "tried",
+    "any idea",
+    "wondering",
+    "looking for",
+    "困って",
+    "困り",
+    "助けて",
+    "できない",
+    "できません",
+    "動かない",
+    "動きません",
+    "エラー",
+    "わからない",
+];
+
+/// Somebody asks for help in other words than a question's, or tells of trouble.
+pub fn asks_for_help(text: &str) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    PLEAS.iter().any(|word| lower.contains(word))
+}
+
+/// The speaker is content, or has what was wanted.
+pub fn thanks(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    THANKS.iter().any(|word| lower.contains(word))
+}
+
+pub fn ends_talk(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_short = lower.chars().count() <= 40;
+    is_short && (thanks(text) || GOODBYES.iter().any(|word| lower.contains(word)))
+}
+
+/// Does the line hold this name as a word of its own?
+pub fn names(text: &str, name: &str) -> bool {
+    holds_name(&text.to_lowercase(), &name.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::starts_with_name;
+
+    #[test]
+    fn pleas_in_two_languages() {
+        for (line, expected) in [
+            ("I’m stuck with the printer", true),
+            ("the printer won't print", true),
+            ("プリンターが動かない", true),
+            ("印刷できなくて困っています", true),
+            ("the printer is new", false),
+            ("プリンターが届きました", false),
+        ] {
+            assert_eq!(asks_for_help(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_stand_as_words_of_their_own() {
+        assert!(names("thank you Ann!", "ann"));
+        assert!(!names("the plan", "lan"));
+        assert!(names("花子さんの件", "花子"));
+        assert!(starts_with_name("@bob, can you?", "Bob"));
+        assert!(starts_with_name("花子さん、これ見て", "花子"));
+        assert!(!starts_with_name("bobsled: no", "bob"));
+    }
+}

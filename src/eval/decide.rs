@@ -1,0 +1,69 @@
+//! Labelled decisions: does a mind join in where nobody else did, and stay out where it was not wanted?
+//! Each item is judged by the very prompt and parser that a room's conversation would get.
+
+pub mod item;
+pub mod question;
+pub mod baseline;
+pub mod score;
+pub mod report;
+
+use crate::agent::judge::parse;
+use crate::config::Config;
+use crate::context::state::ConversationState;
+use crate::decision::verdict::Verdict;
+use crate::prompt::Prompt;
+use crate::rules::{Mode, Rules};
+
+/// What came of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    Answered(Answered),
+    /// The answer cannot be read; that is silence, as it is in a room.
+    Unreadable,
+    /// There is no answer. The sentence says why, without any chat text.
+    Failed(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answered {
+    /// It would say something, after all that the rules hold back.
+    pub speaks: bool,
+    /// What it said itself, before that.
+    pub should_respond: bool,
+    /// `None` where nobody has said how sure they are.
+    pub confidence: Option<f64>,
+}
+
+impl Found {
+    /// What an answer comes to in a companion's room.
+    pub fn of(answer: &str, prompt: &Prompt, rules: &Rules) -> Self {
+        let Ok(judgment) = parse(answer, prompt) else {
+            return Self::Unreadable;
+        };
+        let state = judgment.conversation_state.unwrap_or(ConversationState::Active);
+        let verdict = judgment.verdict(state, Mode::Companion, rules);
+        Self::Answered(Answered {
+            speaks: verdict == Verdict::Join,
+            should_respond: judgment.should_respond,
+            confidence: Some(judgment.confidence),
+        })
+    }
+
+    /// What somebody says who has no doubts.
+    pub fn plain(speaks: bool) -> Self {
+        Self::Answered(Answered { speaks, should_respond: speaks, confidence: None })
+    }
+
+    /// Whatever is not a clear yes is silence.
+    pub fn speaks(&self) -> bool {
+        match self {
+            Self::Answered(answered) => answered.speaks,
+            Self::Unreadable | Self::Failed(_) => false,
+        }
+    }
+}
+
+/// The rules that answers are held against: the config's, without any channel's own.
+pub fn rules(config: &Config) -> Rules {
+    Rules { min_confidence: config.response.min_confidence.0, ..Rules::default() }
+}

@@ -1,0 +1,110 @@
+//! For each item the very prompt that a room's conversation would get, and a mind's answers to them.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+
+use crate::agent::Mind;
+use crate::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::context::Context;
+use crate::context::channel_messages::ChannelMessages;
+use crate::eval::decide::Found;
+use crate::eval::decide::item::Item;
+use crate::persona::{Language, Persona};
+use crate::prompt::Prompt;
+use crate::prompt::budget::Budget;
+use crate::prompt::prompts::{Prompts, Scene};
+use crate::rules::Rules;
+
+/// So many calls run side by side.
+const AT_ONCE: usize = 4;
+
+/// What items are turned into questions with.
+pub struct Questions {
+    persona: Arc<Persona>,
+    en: Prompts,
+    ja: Prompts,
+    budget: Budget,
+    zone: TimeZone,
+}
+
+impl Questions {
+    /// The prompts of both languages. Templates of the operator's are of the config's language.
+    pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
+        let prompts = |language: Language| {
+            let folder = config.prompts_dir().filter(|_| language == config.language);
+            Prompts::load(language, folder)
+        };
+        Ok(Self {
+            persona: persona.clone(),
+            en: prompts(Language::En)?,
+            ja: prompts(Language::Ja)?,
+            budget: config.context.budget(),
+            // The same prompts on every machine.
+            zone: config.zone_or(TimeZone::UTC),
+        })
+    }
+
+    pub fn prompt(&self, item: &Item) -> Prompt {
+        let persona = Arc::new(Persona { language: item.language, ..(*self.persona).clone() });
+        let (budget, zone) = (self.budget, self.zone.clone());
+        let scene = Scene { budget, zone, ..Scene::at(item.at()) };
+        let prompts = match item.language {
+            Language::En => &self.en,
+            Language::Ja => &self.ja,
+        };
+        prompts.judge(&persona, &Arc::new(context(item)), &scene)
+    }
+}
+
+/// What is known of an item: its lines, and nothing of its label.
+pub fn context(item: &Item) -> Context {
+    let conversation = ConversationId {
+        workspace: WorkspaceId::new("eval"),
+        channel: ChannelId::new("general"),
+        thread: None,
+    };
+    let lines = item.context.iter().enumerate().map(|(number, line)| {
+        let kind = if line.bot { AuthorKind::Bot } else { AuthorKind::Human };
+        Arc::new(Message {
+            conversation: conversation.clone(),
+            // Lines of one moment stay in their order.
+            id: MessageId::new(format!("{number:06}")),
+            at: item.said_at(line),
+            author: Author { id: UserId::new(&*line.author), kind },
+            text: line.text.as_str().into(),
+            mentions: Vec::new(),
+            edits: 0,
+        })
+    });
+    let channel = conversation.channel.clone();
+    let history = ChannelMessages::sort(channel, "general".into(), lines.collect());
+    Context::of(conversation, history)
+}
+
+/// Asks a mind about each item, a few at a time. `progress` is told of each answer.
+pub async fn ask(
+    mind: &Mind,
+    prompts: &[Prompt],
+    rules: &Rules,
+    limit: SignedDuration,
+    clock: &Clock,
+    progress: &dyn Fn(),
+) -> Vec<Found> {
+    let asked = prompts.iter().map(|prompt| async move {
+        let found = match clock.timeout(limit, mind.llm.ask(prompt)).await {
+            Ok(Ok(answer)) => Found::of(&answer.text, prompt, rules),
+            Ok(Err(error)) => Found::Failed(error.to_string()),
+            Err(_timed_out) => Found::Failed(format!("no answer within {limit:#}")),
+        };
+        progress();
+        found
+    });
+    stream::iter(asked).buffered(AT_ONCE).collect().await
+}
