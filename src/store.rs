@@ -29,7 +29,7 @@ use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;
 
-/// Among so many lines of a conversation the newest is looked for that is no bot's.
+/// Among so many lines of a conversation the newest by a person is looked for.
 const LOOKED_THROUGH: usize = 10;
 
 #[async_trait]

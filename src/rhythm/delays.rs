@@ -27,7 +27,8 @@ const PRIOR_LINES: f64 = 4.0;
 #[serde(transparent)]
 pub struct Delays(Vec<[u32; 2]>);
 
-/// The newest line of a conversation, by whomever but a bot.
+/// The newest line of a conversation by a person. What the persona says between two lines is looked past:
+/// were those pairs left out, it would never learn of the silences that it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     pub at: Timestamp,
@@ -45,11 +46,11 @@ pub enum Yields {
 }
 
 impl Said {
-    /// What a line is for the next one; bots do not count.
+    /// What a line is for the next one; only people's count.
     pub fn of(message: &Message) -> Option<Self> {
         let Message { at, id, author, .. } = message;
         let said = Self { at: *at, id: id.clone(), author: author.clone() };
-        (author.kind != AuthorKind::Bot).then_some(said)
+        (author.kind == AuthorKind::Human).then_some(said)
     }
 
     pub fn is_before(&self, message: &Message) -> bool {
@@ -58,8 +59,7 @@ impl Said {
 }
 
 impl Delays {
-    /// A person has said `message` behind `before`. A line that comes out of its order teaches nothing, and
-    /// neither does one behind the persona's own.
+    /// A person has said `message` behind `before`. A line that comes out of its order teaches nothing.
     pub fn learn(&mut self, before: &Said, message: &Message) {
         let is_between_people = before.author.kind == AuthorKind::Human && message.is_human();
         let after = message.at.duration_since(before.at).as_secs_f64();
@@ -238,12 +238,11 @@ mod tests {
     fn only_what_people_say_behind_other_people_is_learned() {
         let mut delays = Delays::default();
         let said = |at, author| Said::of(&line(at, author));
-        assert_eq!(said(0, "bot"), None);
+        assert_eq!((said(0, "bot"), said(0, "persona")), (None, None));
         let ann = said(10_000, "ann").unwrap();
         for (before, message) in [
             (&ann, line(20_000, "bot")),
             (&ann, line(20_000, "persona")),
-            (&said(10_000, "persona").unwrap(), line(20_000, "bob")),
             // Out of its order, and too soon.
             (&ann, line(5_000, "bob")),
             (&ann, line(12_000, "bob")),

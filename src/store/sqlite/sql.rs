@@ -145,7 +145,7 @@ statements! {
     );
 
     /// What is known of when people write, for a JSON list of conversations: the delays of their
-    /// channels, and the newest line of each that is no bot's, among its newest ?2.
+    /// channels, and the newest line of each by a person, among its newest ?2.
     DELAYS = "
         SELECT
             (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
@@ -161,7 +161,7 @@ statements! {
                      WHERE workspace = j.value ->> 0 AND channel = j.value ->> 1
                         AND thread = j.value ->> 2
                      ORDER BY at_ms DESC, id DESC LIMIT +?2) AS r
-                 WHERE r.author_kind <> 'bot' AND NOT r.withheld
+                 WHERE r.author_kind = 'human' AND NOT r.withheld
                  ORDER BY r.at_ms DESC, r.id DESC LIMIT 1)) AS newest";
     PUT_DELAYS = "
         UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
