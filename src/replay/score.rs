@@ -110,7 +110,7 @@ impl Score {
                 self.open_questions += 1;
                 let reaches = |at, heard| reaches(at, heard, place, question.at());
                 let is_judged = |call: &&Call| !call.is_overtaken && reaches(call.at, call.heard);
-                self.reached_questions += usize::from(calls.iter().any(|call| is_judged(call)));
+                self.reached_questions += usize::from(calls.iter().any(is_judged));
                 let is_answered = posts.iter().any(|post| reaches(post.at, post.heard));
                 self.answered_questions += usize::from(is_answered);
             }
