@@ -1,4 +1,4 @@
-//! What Slack tells becomes what is heard. When [`Slack::take`] returns, it is safe, and Slack may be told
+//! What Slack tells becomes what is heard. What [`Slack::takes`] says yes to is safe, and Slack may be told
 //! so.
 
 use std::sync::Arc;
