@@ -174,6 +174,21 @@ impl Stage {
         tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
     }
 
+    /// Waits until the program answers `/ready` with this status, and returns what it says.
+    pub async fn until_ready_is(&self, program: &Program, status: u16) -> String {
+        let waiting = async {
+            loop {
+                let answer = program.request("/ready").await;
+                if answer.status() == status {
+                    return answer.text().await.unwrap();
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let log = || self.home.log();
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()))
+    }
+
     /// Waits until the program has ended by itself with an error, and returns its last words.
     pub async fn ends(&self, program: Program) -> String {
         let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
