@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    User, UserId, Visibility, WorkspaceId,
+    Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
@@ -149,6 +149,7 @@ fn user(line: &Recorded) -> User {
         id: UserId::new(line.author.as_str()),
         name: line.name.as_deref().unwrap_or(&line.author).into(),
         kind: kind(line),
+        role: Role::Member,
     }
 }
 

@@ -90,6 +90,27 @@ pub struct User {
     pub id: UserId,
     pub name: Arc<str>,
     pub kind: AuthorKind,
+    pub role: Role,
+}
+
+/// Whether somebody looks after the place: the platform's own word for that decides.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    #[default]
+    Member,
+    Admin,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Member => "member",
+            Role::Admin => "admin",
+        }
+    }
 }
 
 /// What kind of member wrote a line. Only a human's line makes anything follow.

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Bookmark, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
+    Bookmark, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
 use crate::context::{Context, Spent, Window};
@@ -236,10 +236,13 @@ pub enum Order {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
         until: Timestamp,
+        by: Role,
     },
+    /// What an admin has ordered, only an admin takes back.
     Unmute {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
+        by: Role,
     },
     /// Take part in a channel like this; `None`: as the settings say.
     Mode {
@@ -258,6 +261,11 @@ pub enum Order {
     },
     /// What somebody has said so far is in no prompt and no memory any more, and owed no answer.
     Withhold {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    /// What somebody has said so far is gone, and so is what is remembered of it. They stay known by name.
+    Forget {
         workspace: WorkspaceId,
         user: UserId,
     },
@@ -285,6 +293,7 @@ impl Order {
             | Order::OptOut { workspace, .. }
             | Order::OptIn { workspace, .. }
             | Order::Withhold { workspace, .. }
+            | Order::Forget { workspace, .. }
             | Order::Note { workspace, .. } => workspace,
             Order::Remember { key, .. } => &key.workspace,
         }
@@ -294,12 +303,44 @@ impl Order {
 /// What holds because people ordered it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
-    /// It says nothing anywhere until then.
-    pub muted_until: Option<Timestamp>,
+    /// It says nothing anywhere.
+    pub muted_everywhere: Option<Mute>,
     /// By channel.
-    pub muted: Vec<(ChannelId, Timestamp)>,
+    pub muted: Vec<(ChannelId, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
+}
+
+/// Silence that somebody ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mute {
+    pub until: Timestamp,
+    pub by: Role,
+}
+
+impl Mute {
+    /// What holds when another one is ordered at `now`: nobody makes shorter what an admin wants.
+    pub fn then(before: Option<Self>, new: Self, now: Timestamp) -> Self {
+        let outranking = before.filter(|before| before.by > new.by && now < before.until);
+        outranking.map_or(new, |before| Self { until: before.until.max(new.until), ..before })
+    }
+
+    /// What is left when somebody takes it back.
+    pub fn without(self, by: Role) -> Option<Self> {
+        (self.by > by).then_some(self)
+    }
+
+    pub fn holds_at(&self, now: Timestamp) -> bool {
+        now < self.until
+    }
+}
+
+impl Orders {
+    /// The silence that holds longest in a channel at `now`, if any does.
+    pub fn muted_in(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let here = self.muted.iter().filter(|(muted, _)| muted == channel).map(|(_, mute)| *mute);
+        here.chain(self.muted_everywhere).filter(|mute| mute.holds_at(now)).max()
+    }
 }
 
 /// What hearing did.

@@ -106,6 +106,7 @@ impl Rooms {
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Withhold { .. }
+            | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}
         });
@@ -248,7 +249,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::chat::{Author, AuthorKind};
+    use crate::chat::{Author, AuthorKind, Role};
 
     fn place(thread: Option<&str>) -> ConversationId {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
@@ -263,7 +264,13 @@ mod tests {
         let rooms = Rooms::default();
         for name in ["Ann", "Bob"] {
             let (workspace, id) = (WorkspaceId::new("w"), UserId::new(format!("u-{name}")));
-            rooms.meet(&User { workspace, id, name: name.into(), kind: AuthorKind::Human });
+            rooms.meet(&User {
+                workspace,
+                id,
+                name: name.into(),
+                kind: AuthorKind::Human,
+                role: Role::Member,
+            });
         }
         rooms
     }
@@ -317,7 +324,13 @@ mod tests {
         {
             let rooms = rooms();
             let (workspace, id) = (WorkspaceId::new("w"), UserId::new("u-Bob"));
-            rooms.meet(&User { workspace, id, name: "Robert".into(), kind: AuthorKind::Human });
+            rooms.meet(&User {
+                workspace,
+                id,
+                name: "Robert".into(),
+                kind: AuthorKind::Human,
+                role: Role::Member,
+            });
             assert_eq!(waits(&rooms, &[("u-Ann", None, text)]), expected, "{text}");
         }
     }

@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, User,
-    UserId, Visibility, WorkspaceId, one_line,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
+    User, UserId, Visibility, WorkspaceId, one_line,
 };
 use crate::clock::to_millisecond;
 use crate::import::{Belongings, LeftOut, OldLine, OldMemory};
@@ -201,6 +201,7 @@ impl Reader<'_> {
             id: UserId::new(id),
             name: self.name(id).unwrap_or_else(|| id.to_owned()).into(),
             kind: self.kind(id, is_bot),
+            role: Role::Member,
         };
         bots.into_iter().map(user).collect()
     }

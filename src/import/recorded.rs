@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, User, UserId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
 use crate::import::{Belongings, LeftOut, OldLine};
@@ -21,9 +21,13 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
     for room in &history.rooms {
         for line in &room.messages {
             let name = line.name.as_deref().unwrap_or(&line.author);
-            let id = UserId::new(line.author.as_str());
-            let user =
-                User { workspace: workspace.clone(), id, name: name.into(), kind: kind(line) };
+            let user = User {
+                workspace: workspace.clone(),
+                id: UserId::new(line.author.as_str()),
+                name: name.into(),
+                kind: kind(line),
+                role: Role::Member,
+            };
             lines.push(old_line(line, workspace, user.kind));
             users.insert(user.id.clone(), user);
         }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Message, MessageId, User, UserId, Visibility, WorkspaceId, one_line,
+    Message, MessageId, Role, User, UserId, Visibility, WorkspaceId, one_line,
 };
 use crate::clock::Clock;
 use crate::event::{Piece, Posted};
@@ -93,8 +93,8 @@ impl LocalRoom {
         let humans = users.into_iter().filter(|user| user.kind == AuthorKind::Human);
         self.people().extend(humans.map(|user| user.name));
         let name = self.persona_name.as_str().into();
-        let kind = AuthorKind::Persona;
-        let persona = User { workspace: workspace(), id: UserId::new(PERSONA), name, kind };
+        let (kind, role) = (AuthorKind::Persona, Role::Member);
+        let persona = User { workspace: workspace(), id: UserId::new(PERSONA), name, kind, role };
         self.ears.hear(Heard::User(persona)).await?;
         for name in CHANNELS {
             self.put_channel(name).await?;
@@ -263,8 +263,10 @@ impl LocalRoom {
         if self.people().contains(&name) {
             return Ok(false);
         }
-        let kind = AuthorKind::Human;
-        let user = User { workspace: workspace(), id: user.clone(), name: name.clone(), kind };
+        // Whoever is in the room looks after it.
+        let (kind, role) = (AuthorKind::Human, Role::Admin);
+        let (id, known) = (user.clone(), name.clone());
+        let user = User { workspace: workspace(), id, name: known, kind, role };
         self.ears.hear(Heard::User(user)).await?;
         self.people().insert(name);
         self.changes.send_modify(|changes| *changes += 1);

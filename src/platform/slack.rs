@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, User, UserId, WorkspaceId};
+use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, Role, User, UserId, WorkspaceId};
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
@@ -335,6 +335,7 @@ impl Slack {
             id: self.who.user.clone(),
             name: self.persona.name.as_str().into(),
             kind: AuthorKind::Persona,
+            role: Role::Member,
         };
         self.ears.hear(Heard::User(persona)).await?;
         let who = json!({

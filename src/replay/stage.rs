@@ -17,7 +17,7 @@ use crate::agent::wait::Waits;
 use crate::agent::{self, Agent, Minds};
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    User, UserId, Visibility, WorkspaceId,
+    Role, User, UserId, Visibility, WorkspaceId,
 };
 use crate::clock::{Clock, chance};
 use crate::context::{Context, Window};
@@ -168,8 +168,8 @@ impl Stage<'_> {
         if self.people.insert(recorded.author.clone())
             && let Some(name) = &recorded.name
         {
-            let (workspace, id) = (workspace.clone(), author.id.clone());
-            self.hear(Heard::User(User { workspace, id, name: name.as_str().into(), kind }));
+            let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
+            self.hear(Heard::User(User { workspace, id, name: name.as_str().into(), kind, role }));
         }
         let conversation = ConversationId {
             workspace: workspace.clone(),

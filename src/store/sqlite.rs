@@ -58,6 +58,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (7, "deciding", include_str!("../../migrations/sqlite/0007_deciding.sql")),
     (8, "platforms", include_str!("../../migrations/sqlite/0008_platforms.sql")),
     (9, "delays", include_str!("../../migrations/sqlite/0009_delays.sql")),
+    (10, "roles", include_str!("../../migrations/sqlite/0010_roles.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{AuthorKind, ConversationId, Heard, MessageId, UserId, Visibility};
+use aizuchi::chat::{AuthorKind, ConversationId, Heard, MessageId, Role, UserId, Visibility};
 use aizuchi::decision::gate::Gate;
 use aizuchi::decision::{Decision, Ended};
 use aizuchi::llm::builtin::BuiltinMind;
@@ -49,11 +49,15 @@ async fn last(world: &World) -> Decision {
 
 fn mute(channel: &ConversationId) -> Order {
     let channel = Some(channel.channel.clone());
-    Order::Mute { workspace: workspace(), channel, until: Timestamp::MAX }
+    Order::Mute { workspace: workspace(), channel, until: Timestamp::MAX, by: Role::Admin }
 }
 
 fn unmute(channel: &ConversationId) -> Order {
-    Order::Unmute { workspace: workspace(), channel: Some(channel.channel.clone()) }
+    Order::Unmute {
+        workspace: workspace(),
+        channel: Some(channel.channel.clone()),
+        by: Role::Admin,
+    }
 }
 
 fn opt_out(who: &str) -> Order {
@@ -333,7 +337,9 @@ async fn a_mute_without_an_end_and_one_with_an_end_hold_as_long_as_they_say() {
     for world in worlds(&Extras::default()).await {
         for (until, spoken) in [(at(500), 1), (Timestamp::MAX, 1)] {
             let channel = None;
-            world.orders(Order::Mute { workspace: workspace(), channel, until }).await;
+            world
+                .orders(Order::Mute { workspace: workspace(), channel, until, by: Role::Admin })
+                .await;
             let said = world.room.texts().len();
             world.says("alice", "@Aizuchi are you there?").await;
             world.pass(1000).await;

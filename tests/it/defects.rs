@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use aizuchi::agent::tools::Tools;
-use aizuchi::chat::{AuthorKind, ConversationId, Heard, User, UserId};
+use aizuchi::chat::{AuthorKind, ConversationId, Heard, Role, User, UserId};
 use aizuchi::context::{Context, Limits};
 use aizuchi::llm::builtin::BuiltinMind;
 use aizuchi::memo::LONGEST_LIST;
@@ -100,6 +100,7 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
             id: UserId::new("u-alice"),
             name: "Alicia Bean".into(),
             kind: AuthorKind::Human,
+            role: Role::Member,
         };
         world.ears.hear(Heard::User(user)).await.unwrap();
         let known = Arc::new(context(&world, &top("garden")).await);

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Waker};
 
-use aizuchi::chat::{Arrival, Heard, UserId};
+use aizuchi::chat::{Arrival, Heard, Role, UserId};
 use aizuchi::clock::Clock;
 use aizuchi::decision::Ended;
 use aizuchi::decision::gate::Gate;
@@ -222,10 +222,18 @@ async fn what_was_used_up_stands_beside_its_limits() {
 #[tokio::test]
 async fn an_order_holds_for_what_is_under_way() {
     let channel = || top("garden").channel;
-    let mute =
-        || Order::Mute { workspace: workspace(), channel: Some(channel()), until: Timestamp::MAX };
-    let everywhere =
-        || Order::Mute { workspace: workspace(), channel: None, until: Timestamp::MAX };
+    let mute = || Order::Mute {
+        workspace: workspace(),
+        channel: Some(channel()),
+        until: Timestamp::MAX,
+        by: Role::Admin,
+    };
+    let everywhere = || Order::Mute {
+        workspace: workspace(),
+        channel: None,
+        until: Timestamp::MAX,
+        by: Role::Admin,
+    };
     for (text, order, ended) in [
         ("does it rain tomorrow?", mute(), Ended::Muted),
         ("does it rain tomorrow?", everywhere(), Ended::Muted),
@@ -349,7 +357,12 @@ async fn an_order_that_could_not_be_kept_is_not_obeyed() {
 
 #[tokio::test]
 async fn what_happens_while_it_types_counts() {
-    let mute = Order::Mute { workspace: workspace(), channel: None, until: Timestamp::MAX };
+    let mute = Order::Mute {
+        workspace: workspace(),
+        channel: None,
+        until: Timestamp::MAX,
+        by: Role::Admin,
+    };
     for (text, line, ended) in [
         ("does it rain tomorrow?", None, Ended::Muted),
         ("does it rain tomorrow?", Some("it does"), Ended::Dropped),

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use aizuchi::chat::{
-    Arrival, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, User,
+    Arrival, AuthorKind, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, Role,
+    User, UserId,
 };
 use aizuchi::clock::seconds;
 use aizuchi::context::Spent;
@@ -16,7 +17,7 @@ use aizuchi::event::{
 use aizuchi::memo::Memo;
 use aizuchi::memory::{Entry, LineId, Lineage, MemoryKey, Scope, Term};
 use aizuchi::store::{
-    DecisionQuery, Hearing, LineQuery, Order, Receipt, Span, Spending, StoreError,
+    DecisionQuery, Hearing, LineQuery, Mute, Order, Receipt, Span, Spending, StoreError,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -360,6 +361,7 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
             id: context.target()[0].author.id.clone(),
             name: "Alice".into(),
             kind: context.target()[0].author.kind,
+            role: Role::Member,
         };
         let hearing = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
         kept.store.hear(hearing).await.unwrap();
@@ -417,16 +419,80 @@ async fn a_mute_without_an_end_is_kept() {
         kept.hear_human("1", 0, "hello").await;
         let until = Timestamp::MAX;
         for channel in [None, Some(ChannelId::new("garden"))] {
-            let order = Order::Mute { workspace: workspace(), channel, until };
+            let order = Order::Mute { workspace: workspace(), channel, until, by: Role::Admin };
             kept.store.order(order, at(0)).await.unwrap();
         }
         let orders = kept.store.orders(&workspace()).await.unwrap();
+        let mute = Mute { until, by: Role::Admin };
         assert_eq!(
-            (orders.muted_until, &*orders.muted),
-            (Some(until), &[(ChannelId::new("garden"), until)][..])
+            (orders.muted_everywhere, &*orders.muted),
+            (Some(mute), &[(ChannelId::new("garden"), mute)][..])
         );
         let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
         assert_eq!(context.circumstances.muted_until, Some(until));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_an_admin_silenced_only_an_admin_wakes() {
+    let mute = |channel: Option<&str>, until: i64, by| Order::Mute {
+        workspace: workspace(),
+        channel: channel.map(ChannelId::new),
+        until: at(until),
+        by,
+    };
+    let unmute = |by| Order::Unmute { workspace: workspace(), channel: None, by };
+    use Role::{Admin, Member};
+    let silence = |until, by| Some(Mute { until: at(until), by });
+    for (orders, expected) in [
+        (vec![mute(None, 100, Member)], silence(100, Member)),
+        (vec![mute(None, 100, Member), mute(None, 50, Member)], silence(50, Member)),
+        (vec![mute(None, 100, Member), unmute(Member)], None),
+        (vec![mute(None, 100, Admin), unmute(Member)], silence(100, Admin)),
+        (vec![mute(None, 100, Admin), unmute(Admin)], None),
+        (vec![mute(None, 100, Member), unmute(Admin)], None),
+        (vec![mute(None, 100, Member), mute(None, 60, Admin)], silence(60, Admin)),
+        (vec![mute(None, 100, Admin), mute(None, 50, Member)], silence(100, Admin)),
+        (vec![mute(None, 100, Admin), mute(None, 200, Member)], silence(200, Admin)),
+        (vec![mute(None, 5, Admin), mute(None, 200, Member)], silence(200, Member)),
+        (vec![mute(Some("garden"), 100, Admin), unmute(Admin)], None),
+    ] {
+        on_each(|kept| {
+            let orders = orders.clone();
+            async move {
+                for order in orders {
+                    kept.store.order(order, at(10)).await.unwrap();
+                }
+                let orders = kept.store.orders(&workspace()).await.unwrap();
+                assert_eq!(orders.muted_everywhere, expected);
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
+    on_each(|kept| async move {
+        let user = UserId::new("u-alice");
+        let name = User {
+            workspace: workspace(),
+            id: user.clone(),
+            name: "Ann".into(),
+            kind: AuthorKind::Human,
+            role: Role::Member,
+        };
+        let name = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
+        kept.store.hear(name).await.unwrap();
+        kept.hear_human("1", 0, "the shed leaks").await;
+        let forget = Order::Forget { workspace: workspace(), user };
+        kept.store.order(forget.clone(), at(10)).await.unwrap();
+        kept.hear_human("2", 20, "a new day").await;
+        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|line| &*line.text).collect();
+        assert_eq!(texts, ["a new day"]);
+        assert_eq!(context.name(&context.target()[0].author.id), "Ann");
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use aizuchi::chat::{
-    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, User, UserId,
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
 };
 use aizuchi::event::Follows;
 use aizuchi::memory::{LineId, Lineage};
@@ -202,7 +202,8 @@ impl Kept {
     }
 
     async fn names(&self, id: &str, name: &str, kind: AuthorKind) {
-        let user = User { workspace: workspace(), id: UserId::new(id), name: name.into(), kind };
+        let (id, role) = (UserId::new(id), Role::Member);
+        let user = User { workspace: workspace(), id, name: name.into(), kind, role };
         let follows = Follows::NoLine;
         self.store.hear(Hearing::of(Heard::User(user), follows, at(0))).await.unwrap();
     }

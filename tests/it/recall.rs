@@ -2,7 +2,7 @@
 
 use aizuchi::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
-    User, UserId, Visibility,
+    Role, User, UserId, Visibility,
 };
 use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
@@ -79,6 +79,7 @@ async fn what_was_found_is_told_in_full() {
             id: UserId::new("u-alice"),
             name: "Alice".into(),
             kind: AuthorKind::Human,
+            role: Role::Member,
         };
         kept.hears(Heard::User(user)).await;
         kept.says(top("garden"), "1", "roses").await;

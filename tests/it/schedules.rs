@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use aizuchi::chat::{
-    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, UserId,
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, UserId,
 };
 use aizuchi::clock::Clock;
 use aizuchi::context::Context;
@@ -283,8 +283,13 @@ impl Stage {
                 workspace: workspace.clone(),
                 channel: Some(channel.clone()),
                 until: Timestamp::MAX,
+                by: Role::Admin,
             },
-            1 | 2 => Order::Unmute { workspace: workspace.clone(), channel: Some(channel.clone()) },
+            1 | 2 => Order::Unmute {
+                workspace: workspace.clone(),
+                channel: Some(channel.clone()),
+                by: Role::Admin,
+            },
             3 => mode(Some(Mode::Observe)),
             4 => mode(Some(Mode::Companion)),
             5 => mode(Some(Mode::Facilitator)),
@@ -299,6 +304,7 @@ impl Stage {
             Order::OptOut { .. }
             | Order::OptIn { .. }
             | Order::Withhold { .. }
+            | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}
         }

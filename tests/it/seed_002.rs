@@ -1,7 +1,7 @@
 //! Seed 002, requirement by requirement: a mention is answered at once, everything else is judged when
 //! the talk has rested; and what the seed leaves open (G1 to G9).
 
-use aizuchi::chat::{Arrival, Author, AuthorKind, Heard, MessageId, UserId};
+use aizuchi::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi::decision::gate::Gate;
@@ -613,7 +613,9 @@ async fn g8_it_looks_again_before_it_speaks() {
         world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
         let until = Timestamp::MAX;
-        world.orders(Order::Mute { workspace: workspace(), channel: None, until }).await;
+        world
+            .orders(Order::Mute { workspace: workspace(), channel: None, until, by: Role::Admin })
+            .await;
         world.pass(1000).await;
         assert!(world.room.texts().is_empty());
         let row = only_decision(&world).await;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aizuchi::chat::{
-    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange,
+    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange, Role,
     UserId, Visibility,
 };
 use aizuchi::context::state::ConversationState;
@@ -207,8 +207,8 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
     let channel = top("garden").channel;
     let place = here.then(|| channel.clone());
     match kind {
-        0 => Order::Mute { workspace, channel: place, until: at(second + 100) },
-        1 => Order::Unmute { workspace, channel: place },
+        0 => Order::Mute { workspace, channel: place, until: at(second + 100), by: Role::Admin },
+        1 => Order::Unmute { workspace, channel: place, by: Role::Admin },
         2 => Order::Mode { workspace, channel, mode: here.then_some(Mode::Observe) },
         3 => Order::OptOut { workspace, user: UserId::new("u-carol") },
         _ => Order::OptIn { workspace, user: UserId::new("u-carol") },

@@ -12,7 +12,7 @@ use aizuchi::agent::tools::Tools;
 use aizuchi::agent::{self, Agent, Minds, Settings, StateCall};
 use aizuchi::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Mention, Message, MessageId, User, UserId, Visibility, WorkspaceId,
+    Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::clock::Clock;
 use aizuchi::context::{Limits, Window};
@@ -267,6 +267,7 @@ impl World {
             id: line.author.id.clone(),
             name: who.into(),
             kind: line.author.kind,
+            role: Role::Member,
         };
         self.ears.hear(Heard::User(name)).await.unwrap();
         self.hears(line).await;

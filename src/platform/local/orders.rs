@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Channel, ChannelId, UserId};
+use crate::chat::{Channel, ChannelId, Role, UserId};
 use crate::platform::local::refusal::SayError;
 use crate::platform::local::{LocalRoom, workspace};
 use crate::rules::{Mode, Rulebook};
@@ -42,16 +42,20 @@ impl LocalRoom {
         let now = self.clock.now();
         let manner = |channel: Channel| {
             let muted = orders.muted.iter().find(|(muted, _)| *muted == channel.id);
+            let muted = muted.map(|(_, mute)| *mute).filter(|mute| mute.holds_at(now));
             ChannelManner {
                 mode: self.ears.rooms.mode(&workspace(), &channel.id),
                 is_ordered: self.ears.rooms.ordered_mode(&workspace(), &channel.id).is_some(),
-                muted_until: muted.map(|(_, until)| *until).filter(|until| now < *until),
+                muted_until: muted.map(|mute| mute.until),
                 channel,
             }
         };
         Ok(Manner {
             channels: self.channels().await?.into_iter().map(manner).collect(),
-            muted_until: orders.muted_until.filter(|until| now < *until),
+            muted_until: orders
+                .muted_everywhere
+                .filter(|mute| mute.holds_at(now))
+                .map(|mute| mute.until),
         })
     }
 
@@ -74,12 +78,12 @@ impl LocalRoom {
             Some(_) => return Err(SayError::BadMinutes),
         };
         self.known(channel.as_ref()).await?;
-        self.order(Order::Mute { workspace: workspace(), channel, until }).await
+        self.order(Order::Mute { workspace: workspace(), channel, until, by: Role::Admin }).await
     }
 
     pub async fn unmute(&self, channel: Option<ChannelId>) -> Result<(), SayError> {
         self.known(channel.as_ref()).await?;
-        self.order(Order::Unmute { workspace: workspace(), channel }).await
+        self.order(Order::Unmute { workspace: workspace(), channel, by: Role::Admin }).await
     }
 
     /// Without a mode it takes part there as the settings say.

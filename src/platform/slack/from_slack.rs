@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::chat::{ChannelId, MessageId, ReactionChange, UserId, Visibility};
+use crate::chat::{ChannelId, MessageId, ReactionChange, Role, UserId, Visibility};
 
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +89,7 @@ pub struct Person {
     pub id: UserId,
     pub name: Arc<str>,
     pub is_bot: bool,
+    pub role: Role,
 }
 
 /// The kind of metadata that our posts carry.
@@ -301,7 +302,10 @@ pub fn person(user: &Value) -> Option<Person> {
         [&profile["display_name"], &profile["real_name"], &user["real_name"], &user["name"]];
     let name = names.into_iter().find_map(text).unwrap_or(id);
     let is_bot = user["is_bot"] == true || id == "USLACKBOT";
-    Some(Person { id: UserId::new(id), name: crate::chat::one_line(name).into(), is_bot })
+    let is_admin =
+        ["is_admin", "is_owner", "is_primary_owner"].iter().any(|key| user[*key] == true);
+    let role = if is_admin { Role::Admin } else { Role::Member };
+    Some(Person { id: UserId::new(id), name: crate::chat::one_line(name).into(), is_bot, role })
 }
 
 /// A channel as a list shows it. One that people of other workspaces can read is not public to this one.
@@ -454,7 +458,12 @@ mod tests {
             (
                 json!({"type": "user_change", "user": {"id": "U1", "name": "h",
                     "profile": {"display_name": "", "real_name": "Hana\nko"}}}),
-                Told::User(Person { id: user, name: "Hana ko".into(), is_bot: false }),
+                Told::User(Person {
+                    id: user,
+                    name: "Hana ko".into(),
+                    is_bot: false,
+                    role: Role::Member,
+                }),
             ),
             (json!({"type": "message", "subtype": "channel_join", "channel": "C1"}), Told::Nothing),
             (

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{Notify, watch};
 
-use crate::chat::{AuthorKind, Channel, ChannelId, User, UserId};
+use crate::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
 use crate::platform::slack::from_slack::Person;
 
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub struct Roster {
 
 #[derive(Default)]
 struct Known {
-    people: HashMap<UserId, (Arc<str>, AuthorKind)>,
+    people: HashMap<UserId, (Arc<str>, AuthorKind, Role)>,
     rooms: HashMap<ChannelId, Room>,
     /// User groups' handles by id.
     groups: HashMap<String, Arc<str>>,
@@ -52,7 +52,8 @@ impl Roster {
     /// Takes up what was known before Slack was asked.
     pub fn recall(&self, people: Vec<User>, channels: Vec<Channel>) {
         self.write(|known| {
-            let people = people.into_iter().map(|user| (user.id, (user.name, user.kind)));
+            let people = people.into_iter();
+            let people = people.map(|user| (user.id, (user.name, user.kind, user.role)));
             known.people.extend(people);
             let rooms = channels.into_iter();
             let standing = Standing::Unknown;
@@ -62,11 +63,11 @@ impl Roster {
     }
 
     pub fn name(&self, user: &UserId) -> Option<Arc<str>> {
-        self.read(|known| known.people.get(user).map(|(name, _)| name.clone()))
+        self.read(|known| known.people.get(user).map(|(name, ..)| name.clone()))
     }
 
     pub fn kind(&self, user: &UserId) -> Option<AuthorKind> {
-        self.read(|known| known.people.get(user).map(|(_, kind)| *kind))
+        self.read(|known| known.people.get(user).map(|(_, kind, _)| *kind))
     }
 
     pub fn group(&self, id: &str) -> Option<Arc<str>> {
@@ -98,12 +99,12 @@ impl Roster {
 
     /// All of that is known.
     pub fn knows(&self, person: &Person, kind: AuthorKind) -> bool {
-        let now = (person.name.clone(), kind);
+        let now = (person.name.clone(), kind, person.role);
         self.read(|known| known.people.get(&person.id) == Some(&now))
     }
 
     pub fn learn_person(&self, person: &Person, kind: AuthorKind) {
-        let now = (person.name.clone(), kind);
+        let now = (person.name.clone(), kind, person.role);
         self.write(|known| known.people.insert(person.id.clone(), now));
     }
 

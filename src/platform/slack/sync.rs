@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{debug, warn};
 
-use crate::chat::{Channel, ChannelId, UserId};
+use crate::chat::{Channel, ChannelId, Role, UserId};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Person, text};
 use crate::platform::slack::roster::{Questions, Standing};
@@ -147,7 +147,8 @@ impl Slack {
             Err(ApiError::Refused(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        let unknown = || Person { id: user.clone(), name: user.as_str().into(), is_bot: false };
+        let (id, name, role) = (user.clone(), user.as_str().into(), Role::Member);
+        let unknown = || Person { id, name, is_bot: false, role };
         self.hear_person(&person.unwrap_or_else(unknown)).await?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use tracing::warn;
 
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Mention, Message, Reaction, User, UserId, Visibility,
+    Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Line, Person, Told, text, told};
@@ -195,8 +195,9 @@ impl Slack {
         if self.roster.knows(person, kind) {
             return Ok(());
         }
-        let workspace = self.who.workspace.clone();
-        let user = User { workspace, id: person.id.clone(), name: person.name.clone(), kind };
+        let (workspace, role) = (self.who.workspace.clone(), person.role);
+        let (id, name) = (person.id.clone(), person.name.clone());
+        let user = User { workspace, id, name, kind, role };
         self.ears.hear(Heard::User(user)).await?;
         // Not before it is kept: who is known is not kept again.
         self.roster.learn_person(person, kind);
@@ -313,7 +314,8 @@ impl Slack {
         let names = [&line.whole["username"], &line.whole["bot_profile"]["name"]];
         let name = names.into_iter().find_map(text).unwrap_or(line.author.as_str());
         let name = crate::chat::one_line(name).into();
-        self.hear_person(&Person { id: line.author.clone(), name, is_bot: true }).await
+        let (id, role) = (line.author.clone(), Role::Member);
+        self.hear_person(&Person { id, name, is_bot: true, role }).await
     }
 
     /// Asks for somebody's name, unless it is known.

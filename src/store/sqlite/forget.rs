@@ -297,7 +297,7 @@ async fn blank_person(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{AuthorKind, WorkspaceId};
+    use crate::chat::{AuthorKind, Role, WorkspaceId};
 
     #[test]
     fn a_text_is_about_a_person_if_it_names_or_repeats_them() {
@@ -306,6 +306,7 @@ mod tests {
             id: UserId::new("U7"),
             name: "Ann".into(),
             kind: AuthorKind::Human,
+            role: Role::Member,
         };
         let texts =
             ["The roof of the shed leaks.", "no sugar", "犬を二匹飼っています、名前は梅と竹", "ok"];

@@ -325,7 +325,8 @@ pub async fn hear_user(
         .bind(user.workspace.as_str())
         .bind(user.id.as_str())
         .bind(&*user.name)
-        .bind(rows::kind_name(user.kind));
+        .bind(rows::kind_name(user.kind))
+        .bind(user.role.name());
     let put = put.execute(&mut *connection).await.map_err(stored)?;
     Ok(counters.changed(put.rows_affected() > 0))
 }

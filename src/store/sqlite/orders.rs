@@ -7,8 +7,9 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use crate::memory::{Entry, LineId, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
-use crate::store::{Order, Orders, StoreError};
+use crate::store::sqlite::hear::hear_user;
+use crate::store::sqlite::{Counters, forget, memory, memos, rows, sql, stored};
+use crate::store::{Mute, Order, Orders, StoreError};
 
 pub async fn write(
     connection: &mut SqliteConnection,
@@ -22,6 +23,9 @@ pub async fn write(
         }
         Order::Note { workspace, memo } => {
             return memos::bring(connection, counters, workspace, memo).await;
+        }
+        Order::Forget { workspace, user } => {
+            return forget_words(connection, counters, workspace, user, now).await;
         }
         Order::Mute { .. }
         | Order::Unmute { .. }
@@ -38,11 +42,14 @@ pub async fn write(
         channel.as_ref().map_or(String::new(), |channel| channel.to_string())
     };
     let query = match order {
-        Order::Mute { channel, until, .. } => {
-            query(sql::MUTE).bind(workspace).bind(everywhere(channel)).bind(until.as_millisecond())
-        }
-        Order::Unmute { channel, .. } => {
-            query(sql::UNMUTE).bind(workspace).bind(everywhere(channel))
+        Order::Mute { channel, until, by, .. } => query(sql::MUTE)
+            .bind(workspace)
+            .bind(everywhere(channel))
+            .bind(until.as_millisecond())
+            .bind(by.name())
+            .bind(now.as_millisecond()),
+        Order::Unmute { channel, by, .. } => {
+            query(sql::UNMUTE).bind(workspace).bind(everywhere(channel)).bind(by.name())
         }
         Order::Mode { channel, mode: Some(mode), .. } => {
             query(sql::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
@@ -52,9 +59,29 @@ pub async fn write(
         }
         Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
         Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
-        Order::Withhold { .. } | Order::Remember { .. } | Order::Note { .. } => return Ok(()),
+        Order::Withhold { .. }
+        | Order::Forget { .. }
+        | Order::Remember { .. }
+        | Order::Note { .. } => return Ok(()),
     };
     query.execute(connection).await.map_err(stored)?;
+    Ok(())
+}
+
+/// Whoever is still there keeps the name that they are called by.
+async fn forget_words(
+    connection: &mut SqliteConnection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let found = forget::find(connection, user.as_str()).await?;
+    let found = found.into_iter().find(|found| found.workspace == *workspace && found.id == *user);
+    if let Some(user) = found {
+        forget::forget(connection, counters, &user, now).await?;
+        hear_user(connection, counters, &user).await?;
+    }
     Ok(())
 }
 
@@ -115,9 +142,11 @@ pub async fn read(readers: &SqlitePool, workspace: &WorkspaceId) -> Result<Order
         match kind.as_str() {
             "mute" => {
                 let until = rows::end(rows::column(&row, "until_ms")?)?;
+                let by = rows::named(&rows::column::<String>(&row, "role")?)?;
+                let mute = Mute { until, by };
                 match whom.is_empty() {
-                    true => orders.muted_until = Some(until),
-                    false => orders.muted.push((ChannelId::new(whom), until)),
+                    true => orders.muted_everywhere = Some(mute),
+                    false => orders.muted.push((ChannelId::new(whom), mute)),
                 }
             }
             "mode" => {

@@ -10,8 +10,8 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{
-    Author, AuthorKind, Bookmark, Channel, ChannelId, ConversationId, Message, MessageId, User,
-    UserId, Visibility, WorkspaceId,
+    Author, AuthorKind, Bookmark, Channel, ChannelId, ConversationId, Message, MessageId, Role,
+    User, UserId, Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
 use crate::decision::{
@@ -81,7 +81,8 @@ fn reactions(row: &SqliteRow) -> Read<Vec<Reacted>> {
     let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
     Ok(Reacted::gather(rows.into_iter().map(|(emoji, id, kind, name)| {
         let name = name.unwrap_or_else(|| id.0.clone());
-        (emoji, User { workspace: workspace.clone(), id, name, kind })
+        let role = Role::default();
+        (emoji, User { workspace: workspace.clone(), id, name, kind, role })
     })))
 }
 
@@ -119,6 +120,7 @@ pub fn user(row: &SqliteRow) -> Read<User> {
         id: UserId::new(column::<String>(row, "id")?),
         name: column::<String>(row, "name")?.into(),
         kind: named(&column::<String>(row, "kind")?)?,
+        role: named(&column::<String>(row, "role")?)?,
     })
 }
 

@@ -208,9 +208,9 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread <> ''
         GROUP BY thread ORDER BY 2, 1";
     PUT_USER = "
-        INSERT INTO users (workspace, id, name, kind) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind
-        WHERE name <> excluded.name OR kind <> excluded.kind";
+        INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
+        WHERE name <> excluded.name OR kind <> excluded.kind OR role <> excluded.role";
     // Of a line that is there, and not older than what is known. ?5 is whose, ?6 is when.
 
     ADD_REACTION = "
@@ -228,10 +228,15 @@ statements! {
 
     // What people order.
 
+    /// By whom is ?4, at ?5; see [`crate::store::Mute::then`]. Of the roles, `admin` is the smaller word.
     MUTE = "
-        INSERT INTO mutes (workspace, channel, until_ms) VALUES (?1, ?2, ?3)
-        ON CONFLICT DO UPDATE SET until_ms = excluded.until_ms";
-    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2";
+        INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT DO UPDATE SET
+            until_ms = CASE WHEN role > excluded.role OR until_ms <= ?5 THEN excluded.until_ms
+                WHEN role < excluded.role THEN max(until_ms, excluded.until_ms)
+                ELSE excluded.until_ms END,
+            role = CASE WHEN until_ms <= ?5 THEN excluded.role ELSE min(role, excluded.role) END";
+    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND role >= ?3";
     PUT_MODE = "
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
         ON CONFLICT DO UPDATE SET mode = excluded.mode";
@@ -256,9 +261,9 @@ statements! {
     SETTLE_OWED_OF = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     ORDERS = "
-        SELECT 'mute' AS kind, channel AS whom, until_ms, NULL AS mode FROM mutes WHERE workspace = ?1
-        UNION ALL SELECT 'mode', channel, NULL, mode FROM modes WHERE workspace = ?1
-        UNION ALL SELECT 'opted_out', user, NULL, NULL FROM opted_out WHERE workspace = ?1
+        SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
+        UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
+        UNION ALL SELECT 'opted_out', user, NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
         ORDER BY kind, whom";
 
     // Where conversations stand.
@@ -452,7 +457,7 @@ statements! {
         ORDER BY m.at_ms, m.id";
     CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
-    USERS = "SELECT workspace, id, name, kind FROM users WHERE workspace = ?1 ORDER BY id";
+    USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
     NEWEST_LINES = lines!("
         WHERE m.workspace = ?1 AND m.channel = ?2

@@ -126,6 +126,7 @@ impl SqliteWriter {
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
         let mut results = self.commit_each(&changes).await;
         self.scrub(&changes, &mut results).await;
+        self.scrub_if_due(&changes).await;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
@@ -185,6 +186,17 @@ impl SqliteWriter {
                     "the person is forgotten, but the file could not be rewritten: {error}"
                 )));
             }
+        }
+    }
+
+    /// Who asks in the chat to be forgotten does not wait for the file to be rewritten. It is when what is
+    /// too old is dropped, or at the next start; until then nothing but the log and free pages hold them.
+    async fn scrub_if_due(&mut self, changes: &[Change]) {
+        if !changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
+            return;
+        }
+        if let Err(error) = forget::scrub_if_due(&mut self.connection).boxed().await {
+            tracing::warn!("what a forgotten person said is still in the file: {error}");
         }
     }
 
@@ -374,8 +386,8 @@ fn may_change_lines(change: &Change) -> bool {
         | Change::ClaimChores { .. }
         | Change::CompleteChore { .. }
         | Change::DropExchanges { .. }
-        | Change::Order { .. }
         | Change::Nothing => false,
+        Change::Order { order, .. } => matches!(order, Order::Forget { .. }),
         Change::Forget { .. } => true,
     }
 }

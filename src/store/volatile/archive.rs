@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    AuthorKind, Bookmark, Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId,
+    AuthorKind, Bookmark, Channel, ChannelId, ConversationId, MessageId, Role, User, UserId,
+    WorkspaceId,
 };
 use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
 use crate::event::DeadLetter;
@@ -235,7 +236,13 @@ impl State {
         standing.sort_by_key(|kept| (kept.at, &kept.emoji, &kept.user));
         let reactions = standing.into_iter().map(|kept| {
             let (id, name) = (kept.user.clone(), self.name_of(workspace, &kept.user));
-            let user = User { workspace: workspace.clone(), id, name, kind: kept.kind };
+            let user = User {
+                workspace: workspace.clone(),
+                id,
+                name,
+                kind: kept.kind,
+                role: Role::default(),
+            };
             (kept.emoji.clone(), user)
         });
         Line {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, Message, UserId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId};
 use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::{Attempt, DecisionId, Ended};
 use crate::memory::LineId;
 use crate::store::volatile::{State, StoredLine, Talk, UnaskedPost};
-use crate::store::{Order, Spending};
+use crate::store::{Mute, Order, Spending};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -34,7 +34,9 @@ impl State {
         let orders = self.orders.get(workspace);
         let muted = orders.and_then(|orders| {
             let here = orders.muted.iter().filter(|(muted, _)| muted == channel);
-            here.map(|(_, until)| *until).chain(orders.muted_until).max()
+            here.map(|(_, mute)| mute.until)
+                .chain(orders.muted_everywhere.map(|mute| mute.until))
+                .max()
         });
         let mode = orders.and_then(|orders| {
             let mut modes = orders.modes.iter();
@@ -172,24 +174,34 @@ impl State {
             | Order::Mode { .. }
             | Order::OptOut { .. }
             | Order::OptIn { .. }
-            | Order::Withhold { .. } => self.revision += 1,
+            | Order::Withhold { .. }
+            | Order::Forget { .. } => self.revision += 1,
+        }
+        if let Order::Forget { workspace, user } = &order {
+            self.forget_person(workspace, user, now);
         }
         if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = &order {
             self.withhold(workspace, user, now);
         }
         let orders = self.orders.entry(order.workspace().clone()).or_default();
         match order {
-            Order::Mute { channel: None, until, .. } => {
-                orders.muted_until = Some(in_milliseconds(until));
+            Order::Mute { channel: None, until, by, .. } => {
+                let new = Mute { until: in_milliseconds(until), by };
+                orders.muted_everywhere = Some(Mute::then(orders.muted_everywhere, new, now));
             }
-            Order::Mute { channel: Some(channel), until, .. } => {
-                let until = in_milliseconds(until);
+            Order::Mute { channel: Some(channel), until, by, .. } => {
+                let new = Mute { until: in_milliseconds(until), by };
+                let before = orders.muted.iter().find(|(muted, _)| *muted == channel);
+                let mute = Mute::then(before.map(|(_, mute)| *mute), new, now);
                 orders.muted.retain(|(muted, _)| *muted != channel);
-                orders.muted.push((channel, until));
+                orders.muted.push((channel, mute));
             }
-            Order::Unmute { channel: None, .. } => orders.muted_until = None,
-            Order::Unmute { channel: Some(channel), .. } => {
-                orders.muted.retain(|(muted, _)| *muted != channel);
+            Order::Unmute { channel: None, by, .. } => {
+                orders.muted_everywhere = orders.muted_everywhere.and_then(|mute| mute.without(by));
+            }
+            Order::Unmute { channel: Some(channel), by, .. } => {
+                let is_kept = |mute: &Mute| mute.without(by).is_some();
+                orders.muted.retain(|(muted, mute)| *muted != channel || is_kept(mute));
             }
             Order::Mode { channel, mode, .. } => {
                 orders.modes.retain(|(ordered, _)| *ordered != channel);
@@ -200,7 +212,10 @@ impl State {
                 orders.opted_out.push(user);
             }
             Order::OptIn { user, .. } => orders.opted_out.retain(|other| *other != user),
-            Order::Withhold { .. } | Order::Remember { .. } | Order::Note { .. } => {}
+            Order::Withhold { .. }
+            | Order::Forget { .. }
+            | Order::Remember { .. }
+            | Order::Note { .. } => {}
         }
         orders.muted.sort();
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -240,6 +255,26 @@ impl State {
         self.changed = self.revision;
         for place in &places {
             self.change_standing(place, now, |standing| {
+                standing.owed.retain(|owed| owed.asker != *user);
+            });
+        }
+    }
+}
+
+impl State {
+    /// Every line of somebody is deleted, with all that was made from it.
+    fn forget_person(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        let here = |place: &&ConversationId| place.workspace == *workspace;
+        let places: Vec<ConversationId> = self.talks.keys().filter(here).cloned().collect();
+        for place in places {
+            let of_user = |line: &&StoredLine| line.message.author.id == *user && !line.is_deleted;
+            let lines = self.talks[&place].lines.iter().filter(of_user);
+            let lines: Vec<MessageId> = lines.map(|line| line.message.id.clone()).collect();
+            for message in lines {
+                let conversation = place.clone();
+                self.delete_line(&Deletion { conversation, message, at: now });
+            }
+            self.change_standing(&place, now, |standing| {
                 standing.owed.retain(|owed| owed.asker != *user);
             });
         }

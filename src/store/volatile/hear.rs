@@ -122,30 +122,9 @@ impl State {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
-        // Its twin under another id may live.
-        self.sent.retain(|_, id| *id != deletion.message);
-        self.revision += 1;
-        let revision = self.revision;
-        let Some(line) = self.line(conversation, &deletion.message).filter(|line| !line.is_deleted)
-        else {
-            self.revision -= 1;
+        let Some((before, is_withheld)) = self.delete_line(deletion) else {
             return self.receipt(None);
         };
-        line.is_deleted = true;
-        let is_withheld = line.is_withheld;
-        line.reactions.clear();
-        line.revision = revision;
-        let before = line.message.clone();
-        let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
-        line.message = Arc::new(bare);
-        self.changed = revision;
-        let forgotten = LineId(conversation.channel.clone(), deletion.message.clone());
-        self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
-        self.forget(conversation, &deletion.message);
-        let letters = self.dead_letters.iter_mut();
-        letters
-            .filter(|letter| letter.conversation == *conversation)
-            .for_each(|letter| letter.text = None);
         let arrived =
             self.change_standing(conversation, deletion.at, |standing| match is_withheld {
                 true => None,
@@ -155,6 +134,31 @@ impl State {
             self.apply(conversation, arrived, deletion.at);
         }
         self.receipt(Some(arrived))
+    }
+
+    /// Takes a line and all that was made from it away. Returns how it was, and whether it was listened to.
+    pub(super) fn delete_line(&mut self, deletion: &Deletion) -> Option<(Arc<Message>, bool)> {
+        let conversation = &deletion.conversation;
+        // Its twin under another id may live.
+        self.sent.retain(|_, id| *id != deletion.message);
+        let revision = self.revision + 1;
+        let line = self.line(conversation, &deletion.message).filter(|line| !line.is_deleted)?;
+        line.is_deleted = true;
+        let is_withheld = line.is_withheld;
+        line.reactions.clear();
+        line.revision = revision;
+        let before = line.message.clone();
+        let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
+        line.message = Arc::new(bare);
+        (self.revision, self.changed) = (revision, revision);
+        let forgotten = LineId(conversation.channel.clone(), deletion.message.clone());
+        self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
+        self.forget(conversation, &deletion.message);
+        let letters = self.dead_letters.iter_mut();
+        letters
+            .filter(|letter| letter.conversation == *conversation)
+            .for_each(|letter| letter.text = None);
+        Some((before, is_withheld))
     }
 
     pub(super) fn hear_channel(&mut self, channel: Channel, now: Timestamp) -> Receipt {

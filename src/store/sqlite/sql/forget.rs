@@ -3,12 +3,12 @@
 statements! {
     /// Who is known by an id or a name.
     FIND_PERSON = "
-        SELECT workspace, id, name, kind FROM users WHERE id = ?1 OR lower(name) = lower(?1)
+        SELECT workspace, id, name, kind, role FROM users WHERE id = ?1 OR lower(name) = lower(?1)
         UNION
-        SELECT DISTINCT workspace, author, author, author_kind FROM messages WHERE author = ?1
+        SELECT DISTINCT workspace, author, author, author_kind, 'member' FROM messages WHERE author = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = messages.workspace AND id = ?1)
         UNION
-        SELECT DISTINCT workspace, user_id, user_id, kind FROM reactions WHERE user_id = ?1
+        SELECT DISTINCT workspace, user_id, user_id, kind, 'member' FROM reactions WHERE user_id = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
     LINES_OF_PERSON = "
         SELECT channel, id, text FROM messages WHERE workspace = ?1 AND author = ?2 ORDER BY at_ms, id";
