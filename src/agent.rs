@@ -2,6 +2,7 @@
 
 mod ask;
 pub mod judge;
+mod obey;
 mod post;
 mod moment;
 mod preview;
@@ -24,6 +25,7 @@ use crate::agent::tools::Tools;
 use crate::agent::wait::Waits;
 use crate::chat::ConversationId;
 use crate::clock::{Clock, chance, seconds};
+use crate::command::answer::Answers;
 use crate::context::{Context, Limits, Window};
 use crate::decision::gate::{Facts, Gate, USUAL};
 use crate::decision::{Attempt, Ended, Weighed};
@@ -144,6 +146,8 @@ pub struct Agent {
     pub named_states: NamedStates,
     /// What waits for its platform.
     pub waits: Waits,
+    /// What commands are answered with.
+    pub answers: Arc<Answers>,
     /// What replies may use; without any, none is offered.
     pub tools: Option<Tools>,
     pub settings: Settings,

@@ -21,6 +21,7 @@ use crate::agent::wait::Waits;
 use crate::agent::{self, Agent, Minds};
 use crate::chat::WorkspaceId;
 use crate::clock::Clock;
+use crate::command::answer::Answers;
 use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
@@ -92,6 +93,7 @@ impl App {
                 rooms: rooms.clone(),
                 waiting,
                 withheld,
+                commanded_as: Some(persona.name.as_str().into()),
                 remembers_after: Some(config.remembers_after()),
                 seed,
             })
@@ -222,6 +224,9 @@ async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> 
     for channel in store.channels(workspace).await? {
         rooms.learn(&channel);
     }
+    for user in store.users(workspace).await? {
+        rooms.meet(&user);
+    }
     rooms.obey(workspace, &store.orders(workspace).await?);
     Ok(())
 }
@@ -229,7 +234,7 @@ async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> 
 /// Who judges, replies and remembers, as the settings say.
 pub fn agent(
     config: &Config,
-    store: Arc<dyn Store>,
+    store: Arc<SqliteStore>,
     platforms: Platforms,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -237,6 +242,7 @@ pub fn agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     Ok(Agent {
+        answers: Arc::new(answers(config, store.clone())),
         store,
         platforms,
         minds: Minds {
@@ -256,6 +262,17 @@ pub fn agent(
         settings: config.agent(),
         seed,
     })
+}
+
+/// What commands are answered with.
+fn answers(config: &Config, store: Arc<SqliteStore>) -> Answers {
+    Answers {
+        store: store.clone(),
+        archive: store,
+        rulebook: config.agent().rulebook,
+        persona: config.persona(),
+        zone: config.zone_or(TimeZone::system()),
+    }
 }
 
 /// The built-in mind would take no notice of tools.

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::chat::{
-    AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility, starts_with_name,
+    AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
+    starts_with_name,
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
@@ -186,6 +187,16 @@ pub enum InThread {
     Reopened = 2,
 }
 
+/// A line that is a command and is owed an answer. It is no part of the talk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    pub line: MessageId,
+    pub by: UserId,
+    pub role: Role,
+    pub at: Timestamp,
+    pub text: Arc<str>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
     /// The target: what is judged, answered or remembered.
@@ -218,6 +229,8 @@ pub struct Context {
     pub circumstances: Circumstances,
     /// Lines by people who are still owed an answer, oldest first.
     pub owed: Vec<MessageId>,
+    /// Those of them that are commands.
+    pub commands: Vec<CommandLine>,
     /// The state that was judged last in this conversation, if the verdict was silence.
     pub silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
@@ -248,6 +261,7 @@ impl Context {
             fresh: BTreeSet::new(),
             circumstances: Circumstances::default(),
             owed: Vec::new(),
+            commands: Vec::new(),
             silent_state: None,
             motive: None,
             newest_heard: 0,

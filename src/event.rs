@@ -112,6 +112,11 @@ impl Piece {
         })
     }
 
+    /// What settles the line that this becomes.
+    pub fn own_gate(&self) -> Gate {
+        if self.draft.only_for.is_some() { Gate::Command } else { Gate::OwnLine }
+    }
+
     /// The persona's own line that this became, if it is not a reaction.
     pub fn said(&self, posted: &Posted) -> Message {
         Message {
@@ -160,6 +165,9 @@ pub struct DraftNotes {
     pub ends: Ended,
     /// Why it speaks, for people.
     pub why: String,
+    /// It answers this person's command: no gate stops it, and where the platform can, nobody else sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_for: Option<UserId>,
 }
 
 impl DraftNotes {
@@ -181,12 +189,23 @@ pub enum Follows {
     Judge(Rest),
     /// A human addressed the persona: an answer is owed, due then.
     Owe { due: Timestamp },
+    /// It is a command, and so no part of the talk: it is carried out, and an answer is owed.
+    Obey { due: Timestamp },
 }
 
 impl Follows {
     /// The line is not to be listened to: it is in no prompt and no memory.
     pub fn is_withheld(self) -> bool {
-        matches!(self, Follows::Nothing(Gate::OptedOut | Gate::ChannelMode))
+        self.gate().is_some_and(Gate::withholds)
+    }
+
+    /// The gate that settles the line when it is heard, if one does.
+    pub fn gate(self) -> Option<Gate> {
+        match self {
+            Follows::Nothing(gate) => Some(gate),
+            Follows::Obey { .. } => Some(Gate::Command),
+            Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Arrival, AuthorKind, ConversationId, Edit, Heard, Mention, Message, MessageId};
 use crate::clock::{Clock, chance, seconds};
+use crate::command::{Command, Given};
 use crate::decision::gate::Gate;
 use crate::event::{Course, Follows, Rest};
 use crate::hear::rooms::Rooms;
@@ -73,6 +74,9 @@ pub struct Ears {
     pub metrics: Arc<Metrics>,
     pub waiting: Waiting,
     pub withheld: Withheld,
+    /// The name that commands are given to. Without one there are none: in what is only recorded, nobody
+    /// gives any.
+    pub commanded_as: Option<Arc<str>>,
     /// How long after it was heard a line is remembered, if it is.
     pub remembers_after: Option<SignedDuration>,
     /// Makes this installation's chance its own.
@@ -102,11 +106,19 @@ impl Ears {
         heard: Heard,
         sent_as: Option<Arc<str>>,
     ) -> Result<Receipt, StoreError> {
+        let command = self.command(&heard);
+        if let Some(given) = &command {
+            // First, since a line that is known is not obeyed again.
+            self.obey(given, &heard).await?;
+        }
         // Held across the commit, as an order holds it: what follows is true of when the line is kept.
         // Neither waits for anything but the store, which waits for nobody.
         let _turn = self.rooms.hear().await;
         let heard = self.understand(heard);
-        let follows = self.what_follows(&heard);
+        let follows = match command {
+            Some(_) => Follows::Obey { due: self.clock.now() },
+            None => self.what_follows(&heard),
+        };
         let heard = self.withhold(heard, follows);
         match &heard {
             Heard::Channel(channel) => self.rooms.learn(channel),
@@ -131,6 +143,33 @@ impl Ears {
             self.under_way.overtake(&conversation);
         }
         Ok(receipt)
+    }
+
+    /// The command that somebody has just given, if it is one: in a direct message every line may be.
+    fn command(&self, heard: &Heard) -> Option<Given> {
+        let Heard::Message(message, Arrival::Live | Arrival::CaughtUp) = heard else {
+            return None;
+        };
+        let place = &message.conversation;
+        let is_direct = || self.rooms.is_direct(&place.workspace, &place.channel);
+        let is_addressed = message.is_addressed() || (message.is_human() && is_direct());
+        let age = self.clock.now().duration_since(message.at);
+        if !is_addressed || age >= seconds(self.waiting.max_message_age_seconds) {
+            return None;
+        }
+        let command = Command::read(&message.text, self.commanded_as.as_deref()?)?;
+        let role = self.rooms.role(&place.workspace, &message.author.id);
+        Some(Given::of(command, message, role))
+    }
+
+    /// Carries out what a line orders, unless it is known.
+    async fn obey(&self, given: &Given, heard: &Heard) -> Result<(), StoreError> {
+        let (Some(order), Heard::Message(message, _)) = (given.order(), heard) else {
+            return Ok(());
+        };
+        let place = &message.conversation;
+        let is_known = self.store.knows(&place.workspace, &place.channel, &message.id).await?;
+        if is_known { Ok(()) } else { self.order(order).await }
     }
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.
@@ -175,6 +214,8 @@ impl Ears {
 
     fn withhold(&self, heard: Heard, follows: Follows) -> Heard {
         match (heard, self.withheld) {
+            // A command is needed to be answered.
+            (heard, _) if follows.gate() == Some(Gate::Command) => heard,
             (Heard::Message(message, arrival), Withheld::Dropped) if follows.is_withheld() => {
                 let (text, mentions) = ("".into(), Vec::new());
                 Heard::Message(Message { text, mentions, ..message }, arrival)
@@ -207,9 +248,10 @@ impl Ears {
                 });
                 match follows {
                     Follows::Owe { due } => Follows::Owe { due: due + gathering },
-                    follows @ (Follows::NoLine | Follows::Nothing(_) | Follows::Judge(_)) => {
-                        follows
-                    }
+                    follows @ (Follows::NoLine
+                    | Follows::Nothing(_)
+                    | Follows::Judge(_)
+                    | Follows::Obey { .. }) => follows,
                 }
             }
             Heard::Edit(edit) => {

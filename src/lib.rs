@@ -21,7 +21,8 @@ pub mod clock;
 pub mod metrics;
 pub mod store;
 
-// A message comes in.
+// A message comes in; some are commands.
+pub mod command;
 pub mod hear;
 pub mod platform;
 

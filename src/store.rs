@@ -29,6 +29,8 @@ use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey};
 use crate::recall::{RecallQuery, Recalled};
 use crate::rules::Mode;
 
+/// Stands where a forgotten person was.
+const NOBODY: &str = "forgotten";
 /// Among so many lines of a conversation the newest by a person is looked for.
 const LOOKED_THROUGH: usize = 10;
 
@@ -104,6 +106,14 @@ pub trait Store: Send + Sync {
         workspace: &WorkspaceId,
         lines: &[LineId],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
+
+    /// Whether a line has been heard, deleted or not.
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError>;
 
     /// Keeps what a person orders (invariant 5).
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError>;

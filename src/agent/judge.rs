@@ -141,6 +141,7 @@ impl Agent {
             | Gate::OptedOut
             | Gate::OtherBot
             | Gate::CaughtUp
+            | Gate::Command
             | Gate::ChannelMode
             | Gate::QuietHours
             | Gate::Loop
@@ -246,6 +247,7 @@ fn nod(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> 
         considered: context.revision,
         ends: Ended::Reacted,
         why: judgment.reason.clone(),
+        only_for: None,
     };
     Draft { words: Words::Reaction { emoji, on }, notes }
 }
@@ -327,6 +329,7 @@ pub fn gate_reason(gate: Gate, language: Language) -> &'static str {
         Gate::OwnLine => language.pick("it is my own line", "自分の発言です"),
         Gate::OtherBot => language.pick("it is another bot's line", "ほかのボットの発言です"),
         Gate::CaughtUp => language.pick("it was said while I was away", "不在の間の発言です"),
+        Gate::Command => language.pick("it was said to steer me", "私への指示でした"),
         Gate::OptedOut => language.pick(
             "its author does not want me to listen",
             "この人の発言は聞かないことになっています",

@@ -32,7 +32,9 @@ impl Agent {
         if piece.is_sending() {
             return self.reconcile(claim, piece).await;
         }
-        self.type_out(piece).await;
+        if piece.draft.only_for.is_none() {
+            self.type_out(piece).await;
+        }
         let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
         let changed = match self.has_changed_since(piece).await {
             // Words that were forgotten meanwhile are no words.
@@ -133,6 +135,10 @@ impl Agent {
     fn no_longer_wanted(&self, claim: &Claim, piece: &Piece, context: &Context) -> Option<End> {
         let facts = self.facts(context);
         let notes = &piece.draft;
+        if notes.only_for.is_some() {
+            let is_open = piece.is_out() || notes.owed.iter().any(|id| context.owed.contains(id));
+            return (!is_open).then(|| self.withdrawn());
+        }
         if claim.is_owed || piece.is_out() {
             let silenced = facts.before_answering().settled.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {

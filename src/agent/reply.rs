@@ -59,6 +59,9 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdrawn());
         }
+        if let Some(end) = self.obey(&context).await? {
+            return Ok(end);
+        }
         if claim.is_owed && context.owed.iter().all(|line| context.message(line).is_none()) {
             // Nothing of what was asked may be looked at.
             return Ok(self.nothing_left(&context));
@@ -272,6 +275,7 @@ impl Agent {
             considered: context.revision,
             ends,
             why: self.why(context, ends),
+            only_for: None,
         };
         let words = Words::Said(split(words, platform.longest_post()));
         Ok(End::Drafted { draft: Draft { words, notes }, due: self.now() })

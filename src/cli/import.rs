@@ -124,6 +124,8 @@ async fn bring(
         metrics: Arc::new(Metrics::default()),
         waiting: import::waiting(),
         withheld: Withheld::Dropped,
+        // Whoever was ordered about then was another.
+        commanded_as: None,
         // What is remembered of it comes along; the rest is remembered with what is said next.
         remembers_after: None,
         seed: 0,

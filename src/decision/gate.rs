@@ -23,6 +23,8 @@ pub enum Gate {
     OtherBot,
     /// The line was read from history after a gap.
     CaughtUp,
+    /// The line is a command, or the answer to one.
+    Command,
     /// The channel's mode does not let it speak.
     ChannelMode,
     /// People have muted it.
@@ -56,6 +58,7 @@ impl Gate {
             Gate::OptedOut => "opted_out",
             Gate::OtherBot => "other_bot",
             Gate::CaughtUp => "caught_up",
+            Gate::Command => "command",
             Gate::ChannelMode => "channel_mode",
             Gate::Muted => "muted",
             Gate::QuietHours => "quiet_hours",
@@ -69,6 +72,11 @@ impl Gate {
             Gate::Share => "share",
             Gate::Budget => "budget",
         }
+    }
+
+    /// Lines that it settles are not to be listened to: they are in no prompt and no memory.
+    pub fn withholds(self) -> bool {
+        matches!(self, Gate::OptedOut | Gate::ChannelMode | Gate::Command)
     }
 }
 
@@ -202,7 +210,9 @@ impl Facts<'_> {
             Gate::Share => self.share() > self.rules.most_share,
             Gate::Budget => self.is_nearly_used_up(),
             // These settle single lines, when they are heard.
-            Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp => false,
+            Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp | Gate::Command => {
+                false
+            }
         }
     }
 

@@ -171,7 +171,11 @@ impl Standing {
             self.go_on(Event::Post(next.clone()), now);
             return Completion::default();
         }
-        let gate = (piece.draft.ends == Ended::OverBudget).then_some(Gate::Budget);
+        let gate = match (&piece.draft.only_for, piece.draft.ends) {
+            (Some(_), _) => Some(Gate::Command),
+            (None, Ended::OverBudget) => Some(Gate::Budget),
+            (None, _) => None,
+        };
         let closing = Closing::new(piece.draft.ends, piece.draft.why.clone());
         let closing = Closing { gate, ..closing };
         let is_answered = |owed: &&Owed| piece.draft.owed.contains(&owed.message);

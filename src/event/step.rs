@@ -133,7 +133,9 @@ impl Standing {
         match follows {
             Follows::NoLine | Follows::Nothing(_) => None,
             Follows::Judge(rest) => Some(self.hear_unaddressed(message, rest, fresh)),
-            Follows::Owe { due } => Some(self.hear_addressed(message, due, fresh)),
+            Follows::Owe { due } | Follows::Obey { due } => {
+                Some(self.hear_addressed(message, due, fresh))
+            }
         }
     }
 

@@ -9,8 +9,8 @@ use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 use jiff::Timestamp;
 
 use crate::chat::{
-    Channel, ChannelId, ConversationId, Mention, Message, MessageId, User, UserId, Visibility,
-    WorkspaceId,
+    Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::quote::holds_name;
 use crate::rhythm::question::{called, is_question};
@@ -32,6 +32,7 @@ struct Known {
     channels: HashMap<(WorkspaceId, ChannelId), Channel>,
     modes: HashMap<(WorkspaceId, ChannelId), Mode>,
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
+    admins: BTreeSet<(WorkspaceId, UserId)>,
     people: HashMap<WorkspaceId, People>,
     tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
     /// What waits to be judged, and some that was: see [`MOST_TALKS`].
@@ -117,6 +118,11 @@ impl Rooms {
         self.write(|known| {
             let people = known.people.entry(user.workspace.clone()).or_default();
             people.learn(user.id.clone(), user.name.to_lowercase());
+            let key = (user.workspace.clone(), user.id.clone());
+            match user.role {
+                Role::Admin => known.admins.insert(key),
+                Role::Member => known.admins.remove(&key),
+            };
         });
     }
 
@@ -207,6 +213,12 @@ impl Rooms {
     pub fn has_opted_out(&self, workspace: &WorkspaceId, user: &UserId) -> bool {
         let key = (workspace.clone(), user.clone());
         self.rulebook.opted_out.contains(user) || self.read(|known| known.opted_out.contains(&key))
+    }
+
+    pub fn role(&self, workspace: &WorkspaceId, user: &UserId) -> Role {
+        let key = (workspace.clone(), user.clone());
+        let is_admin = self.read(|known| known.admins.contains(&key));
+        if is_admin { Role::Admin } else { Role::Member }
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {

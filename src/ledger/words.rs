@@ -28,6 +28,7 @@ pub fn gate(gate: Gate, language: Language) -> &'static str {
         Gate::OtherBot => language.pick("other bot", "ほかのボット"),
         Gate::CaughtUp => language.pick("caught up", "不在中の発言"),
         Gate::ChannelMode => language.pick("channel mode", "チャンネルのモード"),
+        Gate::Command => language.pick("command", "コマンド"),
         Gate::Muted => language.pick("muted", "ミュート"),
         Gate::QuietHours => language.pick("quiet hours", "静かにする時間帯"),
         Gate::Loop => language.pick("own turns", "続けて話した回数"),

@@ -20,6 +20,7 @@ use crate::chat::{
     Role, User, UserId, Visibility, WorkspaceId,
 };
 use crate::clock::{Clock, chance};
+use crate::command::answer::Answers;
 use crate::context::{Context, Window};
 use crate::decision::{Attempt, AttemptEnd, Ended};
 use crate::event::chore::{Chore, ChoreOutcome};
@@ -60,8 +61,9 @@ pub fn play(
     let Some(first) = room.messages.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(room.name.as_str());
+    let kept = Arc::new(VolatileStore::new());
     let store: Arc<dyn Store> = Arc::new(NotedStore {
-        inner: VolatileStore::new(),
+        inner: kept.clone(),
         recorder: recorder.clone(),
         clock: clock.clone(),
     });
@@ -75,6 +77,7 @@ pub fn play(
         rooms: Arc::new(Rooms::new(policy.config.agent().rulebook)),
         waiting: policy.config.waiting(),
         withheld: Withheld::Dropped,
+        commanded_as: None,
         // Nobody here could read it.
         remembers_after: None,
         seed: rules.seed,
@@ -83,7 +86,15 @@ pub fn play(
         NotedMind { inner: mind, recorder: recorder.clone(), clock: clock.clone(), rules: *rules };
     let platform: Arc<dyn Platform> = Arc::new(RecordedRoom { clock: clock.clone() });
     let persona = policy.config.persona();
+    let answers = Answers {
+        store: kept.clone(),
+        archive: kept,
+        rulebook: policy.config.agent().rulebook,
+        persona: persona.clone(),
+        zone: policy.config.zone_or(TimeZone::UTC),
+    };
     let agent = Agent {
+        answers: Arc::new(answers),
         store,
         platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
         minds: Minds::alike(Arc::new(mind), &persona),
@@ -212,7 +223,7 @@ impl Stage<'_> {
 
 /// Passes everything on, and notes it.
 struct NotedStore {
-    inner: VolatileStore,
+    inner: Arc<VolatileStore>,
     recorder: Arc<Recorder>,
     clock: Clock,
 }
@@ -297,6 +308,15 @@ impl Store for NotedStore {
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         self.inner.order(order, now).await
+    }
+
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        self.inner.knows(workspace, channel, line).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {

@@ -36,7 +36,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, SqlStr, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::chat::{ChannelId, ConversationId, Message, User, Visibility, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
 use crate::context::{Context, Window};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
@@ -307,6 +307,17 @@ impl Store for SqliteStore {
             return Err(mixed_up());
         };
         Ok(())
+    }
+
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        let known = query(sql::KNOWS).bind(workspace.as_str()).bind(channel.as_str());
+        let known = known.bind(line.as_str()).fetch_optional(&self.readers).await;
+        Ok(known.map_err(stored)?.is_some())
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {

@@ -199,6 +199,16 @@ impl Store for VolatileStore {
         Ok(())
     }
 
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        let place = (workspace.clone(), channel.clone(), line.clone());
+        Ok(self.lock().heard.contains_key(&place))
+    }
+
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
         Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
     }
@@ -445,7 +455,7 @@ impl State {
         let line = StoredLine {
             visibility,
             is_deleted: false,
-            is_withheld: matches!(gate, Some(Gate::OptedOut | Gate::ChannelMode)),
+            is_withheld: gate.is_some_and(Gate::withholds),
             gate,
             decision,
             heard: self.revision,

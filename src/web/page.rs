@@ -30,7 +30,7 @@ struct Files;
 
 pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> {
     // What settles a line when it is heard. That the persona's own lines are its own need not be said.
-    let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode];
+    let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode, Gate::Command];
     let language = web.persona.language;
     let gates = gates.map(|gate| (gate.name(), ledger::heard_reason(gate, language)));
     let gates: BTreeMap<&str, &str> = gates.into();

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use aizuchi::chat::{Arrival, ChannelId, ConversationId, Heard, Message, Visibility, WorkspaceId};
+use aizuchi::chat::{
+    Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
+};
 use aizuchi::clock::Clock;
 use aizuchi::context::{Context, Window};
 use aizuchi::event::chore::{Chore, ChoreOutcome};
@@ -258,6 +260,15 @@ impl Store for Mortal<dyn Store> {
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         self.inner.order(order, now).await
+    }
+
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        self.inner.knows(workspace, channel, line).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aizuchi::agent::{Agent, Minds};
 use aizuchi::chat::{Arrival, Heard};
 use aizuchi::clock::Clock;
+use aizuchi::command::answer::Answers;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::runner::{Runner, Settings};
@@ -165,7 +166,15 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
         system_prompt: String::new(),
         language: aizuchi::persona::Language::En,
     });
+    let answers = Answers {
+        store: world.kept.store.clone(),
+        archive: world.kept.archive.clone(),
+        rulebook: Default::default(),
+        persona: persona.clone(),
+        zone: jiff::tz::TimeZone::UTC,
+    };
     let agent = Agent {
+        answers: Arc::new(answers),
         store: world.kept.store.clone(),
         platforms: Default::default(),
         minds: Minds::alike(world.mind.clone(), &persona),

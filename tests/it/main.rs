@@ -8,6 +8,7 @@ mod browser;
 mod canary;
 mod check;
 mod command;
+mod commands;
 mod config;
 mod cost;
 mod crash;

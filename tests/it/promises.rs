@@ -770,6 +770,7 @@ impl Kept {
             considered: self.store.context(&top("garden"), &window(50)).await.unwrap().revision,
             ends: Ended::Spoke,
             why: "asked".to_owned(),
+            only_for: None,
         };
         let words = Words::Said(pieces.iter().map(|piece| (*piece).to_owned()).collect());
         let end = End::Drafted { draft: Draft { words, notes }, due: at(second) };

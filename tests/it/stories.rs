@@ -36,13 +36,13 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
     let told = on_every_store(|world| async move {
         let parent = world.says("alice", "the tomatoes are late").await;
         world.pass(5).await;
-        world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi why?").await;
+        world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi how come?").await;
         world.pass(100).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: the tomatoes are late
-       5s   bob: @Aizuchi why?
+       5s   bob: @Aizuchi how come?
        5s   (persona): Here I am.
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke: bob asked me (reply kept)

@@ -313,6 +313,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
                 considered: context.revision,
                 ends: Ended::Reacted,
                 why: "a nod".to_owned(),
+                only_for: None,
             };
             let (judgment, state) = (Judgment::default(), context.state());
             End::React { judgment, state, draft: Draft { words, notes } }
@@ -345,6 +346,7 @@ async fn outcome(kept: &Kept, claim: &Claim, kind: u8, second: i64, number: usiz
                 considered: context.revision,
                 ends: if kind == 10 { Ended::OverBudget } else { Ended::Spoke },
                 why: "asked".to_owned(),
+                only_for: None,
             };
             let pieces =
                 (0..=kind % 3).map(|piece| format!("piece {piece} of act {number}")).collect();

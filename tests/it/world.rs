@@ -15,6 +15,7 @@ use aizuchi::chat::{
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi::clock::Clock;
+use aizuchi::command::answer::Answers;
 use aizuchi::context::{Limits, Window};
 use aizuchi::event::step::Step;
 use aizuchi::event::{Course, Piece, Posted, Rest};
@@ -207,7 +208,9 @@ impl World {
     /// The parts around a store that may have been used before.
     pub fn with(kept: Kept, clock: Clock, mind: Arc<Mind>, room: Arc<Room>) -> Self {
         *room.clock.lock().unwrap() = Some(clock.clone());
-        let (ears, runner) = parts(kept.store.clone(), clock.clone(), mind.clone(), room.clone());
+        let extras = Extras { archive: Some(kept.archive.clone()), ..Extras::default() };
+        let (store, llm) = (kept.store.clone(), mind.clone());
+        let (ears, runner) = parts_with(store, clock.clone(), llm, room.clone(), extras);
         let (runner, next_line) = (Arc::new(runner), Arc::default());
         Self { kept, clock, ears, runner, mind, room, next_line, extras: Extras::default() }
     }
@@ -216,7 +219,9 @@ impl World {
     pub fn having(self, extras: Extras) -> Self {
         let (store, clock) = (self.kept.store.clone(), self.clock.clone());
         let (mind, room) = (self.mind.clone(), self.room.clone());
-        let (ears, runner) = parts_with(store, clock, mind, room, extras.clone());
+        let archive = Some(self.kept.archive.clone());
+        let more = Extras { archive, ..extras.clone() };
+        let (ears, runner) = parts_with(store, clock, mind, room, more);
         for channel in ["garden", "kitchen"] {
             ears.rooms.learn(&channel_of(channel, Visibility::Public));
         }
@@ -401,6 +406,8 @@ pub struct Extras {
     /// Who remembers, an hour after something was said.
     pub memory: Option<Arc<dyn Llm>>,
     pub language: Language,
+    /// Where commands look things up; an empty one if nobody cares.
+    pub archive: Option<Arc<dyn Archive>>,
 }
 
 impl Default for Extras {
@@ -413,6 +420,7 @@ impl Default for Extras {
                 jitter_ratio: 0.0,
                 ..Waiting::default()
             },
+            archive: None,
             state: None,
             tools: None,
             memory: None,
@@ -454,6 +462,7 @@ pub fn parts_with(
         store: store.clone(),
         rooms,
         withheld: Withheld::Dropped,
+        commanded_as: Some("Aizuchi".into()),
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
@@ -466,7 +475,15 @@ pub fn parts_with(
         system_prompt: "You are kind.".to_owned(),
         language: extras.language,
     });
+    let answers = Answers {
+        store: store.clone(),
+        archive: extras.archive.unwrap_or_else(|| Arc::new(VolatileStore::new())),
+        rulebook: extras.settings.rulebook.clone(),
+        persona: persona.clone(),
+        zone: extras.settings.zone.clone(),
+    };
     let agent = Agent {
+        answers: Arc::new(answers),
         store,
         platforms: Platforms(HashMap::from([(workspace(), platform)])),
         minds: Minds {

@@ -8,13 +8,13 @@ use sqlx::query;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use crate::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
+    Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
 use crate::context::{
-    ChannelMemory, Circumstances, Context, IMPORTANT, IMPORTANT_MEMOS, Intervention, Motive,
-    RECENT_MEMOS, Spent, StateHash, ThreadMemory, Window,
+    ChannelMemory, Circumstances, CommandLine, Context, IMPORTANT, IMPORTANT_MEMOS, Intervention,
+    Motive, RECENT_MEMOS, Spent, StateHash, ThreadMemory, Window,
 };
 use crate::decision::Judgment;
 use crate::memo::Memo;
@@ -68,6 +68,7 @@ pub async fn read(
     context.circumstances = circumstances.read(compared)?;
     context.newest_heard = newest_heard;
     context.owed = rows::parsed(&rows::column::<String>(&head, "owed")?)?;
+    context.commands = commands(&rows::column::<String>(&head, "commands")?)?;
     context.silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
     context.motive = motive(&head)?;
     context.revision = rows::unsigned(rows::column(&head, "revision")?)?;
@@ -107,6 +108,15 @@ async fn row(
         .fetch_one(readers)
         .await
         .map_err(stored)
+}
+
+fn commands(json: &str) -> Result<Vec<CommandLine>, StoreError> {
+    type Row = (MessageId, UserId, Role, i64, Arc<str>);
+    let rows: Vec<Row> = rows::parsed(json)?;
+    let command = |(line, by, role, at_ms, text): Row| {
+        Ok(CommandLine { line, by, role, at: rows::time(at_ms)?, text })
+    };
+    rows.into_iter().map(command).collect()
 }
 
 /// What the open decision has come to so far.

@@ -211,7 +211,7 @@ async fn say(
     if let Some(reaction) = piece.reaction(posted) {
         return hear_reaction(connection, counters, &reaction).await.map(|_| ());
     }
-    put_own_line(connection, counters, &piece.said(posted)).await
+    put_own_line(connection, counters, &piece.said(posted), piece.own_gate()).await
 }
 
 /// The newest lines of the decision that a post's words had seen, and had not.

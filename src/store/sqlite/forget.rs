@@ -13,13 +13,11 @@ use crate::event::DraftNotes;
 use crate::memo::Memo;
 use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey};
 use crate::quote::{Measure, Quotes, folded, holds_name};
-use crate::store::StoreError;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::sql::forget as sql;
 use crate::store::sqlite::{Counters, memory, memos, rows, sql as flow_sql, stored};
+use crate::store::{NOBODY, StoreError};
 
-/// Stands where a person was.
-const NOBODY: &str = "forgotten";
 /// What is taken for a quotation of a person. Shorter lines say nothing that could be told again.
 const QUOTED: Measure = Measure { run: 16, whole: 8, unspaced: 1 };
 

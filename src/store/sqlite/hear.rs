@@ -435,10 +435,6 @@ fn line_values(
     arrived: Option<Arrived>,
     revision: u64,
 ) -> Value {
-    let gate = match follows {
-        Follows::Nothing(gate) => Some(gate.name()),
-        Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
-    };
     json!([
         message.conversation.workspace,
         message.conversation.channel,
@@ -449,7 +445,7 @@ fn line_values(
         rows::kind_name(message.author.kind),
         message.text,
         json!(message.mentions).to_string(),
-        gate,
+        follows.gate().map(Gate::name),
         arrived.map(|arrived| arrived.decision),
         revision,
         i64::from(follows.is_withheld()),
@@ -462,9 +458,10 @@ pub async fn put_own_line(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
     message: &Message,
+    gate: Gate,
 ) -> Result<(), StoreError> {
     counters.revision += 1;
-    let follows = Follows::Nothing(Gate::OwnLine);
+    let follows = Follows::Nothing(gate);
     let line = Value::Array(vec![line_values(message, None, follows, None, counters.revision)])
         .to_string();
     query(sql::PUT_LINES).bind(line).execute(connection).await.map_err(stored)?;

@@ -90,10 +90,10 @@ macro_rules! decisions {
     };
 }
 
-/// The lines of the decision ?1 that came or changed after the revision ?2.
+/// The lines of the decision ?1 that came or changed after the revision ?2. No talk is seen or not by a command.
 macro_rules! unseen {
     () => {
-        "decision = ?1 AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
+        "decision = ?1 AND gate IS NOT 'command' AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
     };
 }
 
@@ -186,6 +186,7 @@ statements! {
             withheld
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
+    KNOWS = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     EDIT_LINE = "
         UPDATE messages
         SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ChannelId, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId};
+use crate::chat::{
+    Author, ChannelId, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId,
+};
 use crate::context::{Circumstances, Intervention, Spent, Window};
 use crate::decision::{Attempt, DecisionId, Ended};
 use crate::memory::LineId;
 use crate::store::volatile::{State, StoredLine, Talk, UnaskedPost};
-use crate::store::{Mute, Order, Spending};
+use crate::store::{Mute, NOBODY, Order, Spending};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -272,7 +274,11 @@ impl State {
             let lines: Vec<MessageId> = lines.map(|line| line.message.id.clone()).collect();
             for message in lines {
                 let conversation = place.clone();
-                self.delete_line(&Deletion { conversation, message, at: now });
+                self.delete_line(&Deletion { conversation, message: message.clone(), at: now });
+                if let Some(line) = self.line(&place, &message) {
+                    let author = Author { id: UserId::new(NOBODY), ..line.message.author.clone() };
+                    line.message = Arc::new(Message { author, ..(*line.message).clone() });
+                }
             }
             self.change_standing(&place, now, |standing| {
                 standing.owed.retain(|owed| owed.asker != *user);

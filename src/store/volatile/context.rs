@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
-use crate::context::{Context, Motive, Window};
+use crate::context::{CommandLine, Context, Motive, Window};
+use crate::decision::gate::Gate;
 use crate::store::volatile::{Place, State, StoredLine, Talk};
 
 impl State {
@@ -71,7 +72,21 @@ impl State {
         let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
         let history = ChannelMessages::sort(conversation.channel.clone(), name, lines);
+        let command = |line: &StoredLine| {
+            let (message, by) = (&line.message, &line.message.author.id);
+            let user = self.users.get(&(conversation.workspace.clone(), by.clone()));
+            CommandLine {
+                line: message.id.clone(),
+                by: by.clone(),
+                role: user.map(|user| user.role).unwrap_or_default(),
+                at: message.at,
+                text: message.text.clone(),
+            }
+        };
+        let given = own.iter().filter(|line| line.gate == Some(Gate::Command) && !line.is_deleted);
+        let given = given.filter(is_owed).map(command).collect();
         let mut context = Context {
+            commands: given,
             names,
             fresh,
             circumstances,

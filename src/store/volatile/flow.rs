@@ -133,7 +133,7 @@ impl State {
         }
         // The platform may have delivered it as our own line before.
         if self.heard.insert(place, conversation.clone()).is_none() {
-            self.insert_line(piece.said(posted), Some(Gate::OwnLine), None);
+            self.insert_line(piece.said(posted), Some(piece.own_gate()), None);
         }
     }
 
@@ -172,7 +172,9 @@ impl State {
             line.revision > considered && line.message.is_human() && !line.is_deleted
         };
         lines[begin..].iter().filter(move |line| {
-            line.decision == Some(decision) && (line.heard > considered || has_changed(line))
+            line.decision == Some(decision)
+                && line.gate != Some(Gate::Command)
+                && (line.heard > considered || has_changed(line))
         })
     }
 

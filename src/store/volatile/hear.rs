@@ -42,10 +42,6 @@ impl State {
         let arrived = self.change_standing(&conversation, message.at, |standing| {
             standing.hear(&message, follows, fresh)
         });
-        let gate = match follows {
-            Follows::Nothing(gate) => Some(gate),
-            Follows::NoLine | Follows::Judge(_) | Follows::Owe { .. } => None,
-        };
         let at = message.at;
         if !follows.is_withheld() {
             self.learn_delay(&message);
@@ -53,7 +49,7 @@ impl State {
         if let Some(due) = remember.filter(|_| !follows.is_withheld()) {
             self.arm_for_line(&message, due);
         }
-        self.insert_line(message, gate, arrived.map(|arrived| arrived.decision));
+        self.insert_line(message, follows.gate(), arrived.map(|arrived| arrived.decision));
         if let Some(arrived) = arrived {
             self.apply(&conversation, arrived, at);
         }

@@ -86,6 +86,7 @@ impl Alone {
                 considered: 0,
                 ends: Ended::Spoke,
                 why: String::new(),
+                only_for: None,
             }),
             dispatched: Some(jiff::Timestamp::now()),
         }

@@ -90,6 +90,14 @@ statements! {
                 (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
                  ORDER BY at_ms, message)) AS owed,
+            (SELECT json_group_array(json_array(id, author, role, at_ms, text)) FROM
+                (SELECT m.id, m.author, coalesce(u.role, 'member') AS role, m.at_ms, m.text
+                 FROM owed AS w INDEXED BY owed_open
+                 CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
+                 LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author
+                 WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
+                    AND m.gate = 'command' AND m.deleted_ms IS NULL
+                 ORDER BY m.at_ms, m.id)) AS commands,
             (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted') THEN state END FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
                 AND closed_ms IS NOT NULL AND state IS NOT NULL

@@ -1,0 +1,350 @@
+//! Reading a command from a line: the persona's name is taken off, then every word that is left has to belong
+//! to one command.
+
+use jiff::SignedDuration;
+
+use crate::command::{Command, LONGEST_MUTE, Place};
+use crate::rules::Mode;
+
+const WHY: [&str; 18] = [
+    "why",
+    "why did you say that",
+    "why did you say nothing",
+    "why did you speak",
+    "why do you say nothing",
+    "why are you silent",
+    "why are you so quiet",
+    "why so quiet",
+    "explain",
+    "explain yourself",
+    "なぜ",
+    "なんで",
+    "どうして",
+    "理由は",
+    "なぜ話したの",
+    "なぜ黙ってるの",
+    "なぜ黙っているの",
+    "どうして黙っているの",
+];
+const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
+const MEMORY: [&str; 6] =
+    ["memory", "what do you remember", "記憶", "メモリー", "何を覚えている", "何を覚えてるの"];
+const STOP: [&str; 14] = [
+    "stop",
+    "stop it",
+    "stop talking",
+    "shut up",
+    "be quiet",
+    "quiet",
+    "ストップ",
+    "やめて",
+    "止めて",
+    "黙って",
+    "黙ってて",
+    "だまって",
+    "静かに",
+    "静か",
+];
+const MUTE: [&str; 6] = ["mute", "be quiet", "ミュート", "黙って", "静かに", "静か"];
+const UNMUTE: [&str; 10] = [
+    "unmute",
+    "speak again",
+    "you may speak again",
+    "you can talk again",
+    "resume",
+    "ミュート解除",
+    "ミュートを解除",
+    "解除",
+    "話していいよ",
+    "話していい",
+];
+const FORGET_ME: [&str; 10] = [
+    "forget me",
+    "forget-me",
+    "forget everything i said",
+    "forget about me",
+    "私を忘れて",
+    "私のことを忘れて",
+    "僕を忘れて",
+    "僕のことを忘れて",
+    "俺のことを忘れて",
+    "わたしのことを忘れて",
+];
+const OPT_OUT: [&str; 9] = [
+    "opt out",
+    "opt-out",
+    "optout",
+    "opt me out",
+    "don't listen to me",
+    "do not listen to me",
+    "オプトアウト",
+    "私の発言を聞かないで",
+    "聞かないで",
+];
+const OPT_IN: [&str; 8] = [
+    "opt in",
+    "opt-in",
+    "optin",
+    "opt me in",
+    "listen to me again",
+    "オプトイン",
+    "また聞いて",
+    "私の発言をまた聞いて",
+];
+const HELP: [&str; 6] = ["help", "commands", "what can you do", "ヘルプ", "コマンド", "使い方"];
+const MODE: [&str; 2] = ["mode", "モード"];
+const EVERYWHERE: [&str; 5] =
+    ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
+/// What politeness adds to a command; the longest first.
+const POLITE: [&str; 14] = [
+    "をお願いします",
+    "お願いします",
+    "してください",
+    "してほしい",
+    "にしてください",
+    "ください",
+    "お願い",
+    "にして",
+    "して",
+    "please",
+    "pls",
+    "now",
+    "ね",
+    "よ",
+];
+/// What stands between a length of time and what is done for so long.
+const BETWEEN: [&str; 8] = ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
+/// Units of time with what they are in seconds; the longest names first.
+const UNITS: [(&str, i64); 17] = [
+    ("minutes", 60),
+    ("minute", 60),
+    ("hours", 3600),
+    ("hour", 3600),
+    ("weeks", 604_800),
+    ("week", 604_800),
+    ("days", 86_400),
+    ("day", 86_400),
+    ("mins", 60),
+    ("min", 60),
+    ("時間", 3600),
+    ("週間", 604_800),
+    ("分", 60),
+    ("日", 86_400),
+    ("m", 60),
+    ("h", 3600),
+    ("d", 86_400),
+];
+
+impl Command {
+    /// The command that a line is, if it is one. `name` is the persona's, which the line may begin or end
+    /// with, as a mention leaves it.
+    pub fn read(text: &str, name: &str) -> Option<Self> {
+        let line = without_name(&plain(text), &plain(name));
+        let whole = tidy(&line);
+        let is_one_of = |all: &[&str]| all.contains(&whole.as_str());
+        let command = match () {
+            () if is_one_of(&WHY) => Command::Why,
+            () if is_one_of(&STATUS) => Command::Status,
+            () if is_one_of(&MEMORY) => Command::Memory,
+            () if is_one_of(&STOP) => Command::Stop,
+            () if is_one_of(&FORGET_ME) => Command::ForgetMe,
+            () if is_one_of(&OPT_OUT) => Command::OptOut,
+            () if is_one_of(&OPT_IN) => Command::OptIn,
+            () if is_one_of(&HELP) => Command::Help,
+            () => return read_mode(&whole).or_else(|| read_muting(&whole)),
+        };
+        Some(command)
+    }
+}
+
+fn read_mode(line: &str) -> Option<Command> {
+    let rest = MODE.iter().find_map(|word| line.strip_prefix(word))?;
+    let word = rest.trim_start_matches([' ', ':', '：', 'は', 'を']).replace(['-', ' '], "_");
+    let modes = [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off];
+    match word.as_str() {
+        "default" | "標準" => Some(Command::Mode(None)),
+        word => {
+            modes.into_iter().find(|mode| mode.name() == word).map(|mode| Command::Mode(Some(mode)))
+        }
+    }
+}
+
+/// `mute`, `mute for 2h`, `unmute everywhere`, `2時間ミュート`, `30分だけ静かに`.
+fn read_muting(line: &str) -> Option<Command> {
+    let (line, place) = match EVERYWHERE.iter().find(|word| line.contains(**word)) {
+        Some(word) => (line.replacen(word, " ", 1), Place::Everywhere),
+        None => (line.to_owned(), Place::Here),
+    };
+    let line = line.trim_matches([' ', 'で', 'の']);
+    if UNMUTE.contains(&line) {
+        return Some(Command::Unmute(place));
+    }
+    let rest = MUTE.iter().find_map(|word| {
+        let beside = line.strip_prefix(word).or_else(|| line.strip_suffix(word))?;
+        // A Latin word ends where it ends.
+        let is_cut =
+            word.is_ascii() && beside.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        (!is_cut).then_some(beside)
+    })?;
+    let mut rest = rest.trim();
+    if rest.is_empty() {
+        return Some(Command::Mute { length: None, place });
+    }
+    loop {
+        if let Some(length) = length(rest) {
+            return Some(Command::Mute { length: Some(length), place });
+        }
+        let shorter = BETWEEN.iter().find_map(|word| {
+            rest.strip_suffix(word).or_else(|| rest.strip_prefix(word)).map(str::trim)
+        });
+        rest = shorter?;
+    }
+}
+
+/// `2h`, `1h30m`, `90 minutes`, `2時間30分`.
+fn length(text: &str) -> Option<SignedDuration> {
+    let mut rest = text.trim();
+    let mut seconds: i64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let count: i64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let (unit, worth) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit))?;
+        rest = rest[unit.len()..].trim_start_matches([' ', 'と', ',']);
+        seconds = seconds.checked_add(count.checked_mul(*worth)?)?;
+    }
+    let length = SignedDuration::from_secs(seconds);
+    length.is_positive().then_some(length.min(LONGEST_MUTE))
+}
+
+/// In lower case, with plain digits, quotes and single spaces.
+fn plain(text: &str) -> String {
+    let letters = text.chars().map(|letter| match letter {
+        '０'..='９' => char::from(b'0' + (letter as u32 - '０' as u32) as u8),
+        '’' => '\'',
+        '＠' => '@',
+        letter if letter.is_whitespace() => ' ',
+        letter => letter,
+    });
+    let lower = letters.collect::<String>().to_lowercase();
+    lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Without the name that calls it, at the beginning or the end.
+fn without_name(line: &str, name: &str) -> String {
+    let marks = [' ', ',', ':', '、', '，', '：'];
+    let begun = line.strip_prefix('@').unwrap_or(line).trim_start().strip_prefix(name);
+    // A Latin name ends where it ends; 相槌さん names 相槌.
+    let begun = begun.filter(|rest| {
+        !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
+    });
+    if let Some(rest) = begun.filter(|_| !name.is_empty()) {
+        let rest = rest.strip_prefix("さん").unwrap_or(rest);
+        return rest.trim_start_matches(marks).to_owned();
+    }
+    let ended = line.trim_end_matches(['?', '!', '？', '！', '.', '。']).strip_suffix(name);
+    let ended = ended.and_then(|line| line.strip_suffix('@'));
+    ended.map_or(line, |line| line.trim_end_matches(marks)).to_owned()
+}
+
+/// Without the marks at its end, and what politeness adds.
+fn tidy(line: &str) -> String {
+    let marks = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
+    let mut line = line.trim_matches(marks);
+    line = line.strip_prefix("please ").unwrap_or(line);
+    while let Some(shorter) = POLITE.iter().find_map(|word| {
+        let shorter = line.strip_suffix(word)?;
+        // A Latin word begins where it begins, and nothing but politeness is no command.
+        let is_cut = word.is_ascii() && !shorter.ends_with(' ');
+        (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
+    }) {
+        line = shorter.trim_end_matches(marks);
+    }
+    line.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mute(minutes: Option<i64>, place: Place) -> Command {
+        Command::Mute { length: minutes.map(SignedDuration::from_mins), place }
+    }
+
+    #[test]
+    fn commands_are_read_in_both_languages() {
+        use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Status, Stop, Unmute, Why};
+        use Place::{Everywhere, Here};
+        let mode = |mode| Command::Mode(Some(mode));
+        for (line, expected) in [
+            ("why?", Why),
+            ("@Aizuchi why?", Why),
+            ("Aizuchi, why did you say that?", Why),
+            ("why @aizuchi?", Why),
+            ("@Aizuchi なんで？", Why),
+            ("＠Aizuchiさん、どうして黙っているの？", Why),
+            ("@Aizuchi: status", Status),
+            ("@Aizuchi 状態", Status),
+            ("@Aizuchi what do you remember?", Memory),
+            ("@Aizuchi mute", mute(None, Here)),
+            ("@Aizuchi mute 2h", mute(Some(120), Here)),
+            ("@Aizuchi please mute for 2 hours.", mute(Some(120), Here)),
+            ("@Aizuchi MUTE 1h30m please", mute(Some(90), Here)),
+            ("@Aizuchi be quiet for 90 minutes", mute(Some(90), Here)),
+            ("@Aizuchi mute everywhere 1 day", mute(Some(1440), Everywhere)),
+            ("@Aizuchi ミュート", mute(None, Here)),
+            ("@Aizuchi ２時間ミュートして", mute(Some(120), Here)),
+            ("@Aizuchi 30分だけ静かにしてください", mute(Some(30), Here)),
+            ("@Aizuchi ミュート 1時間30分", mute(Some(90), Here)),
+            ("@Aizuchi どこでも1時間ミュート", mute(Some(60), Everywhere)),
+            ("@Aizuchi unmute", Unmute(Here)),
+            ("@Aizuchi unmute everywhere", Unmute(Everywhere)),
+            ("@Aizuchi ミュート解除して", Unmute(Here)),
+            ("@Aizuchi stop!", Stop),
+            ("@Aizuchi やめて。", Stop),
+            ("@Aizuchi 静かにして", Stop),
+            ("@Aizuchi 黙っててください", Stop),
+            ("@Aizuchi mode observe", mode(Mode::Observe)),
+            ("@Aizuchi mode mention-only", mode(Mode::MentionOnly)),
+            ("@Aizuchi モードは off", mode(Mode::Off)),
+            ("@Aizuchi mode default", Command::Mode(None)),
+            ("@Aizuchi forget me", ForgetMe),
+            ("@Aizuchi 私のことを忘れてください", ForgetMe),
+            ("@Aizuchi opt out", OptOut),
+            ("@Aizuchi don’t listen to me", OptOut),
+            ("@Aizuchi また聞いて", OptIn),
+            ("@Aizuchi help", Help),
+        ] {
+            assert_eq!(Command::read(line, "Aizuchi"), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn talk_is_no_command() {
+        for line in [
+            "",
+            "@Aizuchi",
+            "@Aizuchi hello",
+            "@Aizuchi why is the build red?",
+            "@Aizuchi why don't we stop the server",
+            "@Aizuchi stop the server",
+            "@Aizuchi can you mute the alarm for 2h",
+            "@Aizuchi mute 2 parsecs",
+            "@Aizuchi mute 0m",
+            "@Aizuchi mute 99999999999999999999h",
+            "@Aizuchi muted",
+            "@Aizuchi mode",
+            "@Aizuchi mode loud",
+            "@Aizuchi forget meeting",
+            "@Aizuchi help me with the printer",
+            "@Aizuchi please",
+            "@Aizuchi お願いします",
+            "@Aizuchi なぜサーバーが落ちたの？",
+            "@Aizuchi 静かな部屋だね",
+            "@Aizuchi アラームを2時間ミュートする方法は？",
+            "@Aizuchi-two why?",
+        ] {
+            assert_eq!(Command::read(line, "Aizuchi"), None, "{line}");
+        }
+    }
+}
