@@ -63,7 +63,8 @@ pub struct Settings {
     pub recalled_lines: usize,
     /// When it speaks unasked, where the judge leaves the moment to it.
     pub timing: Timing,
-    /// The longest delay that a judge may ask for.
+    /// The longest delay that a judge may ask for, or that a person's timing comes to: an hour, after which
+    /// people begin a new conversation ([`crate::rhythm::delays`]).
     pub max_delay_seconds: f64,
     /// What models cost.
     pub prices: Prices,
@@ -121,7 +122,7 @@ impl Default for Settings {
             remembering: remember::Settings::default(),
             recalled_lines: 8,
             timing: Timing::Plain,
-            max_delay_seconds: 1800.0,
+            max_delay_seconds: 3600.0,
             prices: Prices::default(),
             keeps_exchanges: true,
             model_timeout: SignedDuration::from_secs(60),
