@@ -20,7 +20,8 @@ impl Agent {
     /// moment to us.
     pub(super) fn join(&self, claim: &Claim, judgment: Judgment, context: &Context) -> End {
         let (now, longest) = (self.now(), seconds(self.settings.max_delay_seconds));
-        let moment = match (judgment.delay_seconds, self.settings.timing) {
+        let timing = self.settings.timing_in(&context.conversation.workspace);
+        let moment = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, Timing::Plain) => None,
             (None, Timing::Human) => {
                 Some(now + self.human_delay(claim, &judgment, context, longest))

@@ -9,7 +9,7 @@ use aizuchi::prompt::Verb;
 use aizuchi::rhythm::Wait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::world::{Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window};
+use crate::world::{Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window, workspace};
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
 /// How a prompt names the first line of a story that Alice says.
@@ -135,6 +135,17 @@ async fn words_are_said_no_sooner_than_they_can_be_typed() {
 #[tokio::test]
 async fn plain_timing_speaks_at_once() {
     let world = World::new(Kept::volatile()).await.having(Extras::default());
+    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    world.says("alice", "when do I cut the roses?").await;
+    world.pass(JUDGED).await;
+    assert_eq!(said(&world), [at(JUDGED)]);
+}
+
+#[tokio::test]
+async fn a_workspace_may_have_a_timing_of_its_own() {
+    let mut extras = human();
+    extras.settings.timings = [(workspace(), Timing::Plain)].into();
+    let world = World::new(Kept::volatile()).await.having(extras);
     world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
