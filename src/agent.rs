@@ -12,6 +12,7 @@ pub mod state;
 pub mod tools;
 pub mod wait;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::state::NamedStates;
 use crate::agent::tools::Tools;
 use crate::agent::wait::Waits;
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, WorkspaceId};
 use crate::clock::{Clock, chance, seconds};
 use crate::command::answer::Answers;
 use crate::context::{Context, Limits, Window};
@@ -65,7 +66,10 @@ pub struct Settings {
     pub recalled_lines: usize,
     /// When it speaks unasked, where the judge leaves the moment to it.
     pub timing: Timing,
-    /// The longest delay that a judge may ask for.
+    /// The same, in workspaces that have one of their own.
+    pub timings: BTreeMap<WorkspaceId, Timing>,
+    /// The longest delay that a judge may ask for, or that a person's timing comes to: an hour, after which
+    /// people begin a new conversation ([`crate::rhythm::delays`]).
     pub max_delay_seconds: f64,
     /// What models cost.
     pub prices: Prices,
@@ -99,6 +103,10 @@ pub enum Timing {
 }
 
 impl Settings {
+    fn timing_in(&self, workspace: &WorkspaceId) -> Timing {
+        self.timings.get(workspace).copied().unwrap_or(self.timing)
+    }
+
     /// The longest that a step may take: a judge may ask twice, after whoever names the state, and a
     /// reply that uses tools takes no longer.
     pub fn longest_step(&self) -> SignedDuration {
@@ -123,7 +131,8 @@ impl Default for Settings {
             remembering: remember::Settings::default(),
             recalled_lines: 8,
             timing: Timing::Plain,
-            max_delay_seconds: 1800.0,
+            timings: BTreeMap::new(),
+            max_delay_seconds: 3600.0,
             prices: Prices::default(),
             keeps_exchanges: true,
             model_timeout: SignedDuration::from_secs(60),

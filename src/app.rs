@@ -259,7 +259,10 @@ pub fn agent(
         named_states: NamedStates::default(),
         waits: Waits::default(),
         tools: has_tools(config).then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
-        settings: config.agent(),
+        settings: agent::Settings {
+            timings: [(local::workspace(), config.response.room_timing())].into(),
+            ..config.agent()
+        },
         seed,
     })
 }

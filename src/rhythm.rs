@@ -1,9 +1,10 @@
-//! The rhythm of talk: when people write, when the persona would ([`delays`], [`typing`]), and when talk is
-//! judged: [`due`] is the whole rule, a pure function of the channel's tempo and of what
+//! The rhythm of talk: when people write, when the persona would ([`delays`], [`sight`], [`typing`]), and when
+//! talk is judged: [`due`] is the whole rule, a pure function of the channel's tempo and of what
 //! was said since the conversation was judged last.
 
 pub mod delays;
 pub mod question;
+pub mod sight;
 pub mod tempo;
 pub mod typing;
 

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::decision::Judgment;
 use crate::event::{Claim, Course, End};
 use crate::rhythm::delays::Yields;
+use crate::rhythm::sight::in_sight;
 use crate::rhythm::typing::typing_time;
 
 /// It begins to think so long before the moment: models take some seconds, and people type.
@@ -19,7 +20,8 @@ impl Agent {
     /// moment to us.
     pub(super) fn join(&self, claim: &Claim, judgment: Judgment, context: &Context) -> End {
         let (now, longest) = (self.now(), seconds(self.settings.max_delay_seconds));
-        let moment = match (judgment.delay_seconds, self.settings.timing) {
+        let timing = self.settings.timing_in(&context.conversation.workspace);
+        let moment = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, Timing::Plain) => None,
             (None, Timing::Human) => {
                 Some(now + self.human_delay(claim, &judgment, context, longest))
@@ -35,6 +37,9 @@ impl Agent {
         End::Join { judgment, state: context.state(), due }
     }
 
+    /// How much longer a person would take. What has passed of such a delay is how long nobody has said
+    /// anything, however old the line is that it answers: delays are learned from one line to the next.
+    /// Where people talk on meanwhile, nobody answers what is out of sight, so the delay ends before.
     fn human_delay(
         &self,
         claim: &Claim,
@@ -43,21 +48,27 @@ impl Agent {
         longest: SignedDuration,
     ) -> SignedDuration {
         let newest = context.newest_human();
-        let (yields, line) = match Course::of(self.facts(context).mode(), self.settings.wait) {
-            // What counts is how long nobody has said anything.
-            Course::Restarts => (Yields::ToAnyLine, newest),
+        let waited = newest.map_or(SignedDuration::ZERO, |line| self.now().duration_since(line.at));
+        let (yields, longest) = match Course::of(self.facts(context).mode(), self.settings.wait) {
+            Course::Restarts => (Yields::ToAnyLine, longest),
             Course::GoesOn => {
-                let about = judgment.about.as_ref().and_then(|about| context.message(about));
-                (Yields::ToAnAnswer, about.or(newest))
+                let left = self.left_in_sight(judgment, context);
+                (Yields::ToAnAnswer, left.map_or(longest, |left| left.min(longest)))
             }
         };
-        let waited = line.map_or(SignedDuration::ZERO, |line| self.now().duration_since(line.at));
         // A decision may be judged anew when people have gone on, and then it is another draw.
         let newest = newest.map_or("", |line| line.id.as_str());
         let (conversation, decision) =
             (context.conversation.to_string(), claim.decision.to_string());
         let draw = chance(self.seed, &[&conversation, &decision, newest, "delay"]);
         context.circumstances.delays.draw(waited, longest, yields, draw)
+    }
+
+    fn left_in_sight(&self, judgment: &Judgment, context: &Context) -> Option<SignedDuration> {
+        let target = context.target();
+        let place = target.iter().position(|line| Some(&line.id) == judgment.about.as_ref())?;
+        let times: Vec<Timestamp> = target.iter().map(|line| line.at).collect();
+        Some(in_sight(&times, place, self.now()))
     }
 
     /// When words are said that it began to think of at `began`: at their moment, if a person could have

@@ -34,7 +34,7 @@ pub struct ResponseConfig {
     /// So long after the first line that was not judged, it is judged even if people still talk.
     pub max_wait_seconds: Seconds,
     /// When it speaks unasked, if the judge names no moment. Left out: `human` where the wait is
-    /// `adaptive`, and `plain` where it is `fixed`.
+    /// `adaptive`, and `plain` where it is `fixed`, and in the local room.
     pub timing: Option<Timing>,
     /// The longest delay that a judge may ask for, or that a person's timing comes to.
     pub max_delay_seconds: Seconds,
@@ -115,11 +115,26 @@ impl JudgeGate {
 }
 
 impl ResponseConfig {
-    /// When it speaks unasked.
+    /// When it speaks unasked in a real workspace.
     pub fn timing(&self) -> agent::Timing {
-        match (self.timing, self.wait) {
-            (Some(Timing::Human), _) | (None, Wait::Adaptive) => agent::Timing::Human,
-            (Some(Timing::Plain), _) | (None, Wait::Fixed) => agent::Timing::Plain,
+        let usual = match self.wait {
+            Wait::Adaptive => agent::Timing::Human,
+            Wait::Fixed => agent::Timing::Plain,
+        };
+        self.timing_or(usual)
+    }
+
+    /// When it speaks unasked in the local room. Mostly one person tries it there, watches the page, and
+    /// takes a person's time for a fault; the wait is short there for the same reason.
+    pub fn room_timing(&self) -> agent::Timing {
+        self.timing_or(agent::Timing::Plain)
+    }
+
+    fn timing_or(&self, usual: agent::Timing) -> agent::Timing {
+        match self.timing {
+            Some(Timing::Human) => agent::Timing::Human,
+            Some(Timing::Plain) => agent::Timing::Plain,
+            None => usual,
         }
     }
 

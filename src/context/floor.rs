@@ -12,9 +12,8 @@ use crate::context::Context;
 use crate::context::words::{asks_for_help, ends_talk, thanks};
 use crate::quote::holds_name;
 use crate::rhythm::question::is_question;
+use crate::rhythm::sight::LINES_IN_SIGHT;
 
-/// A question that has scrolled further up than this is left alone.
-const REMEMBERED_LINES: usize = 20;
 /// Up to this many people talk in turns, so whoever speaks next is taken to answer; in a larger
 /// round an answer names whom it is for.
 const SMALL_ROUND: usize = 3;
@@ -78,9 +77,10 @@ struct Line<'a> {
 }
 
 impl<'a> Floor<'a> {
+    /// A question that has scrolled out of sight is left alone.
     pub fn of(context: &'a Context) -> Self {
         let target = context.target();
-        let newest = &target[target.len().saturating_sub(REMEMBERED_LINES)..];
+        let newest = &target[target.len().saturating_sub(LINES_IN_SIGHT)..];
         let known = known_names(newest, context);
         let lines = newest.iter().map(|message| Line::of(message, &known, context));
         let mut floor = Self { asked: Vec::new(), target, lines: lines.collect() };

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::context::floor::Floor;
 use crate::decision::Usage;
 use crate::llm::{Answer, Llm, LlmError};
 use crate::prompt::tokens::estimate;
@@ -17,6 +18,8 @@ use crate::prompt::{Prompt, Verb};
 #[derive(Default)]
 pub struct ScriptedMind {
     script: Mutex<Script>,
+    /// As a judge without a list and a standing answer.
+    judges: Option<Speak>,
 }
 
 #[derive(Default)]
@@ -34,16 +37,7 @@ enum Scripted {
 impl ScriptedMind {
     /// Always silent, or always ready to speak.
     pub fn that_judges(should_respond: Speak) -> Self {
-        let mind = Self::default();
-        let should_respond = should_respond == Speak::Always;
-        let judgment = json!({
-            "should_respond": should_respond,
-            "reason": "scripted",
-            "confidence": 1.0,
-            // The moment is a matter of the policy.
-            "delay_seconds": null,
-        });
-        mind.always(Verb::Judge, judgment.to_string());
+        let mind = Self { judges: Some(should_respond), ..Self::default() };
         mind.always(Verb::Reply, "scripted");
         mind
     }
@@ -79,7 +73,29 @@ impl ScriptedMind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speak {
     Never,
+    /// As a judge would who reads the prompt, it names the oldest question that nobody has taken up; else
+    /// it leaves open what it is about.
     Always,
+}
+
+impl Speak {
+    fn judgment(self, prompt: &Prompt) -> String {
+        let floor = || Floor::of(&prompt.context);
+        let stamp = |floor: Floor<'_>| Some(prompt.speakers.stamp(floor.open().next()?.line));
+        let about = match self {
+            Speak::Never => None,
+            Speak::Always => stamp(floor()),
+        };
+        let judgment = json!({
+            "should_respond": self == Speak::Always,
+            "reason": "scripted",
+            "confidence": 1.0,
+            // The moment is a matter of the policy.
+            "delay_seconds": null,
+            "about": about,
+        });
+        judgment.to_string()
+    }
 }
 
 #[async_trait]
@@ -98,8 +114,10 @@ impl Llm for ScriptedMind {
             None => {
                 let nothing =
                     || LlmError::Refused(format!("no scripted answer to {}", prompt.verb.name()));
+                let judges = self.judges.filter(|_| prompt.verb == Verb::Judge);
                 let standing = script.standing.get(&prompt.verb).cloned();
-                (standing.ok_or_else(nothing)?, Vec::new())
+                let judged = || judges.map(|judges| judges.judgment(prompt));
+                (standing.or_else(judged).ok_or_else(nothing)?, Vec::new())
             }
         };
         let called: u64 = calls.iter().map(|call| estimate(&call.shown())).sum();

@@ -57,6 +57,8 @@ pub struct Call {
     pub thread: Option<MessageId>,
     /// How many human messages of its conversation had been heard.
     pub heard: usize,
+    /// The newest line by a person that it was to judge.
+    pub newest: Option<MessageId>,
     /// People moved on while it ran, so it judged nothing.
     pub is_overtaken: bool,
     pub prompt_bytes: usize,
@@ -93,8 +95,8 @@ pub struct Record {
     /// The newest message in the context that each conversation was read with last.
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
-    /// When it last decided to speak.
-    pub decided: HashMap<ConversationId, Timestamp>,
+    /// When it last decided to speak, and behind which line by a person.
+    pub decided: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
     pub output: Option<Box<dyn Write + Send>>,
     /// The first thing that went wrong; it ends the replay.
     pub broken: Option<anyhow::Error>,

@@ -382,8 +382,10 @@ impl NotedStore {
             | End::Overtaken => false,
         });
         if let End::Join { .. } = &outcome.end {
-            let now = record.now;
-            record.decided.insert(conversation.clone(), now);
+            let thread = &conversation.thread;
+            let call = record.calls.iter().rev().find(|call| call.thread == *thread);
+            let decided = (record.now, call.and_then(|call| call.newest.clone()));
+            record.decided.insert(conversation.clone(), decided);
         }
         let kind = match &outcome.end {
             End::Silent(closing) if closing.gate.is_some() => Kind::Gate,
@@ -424,9 +426,9 @@ impl NotedStore {
             && piece.id == piece.first
         {
             let thread = conversation.thread.clone();
-            if let Some(decided) = record.decided.get(conversation).copied() {
-                let (at, about) = (record.now, piece.draft.about.clone());
-                record.posts.push(Post { at, thread, about, decided });
+            if let Some((decided, behind)) = record.decided.get(conversation).cloned() {
+                let at = record.now;
+                record.posts.push(Post { at, thread, behind, decided });
             }
         }
         record.write(&event);
@@ -469,7 +471,9 @@ impl NotedMind {
         let thread = prompt.context.conversation.thread.clone();
         let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
         let at = record.now;
-        let call = Call { at, thread, heard, is_overtaken: false, prompt_bytes, prefix_bytes };
+        let newest = prompt.context.newest_human().map(|line| line.id.clone());
+        let call =
+            Call { at, thread, heard, newest, is_overtaken: false, prompt_bytes, prefix_bytes };
         record.calls.push(call);
         if record.output.is_some() {
             let mut event = record.event(Kind::JudgeCalled, &prompt.context.conversation);

@@ -21,8 +21,8 @@ const UNSEEN: f64 = 5.0;
 pub struct Post {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
-    /// The line it answers, and when that was decided.
-    pub about: Option<MessageId>,
+    /// The newest line by a person when it was judged, and when it was decided.
+    pub behind: Option<MessageId>,
     pub decided: Timestamp,
 }
 
@@ -75,8 +75,8 @@ impl Timing {
             self.preempting_posts += usize::from(is_soon);
         }
         let timed = posts.iter().filter_map(|post| {
-            let about = said.get(post.about.as_ref()?.as_str())?;
-            Some((epoch(post.decided) - about, epoch(post.at) - about))
+            let behind = said.get(post.behind.as_ref()?.as_str())?;
+            Some((epoch(post.decided) - behind, epoch(post.at) - behind))
         });
         self.compare(&timed.collect::<Vec<_>>(), delays);
     }
@@ -104,10 +104,10 @@ impl Timing {
     /// The Kolmogorov–Smirnov distance between its delays and people's: the most by which the shares of
     /// delays up to some length differ.
     ///
-    /// A delay of its own is the time from the line that it answers to its post. People's are those from a
-    /// line to the next of the same conversation, if that is by somebody else and within an hour. Both are
-    /// of the second half of each room, and with each post people's delays in its room are compared that are
-    /// longer than it had waited when it decided to speak.
+    /// A delay of its own is the time from the newest line by a person that was judged to its post. People's
+    /// are those from a line to the next of the same conversation, if that is by somebody else and within an
+    /// hour. Both are of the second half of each room, and with each post people's delays in its room are
+    /// compared that are longer than it had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
         let mut steps: Vec<(f64, f64)> = Vec::new();
         let all = self.spoken.len() as f64;
@@ -193,10 +193,10 @@ mod tests {
             line("6", 105.0, "bob"),
         ];
         let at = |second| Timestamp::from_second(second).unwrap();
-        let post = |second, about: &str| Post {
+        let post = |second, behind: &str| Post {
             at: at(second),
             thread: None,
-            about: Some(MessageId::new(about)),
+            behind: Some(MessageId::new(behind)),
             decided: at(second),
         };
         let mut timing = Timing::default();

@@ -1,5 +1,6 @@
 //! The command line: what is told when something is wrong.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assert_cmd::Command;
@@ -51,6 +52,25 @@ fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
     assert_eq!(waits("# nothing\n"), (12.0, 300.0));
     assert_eq!(waits("language: ja\n"), (12.0, 300.0));
     assert_eq!(waits("response:\n  min_wait_seconds: 60\n"), (60.0, 60.0));
+}
+
+/// Who tries it in the browser takes a person's pauses for a fault.
+#[test]
+fn the_room_takes_nobodys_time_unless_a_config_says_so() {
+    use aizuchi::agent::Timing;
+    use aizuchi::config::Config;
+    use aizuchi::platform::{Platforms, local};
+    let timings = |config: &str| {
+        let config = Config::parse(config).unwrap();
+        let store = Arc::new(aizuchi::store::volatile::VolatileStore::new());
+        let clock = aizuchi::clock::Clock::system();
+        let platforms = Platforms::default();
+        let agent = aizuchi::app::agent(&config, store, platforms, clock, Arc::default(), 0);
+        let settings = agent.unwrap().settings;
+        (settings.timings[&local::workspace()], settings.timing)
+    };
+    assert_eq!(timings(""), (Timing::Plain, Timing::Human));
+    assert_eq!(timings("response:\n  timing: human\n"), (Timing::Human, Timing::Human));
 }
 
 #[test]

@@ -157,6 +157,16 @@ fn who_always_speaks_speaks_after_each_rest() {
 }
 
 #[test]
+fn who_always_speaks_speaks_to_what_is_open() {
+    let history = history(3);
+    let (_, events, _) = run(&history, &policy("adaptive"), Judge::Speak, 4000, 1);
+    let speaks: Vec<_> = events.iter().filter(|event| event["kind"] == "speak").collect();
+    let about = |line: &str| speaks.iter().filter(|speak| speak["about"] == line).count();
+    // After the burst with the question in its wake, and the ones without.
+    assert_eq!((about("l0004"), about("l0012"), speaks.len()), (1, 1, 3), "{speaks:?}");
+}
+
+#[test]
 fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
     let line = |id: usize, ts: usize, thread: Option<&str>, text: &str| {
         serde_json::json!({

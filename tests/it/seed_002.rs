@@ -494,7 +494,7 @@ async fn g3_a_delay_has_an_end() {
         world.mind.script.then(Verb::Judge, Ok(&joins("999999")));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10_000).await;
-        assert_eq!(spoken(&world), [60 + 1800]);
+        assert_eq!(spoken(&world), [60 + 3600]);
     }
 }
 

@@ -4,12 +4,16 @@ use aizuchi::agent::Timing;
 use aizuchi::chat::{Arrival, Heard};
 use aizuchi::decision::Ended;
 use aizuchi::event::Event;
+use aizuchi::hear::Waiting;
 use aizuchi::prompt::Verb;
+use aizuchi::rhythm::Wait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::world::{Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window};
+use crate::world::{Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window, workspace};
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
+/// How a prompt names the first line of a story that Alice says.
+const ALICE: &str = "2027-01-15 08:00:00 alice";
 /// When it judges, a minute after the only line.
 const JUDGED: i64 = 60;
 
@@ -46,7 +50,7 @@ fn said(world: &World) -> Vec<Timestamp> {
 async fn it_takes_its_time_and_types() {
     for world in worlds().await {
         let (_, moment) = until_it_waits(&world).await;
-        assert!(moment > at(JUDGED) && moment <= at(JUDGED + 1800), "{moment}");
+        assert!(moment > at(JUDGED) && moment <= at(JUDGED + 3600), "{moment}");
         world.pass(4000).await;
         assert_eq!(said(&world), [moment]);
     }
@@ -135,6 +139,64 @@ async fn plain_timing_speaks_at_once() {
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
     assert_eq!(said(&world), [at(JUDGED)]);
+}
+
+#[tokio::test]
+async fn a_workspace_may_have_a_timing_of_its_own() {
+    let mut extras = human();
+    extras.settings.timings = [(workspace(), Timing::Plain)].into();
+    let world = World::new(Kept::volatile()).await.having(extras);
+    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    world.says("alice", "when do I cut the roses?").await;
+    world.pass(JUDGED).await;
+    assert_eq!(said(&world), [at(JUDGED)]);
+}
+
+/// Alice asks, and others talk on until it means to answer. Returns how long after that it speaks.
+async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
+    let waiting = Waiting { wait: Wait::Adaptive, ..Waiting::default() };
+    let mut extras = Extras { waiting, ..human() };
+    extras.settings.max_delay_seconds = 200.0;
+    let world = World::new(Kept::volatile()).await.having(extras);
+    let joins = serde_json::json!({
+        "should_respond": true, "reason": "nobody answers", "confidence": 0.9,
+        "delay_seconds": null, "about": about,
+    });
+    world.mind.script.always(Verb::Judge, joins.to_string());
+    world.says("alice", "does anyone have a ladder?").await;
+    let mut second = 0;
+    while world.mind.asked(Verb::Judge).is_empty() {
+        world.pass(1).await;
+        second += 1;
+        if second % gap == 0 {
+            world.says(["bob", "carol"][(second / gap % 2) as usize], "so it goes").await;
+            world.pass(0).await;
+        }
+    }
+    let decided = world.clock.now();
+    world.pass(4000).await;
+    said(&world)[0].duration_since(decided)
+}
+
+/// What people do here is learned from one line to the next, so an old question is no longer delay.
+#[tokio::test]
+async fn it_takes_no_longer_for_an_old_question() {
+    for gap in [30, 50] {
+        let newest = answers_after(gap, None).await;
+        assert_eq!(answers_after(gap, Some(ALICE)).await, newest);
+    }
+}
+
+#[tokio::test]
+async fn it_answers_while_the_question_is_in_sight() {
+    // Sixteen lines stand below it when it is judged, and each takes as long.
+    for gap in [2, 4, 6] {
+        let after = answers_after(gap, Some(ALICE)).await;
+        assert!(
+            after <= SignedDuration::from_secs(5 * gap),
+            "{after} where lines are {gap} s apart"
+        );
+    }
 }
 
 /// People who answer each other after 200 to 400 seconds teach it to do so, in threads and by what was

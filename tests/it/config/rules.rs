@@ -155,14 +155,15 @@ fn nothing_that_is_set_is_the_usual_rulebook() {
     assert_eq!((settings.state, settings.gates), (StateCall::Fused, USUAL.to_vec()));
     assert_eq!(config.waiting(), Waiting::default());
     // Who sets a wait like a clock's gets answers like one.
-    for (text, timing) in [
-        ("wait: fixed", Timing::Plain),
-        ("wait: adaptive", Timing::Human),
-        ("wait: fixed, timing: human", Timing::Human),
-        ("wait: adaptive, timing: plain", Timing::Plain),
+    for (text, timing, in_the_room) in [
+        ("wait: fixed", Timing::Plain, Timing::Plain),
+        ("wait: adaptive", Timing::Human, Timing::Plain),
+        ("wait: fixed, timing: human", Timing::Human, Timing::Human),
+        ("wait: adaptive, timing: plain", Timing::Plain, Timing::Plain),
     ] {
-        let text = format!("response: {{{text}}}");
-        assert_eq!(Config::parse(&text).unwrap().agent().timing, timing, "{text}");
+        let config = Config::parse(&format!("response: {{{text}}}")).unwrap();
+        let timings = (config.agent().timing, config.response.room_timing());
+        assert_eq!(timings, (timing, in_the_room), "{text}");
     }
     // A word for no hours, and a number in quotes.
     let text = "response: {quiet_hours: none}\nchannels: {C1: {mode: off}, C2: {budget: '3'}}\n";
