@@ -1,6 +1,8 @@
 //! Where the persona lives: one port for all chat platforms. What they deliver goes to
 //! [`crate::hear::Ears`]; what is said goes out here.
 
+pub mod air;
+pub mod dismissal;
 pub mod local;
 pub mod slack;
 pub mod split;
