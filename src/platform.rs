@@ -2,6 +2,7 @@
 //! [`crate::hear::Ears`]; what is said goes out here.
 
 pub mod air;
+pub mod discord;
 pub mod dismissal;
 pub mod local;
 pub mod slack;
