@@ -5,9 +5,13 @@ pub mod air;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
+pub mod people;
+pub mod read;
 pub mod slack;
 pub mod split;
 pub mod strong;
+pub mod table;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::clock::{Clock, seconds};
 use crate::platform::discord::Settings;
 use crate::platform::discord::buckets::{Bucket, Buckets, Route};
+use crate::platform::wire::{never_left, plainly};
 
 /// How long opening a connection may take.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -265,25 +266,11 @@ fn plain(words: &str) -> String {
 
 /// A call that failed before its answer came.
 fn unsent(error: &reqwest::Error) -> ApiError {
-    if error.is_connect() || error.is_builder() {
+    if never_left(error) {
         ApiError::Unreachable(plainly(error))
     } else {
         ApiError::Unknown(plainly(error))
     }
-}
-
-/// What went wrong, without the address.
-fn plainly(error: &reqwest::Error) -> String {
-    let what = if error.is_timeout() {
-        "no answer in time"
-    } else if error.is_connect() {
-        "no connection"
-    } else if error.is_body() || error.is_decode() {
-        "the answer broke off"
-    } else {
-        "the connection broke"
-    };
-    what.to_owned()
 }
 
 #[cfg(test)]
