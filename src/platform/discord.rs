@@ -3,6 +3,8 @@
 
 pub mod api;
 mod buckets;
+pub mod message;
+pub mod text;
 
 use std::collections::HashMap;
 use std::sync::Arc;
