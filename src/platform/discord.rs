@@ -4,6 +4,7 @@
 pub mod api;
 mod buckets;
 pub mod message;
+pub mod permissions;
 pub mod text;
 
 use std::collections::HashMap;

@@ -1,11 +1,8 @@
 //! A whole message as Discord delivers it: its words, and a line for everything else that people see: what
-//! was forwarded, files, stickers, a poll, what a program put into a box.
+//! was forwarded, files, stickers, a poll, what a program put into a box. Whatever has another shape than
+//! expected is passed over.
 
-use twilight_model::channel::Attachment;
-use twilight_model::channel::message::embed::Embed;
-use twilight_model::channel::message::sticker::MessageSticker;
-use twilight_model::channel::message::{Message, MessageSnapshot};
-use twilight_model::poll::Poll;
+use serde_json::Value;
 
 use crate::chat::{Mention, one_line};
 use crate::persona::Language;
@@ -14,19 +11,20 @@ use crate::platform::discord::text::read::read;
 use crate::platform::read::Read;
 
 /// What was said, and who was named in its own words.
-pub fn read_message(message: &Message, names: &Names<'_>, language: Language) -> Read {
+pub fn read_message(message: &Value, names: &Names<'_>, language: Language) -> Read {
     let reading = Reading { names, language };
     let mut mentions = Vec::new();
-    let words = reading.words(&message.content, &mut mentions);
-    let mut lines = vec![words];
-    if message.content.trim().is_empty() || message.author.bot {
-        lines.extend(message.embeds.iter().map(|embed| reading.boxed(embed)));
-    }
-    lines.extend(message.attachments.iter().map(|file| reading.file(file)));
-    lines.extend(message.sticker_items.iter().map(|sticker| reading.sticker(sticker)));
-    lines.extend(message.poll.iter().map(|poll| reading.poll(poll)));
-    lines.extend(message.message_snapshots.iter().map(|forwarded| reading.forwarded(forwarded)));
-    Read { text: joined(lines, "\n"), mentions }
+    let words = reading.words(text_of(message, "content"), &mut mentions);
+    // For people, boxes only show what a link leads to.
+    let has_boxes = words.trim().is_empty() || message["author"]["bot"] == true;
+    let boxes = list(message, "embeds").filter(|_| has_boxes).map(|embed| reading.boxed(embed));
+    let poll = Some(&message["poll"]).filter(|poll| poll.is_object());
+    let forwarded = list(message, "message_snapshots").map(|snapshot| &snapshot["message"]);
+    let lines = boxes
+        .chain(reading.things(message))
+        .chain(poll.map(|poll| reading.poll(poll)))
+        .chain(forwarded.map(|forwarded| reading.forwarded(forwarded)));
+    Read { text: joined([words.clone()].into_iter().chain(lines), "\n"), mentions }
 }
 
 struct Reading<'a> {
@@ -46,65 +44,75 @@ impl Reading<'_> {
         self.words(text, &mut Vec::new())
     }
 
+    fn things<'a>(&'a self, message: &'a Value) -> impl Iterator<Item = String> + 'a {
+        let files = list(message, "attachments").map(|file| self.file(file));
+        files.chain(list(message, "sticker_items").map(|sticker| self.sticker(sticker)))
+    }
+
     /// `[file: plan.pdf, application/pdf: what its sender says of it]`
-    fn file(&self, file: &Attachment) -> String {
-        let is_voice = file.waveform.is_some();
+    fn file(&self, file: &Value) -> String {
+        let is_voice = file["waveform"].is_string();
         let kind = match is_voice {
             true => self.language.pick("voice message", "ボイスメッセージ"),
             false => self.language.pick("file", "ファイル"),
         };
-        let name = file.title.as_deref().unwrap_or(&file.filename);
-        let known = [Some(name), file.content_type.as_deref()].into_iter().flatten();
-        let known = if is_voice { String::new() } else { self.listed(known) };
-        let told = file.description.as_deref().map(one_line).unwrap_or_default();
+        let name = [text_of(file, "title"), text_of(file, "filename")];
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let known = [name, text_of(file, "content_type")].map(one_line);
+        let known = if is_voice { String::new() } else { joined(known, self.comma()) };
+        let told = one_line(text_of(file, "description"));
         format!("[{}]", joined([kind.to_owned(), known, told], ": "))
     }
 
-    fn listed<'a>(&self, words: impl Iterator<Item = &'a str>) -> String {
-        joined(words.map(one_line), self.language.pick(", ", "、"))
+    fn comma(&self) -> &'static str {
+        self.language.pick(", ", "、")
     }
 
-    fn sticker(&self, sticker: &MessageSticker) -> String {
-        format!("[{}: {}]", self.language.pick("sticker", "スタンプ"), one_line(&sticker.name))
+    fn sticker(&self, sticker: &Value) -> String {
+        let kind = self.language.pick("sticker", "スタンプ").to_owned();
+        format!("[{}]", joined([kind, one_line(text_of(sticker, "name"))], ": "))
     }
 
-    fn poll(&self, poll: &Poll) -> String {
-        let question = poll.question.text.as_deref().map(one_line).unwrap_or_default();
-        let answers = poll.answers.iter();
-        let answers = answers.filter_map(|answer| answer.poll_media.text.as_deref());
+    fn poll(&self, poll: &Value) -> String {
+        let question = one_line(text_of(&poll["question"], "text"));
+        let answers = list(poll, "answers").map(|answer| text_of(&answer["poll_media"], "text"));
         let answers = joined(answers.map(one_line), " / ");
-        let poll = self.language.pick("poll", "投票").to_owned();
-        format!("[{}]", joined([poll, question, answers], ": "))
+        let kind = self.language.pick("poll", "投票").to_owned();
+        format!("[{}]", joined([kind, question, answers], ": "))
     }
 
     /// Somebody else's words, which their sender shows here.
-    fn forwarded(&self, forwarded: &MessageSnapshot) -> String {
-        let message = &forwarded.message;
-        let boxes = message.embeds.iter().map(|embed| self.boxed(embed));
-        let files = message.attachments.iter().map(|file| self.file(file));
-        let stickers = message.sticker_items.iter().map(|sticker| self.sticker(sticker));
-        let words = self.quoted(&message.content);
-        let all = joined([words].into_iter().chain(boxes).chain(files).chain(stickers), "\n");
-        let quoted = all.lines().map(|line| format!("> {line}")).collect::<Vec<_>>();
-        let forwarded = self.language.pick("[forwarded]", "[転送]");
-        format!("{forwarded}\n{}", quoted.join("\n"))
+    fn forwarded(&self, message: &Value) -> String {
+        let words = self.quoted(text_of(message, "content"));
+        let boxes = list(message, "embeds").map(|embed| self.boxed(embed));
+        let all = joined([words].into_iter().chain(boxes).chain(self.things(message)), "\n");
+        let quoted = all.lines().map(|line| format!("> {line}"));
+        let forwarded = self.language.pick("[forwarded]", "[転送]").to_owned();
+        joined([forwarded].into_iter().chain(quoted), "\n")
     }
 
-    fn boxed(&self, embed: &Embed) -> String {
-        let title = embed.title.as_deref().map(|title| self.quoted(title)).unwrap_or_default();
-        let title = match (&embed.url, title.is_empty()) {
-            (Some(url), false) => format!("{title} ({})", one_line(url)),
-            (_, _) => title,
+    fn boxed(&self, embed: &Value) -> String {
+        let title = self.quoted(text_of(embed, "title"));
+        let title = match (text_of(embed, "url"), title.is_empty()) {
+            ("", _) | (_, true) => title,
+            (url, false) => format!("{title} ({})", one_line(url)),
         };
-        let author = embed.author.as_ref().map(|author| one_line(&author.name));
-        let told = embed.description.as_deref().map(|told| self.quoted(told));
-        let fields = embed.fields.iter();
-        let fields =
-            fields.map(|field| joined([self.quoted(&field.name), self.quoted(&field.value)], ": "));
-        let footer = embed.footer.as_ref().map(|footer| one_line(&footer.text));
-        let parts = author.into_iter().chain([title]).chain(told).chain(fields).chain(footer);
-        joined(parts, "\n")
+        let author = one_line(text_of(&embed["author"], "name"));
+        let told = self.quoted(text_of(embed, "description"));
+        let fields = list(embed, "fields").map(|field| {
+            joined(["name", "value"].map(|part| self.quoted(text_of(field, part))), ": ")
+        });
+        let footer = one_line(text_of(&embed["footer"], "text"));
+        joined([author, title, told].into_iter().chain(fields).chain([footer]), "\n")
     }
+}
+
+fn list<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    holder[key].as_array().into_iter().flatten()
+}
+
+fn text_of<'a>(holder: &'a Value, key: &str) -> &'a str {
+    holder[key].as_str().unwrap_or_default()
 }
 
 /// Those that say anything.
@@ -121,16 +129,7 @@ mod tests {
     use super::*;
     use crate::chat::UserId;
 
-    fn reads(more: Value, language: Language) -> Read {
-        let mut message = json!({
-            "attachments": [], "channel_id": "1", "content": "", "edited_timestamp": null, "embeds": [],
-            "id": "2", "mention_everyone": false, "mention_roles": [], "mentions": [], "pinned": false,
-            "timestamp": "2026-01-01T00:00:00+00:00", "tts": false, "type": 0,
-            "author": {"id": "3", "username": "mio", "discriminator": "0", "avatar": null},
-        });
-        for (key, value) in more.as_object().unwrap() {
-            message[key] = value.clone();
-        }
+    fn reads(message: Value, language: Language) -> Read {
         let persona = UserId::new("900");
         let names = Names {
             persona: &persona,
@@ -140,13 +139,11 @@ mod tests {
             role: &|_| None,
             zone: &TimeZone::UTC,
         };
-        read_message(&serde_json::from_value(message).unwrap(), &names, language)
+        read_message(&message, &names, language)
     }
 
     fn file(more: Value) -> Value {
-        let mut file = json!({
-            "filename": "plan.pdf", "id": "7", "proxy_url": "", "size": 9, "url": "https://cdn.example/x",
-        });
+        let mut file = json!({"filename": "plan.pdf", "id": "7", "url": "https://cdn.example/x"});
         for (key, value) in more.as_object().unwrap() {
             file[key] = value.clone();
         }
@@ -173,6 +170,8 @@ mod tests {
         assert_eq!(read.mentions, [Mention::Persona]);
         let message = json!({"attachments": [file(json!({}))]});
         assert_eq!(reads(message, Language::Ja).text, "[ファイル: plan.pdf]");
+        let odd = json!({"content": 5, "attachments": [1], "sticker_items": [{}], "embeds": "x", "poll": []});
+        assert_eq!(reads(odd, Language::En).text, "[file]\n[sticker]");
     }
 
     #[test]
