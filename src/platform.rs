@@ -28,8 +28,12 @@ pub trait Platform: Send + Sync {
     /// what is said; reacting twice is reacting once.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError>;
 
-    /// How long people see it typing before a piece is said. What is ordered or said meanwhile counts.
-    fn typing(&self, _piece: &Piece) -> SignedDuration {
+    /// Shows, for as long as this is polled, that somebody will get an answer.
+    async fn show_thinking(&self, _conversation: &ConversationId) {}
+
+    /// Shows that it types what it is about to say. Returns how long people shall see that before it is
+    /// said; what is ordered or said meanwhile counts.
+    async fn show_typing(&self, _piece: &Piece) -> SignedDuration {
         SignedDuration::ZERO
     }
 
