@@ -5,7 +5,10 @@ pub mod api;
 mod buckets;
 pub mod message;
 pub mod permissions;
+mod post;
+mod react;
 pub mod text;
+mod threads;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +27,9 @@ use twilight_model::id::Id;
 use twilight_model::id::marker::{ApplicationMarker, GuildMarker};
 use twilight_model::oauth::ApplicationFlags;
 
-use crate::chat::{AuthorKind, Bookmark, Heard, User, UserId, WorkspaceId, one_line};
+use crate::chat::{
+    AuthorKind, Bookmark, ConversationId, Heard, User, UserId, WorkspaceId, one_line,
+};
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
@@ -389,6 +394,12 @@ impl Discord {
             }
             self.clock.sleep_until(self.clock.now() + wait).await;
         }
+    }
+
+    async fn channel_name(&self, place: &ConversationId) -> Option<Arc<str>> {
+        let channels = self.archive.channels(&place.workspace).await.unwrap_or_default();
+        let channel = channels.into_iter().find(|channel| channel.id == place.channel);
+        channel.map(|channel| channel.name)
     }
 
     fn now(&self) -> Timestamp {
