@@ -1,10 +1,17 @@
 //! Where the persona lives: one port for all chat platforms. What they deliver goes to
 //! [`crate::hear::Ears`]; what is said goes out here.
 
+pub mod air;
+pub mod discord;
+pub mod dismissal;
 pub mod local;
+pub mod people;
+pub mod read;
 pub mod slack;
 pub mod split;
 pub mod strong;
+pub mod table;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! A Slack workspace: it is heard over Socket Mode (or Slack's web hooks), caught up on by its history, and
 //! spoken to through the Web API. Nothing is acknowledged before it is kept.
 
-pub mod air;
 pub mod api;
 mod command;
 pub mod emoji;
@@ -35,7 +34,7 @@ use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, User, UserId, Workspac
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
-use crate::platform::slack::air::Air;
+use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::CAPPED;
 use crate::platform::slack::history::pass::Cap;
@@ -318,7 +317,7 @@ impl Slack {
         };
         tokio::select! {
             ended = listening => ended,
-            why = self.roster.dismissal() => Err(JoinError::Dismissed(why)),
+            why = self.roster.dismissed.reason() => Err(JoinError::Dismissed(why)),
         }
     }
 
@@ -369,7 +368,7 @@ impl Slack {
         if let Err(error) = &answered
             && error.is_about_the_token()
         {
-            self.roster.dismiss("the bot's token is worth nothing any more");
+            self.roster.dismissed.now("the bot's token is worth nothing any more");
         }
         answered
     }

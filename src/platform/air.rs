@@ -1,4 +1,4 @@
-//! Whether Slack can be heard now, and since when without a gap.
+//! Whether a platform can be heard now, and since when without a gap.
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -8,7 +8,7 @@ pub struct Air(watch::Sender<State>);
 /// How it stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Connections that have said hello.
+    /// Connections that are open.
     pub open: usize,
     /// Since when there has always been one.
     pub since: Option<Timestamp>,
@@ -21,7 +21,7 @@ impl Default for Air {
 }
 
 impl Air {
-    /// Slack calls us, so there is nothing to lose.
+    /// The platform calls us, so there is nothing to lose.
     pub fn always(now: Timestamp) -> Self {
         Self(watch::Sender::new(State { open: 1, since: Some(now) }))
     }

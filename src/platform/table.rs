@@ -1,4 +1,4 @@
-//! Slack knows no tables: one becomes text of letters that are equally wide, which Japanese ones are
+//! Chat knows no tables: one becomes text of letters that are equally wide, which Japanese ones are
 //! twice.
 
 use pulldown_cmark::Alignment;

@@ -1,22 +1,49 @@
 //! Finds the people whom a text calls: `@` and a name that somebody has. Names may hold blanks, and
 //! Japanese ones stand beside other letters.
 
-use crate::chat::UserId;
-use crate::platform::slack::mrkdwn::is_id;
+use std::collections::HashMap;
 
+use crate::chat::{AuthorKind, UserId};
+use crate::store::Line;
+
+/// Whoever has spoken among so many lines is there to be called.
+pub const PRESENT: usize = 100;
 /// In letters; no name is longer.
 const LONGEST_NAME: usize = 80;
 /// What a name may be followed by where letters of its own script would make another name of it.
 const HONORIFICS: [&str; 11] =
     ["さん", "ちゃん", "くん", "さま", "様", "氏", "君", "殿", "先生", "先輩", "部長"];
 
-pub enum Piece<'a> {
+/// Who is there to be called, by names in small letters. Two of one name are nobody.
+pub struct People(HashMap<String, UserId>);
+
+impl People {
+    /// Those who have spoken in these lines.
+    pub fn of(lines: &[Line]) -> Self {
+        let mut people: HashMap<String, Option<UserId>> = HashMap::new();
+        for line in lines.iter().filter(|line| line.message.author.kind == AuthorKind::Human) {
+            let author = &line.message.author.id;
+            let known = people.entry(line.name.to_lowercase()).or_insert(Some(author.clone()));
+            if known.as_ref() != Some(author) {
+                *known = None;
+            }
+        }
+        Self(people.into_iter().filter_map(|(name, user)| Some((name, user?))).collect())
+    }
+
+    pub fn called(&self, name: &str) -> Option<UserId> {
+        self.0.get(&name.to_lowercase()).cloned()
+    }
+}
+
+pub enum Part<'a> {
     Words(&'a str),
     Person(UserId),
 }
 
-pub fn pieces<'a>(text: &'a str, people: &dyn Fn(&str) -> Option<UserId>) -> Vec<Piece<'a>> {
-    let mut pieces = Vec::new();
+/// The words of a text, and whom it calls between them.
+pub fn parts<'a>(text: &'a str, people: &dyn Fn(&str) -> Option<UserId>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
     let mut from = 0;
     for (at, sign) in text.match_indices(['@', '＠']) {
         if at < from || is_within_word(&text[..at]) {
@@ -24,13 +51,13 @@ pub fn pieces<'a>(text: &'a str, people: &dyn Fn(&str) -> Option<UserId>) -> Vec
         }
         let behind = at + sign.len();
         if let Some((length, person)) = person(&text[behind..], people) {
-            pieces.push(Piece::Words(&text[from..at]));
-            pieces.push(Piece::Person(person));
+            parts.push(Part::Words(&text[from..at]));
+            parts.push(Part::Person(person));
             from = behind + length;
         }
     }
-    pieces.push(Piece::Words(&text[from..]));
-    pieces
+    parts.push(Part::Words(&text[from..]));
+    parts
 }
 
 /// As in `anna@example.org` and `https://example.org/@anna`.
@@ -48,8 +75,7 @@ fn person(from: &str, people: &dyn Fn(&str) -> Option<UserId>) -> Option<(usize,
     ends.into_iter().rev().find_map(|end| {
         let name = &from[..end];
         let is_name = name.trim() == name && is_border(name, &from[end..]);
-        let person = is_name.then(|| people(name)).flatten()?;
-        is_id(person.as_str()).then_some((end, person))
+        Some((end, is_name.then(|| people(name)).flatten()?))
     })
 }
 
