@@ -3,6 +3,10 @@
 
 pub mod api;
 mod buckets;
+pub mod from_discord;
+mod reach;
+mod roster;
+pub mod words;
 
 use std::collections::HashMap;
 use std::sync::Arc;

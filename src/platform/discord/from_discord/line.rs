@@ -160,10 +160,8 @@ mod tests {
 
     #[test]
     fn a_history_is_told_where_it_is() {
-        let place = Place {
-            guild: Some(twilight_model::id::Id::new(1)),
-            channel: ChannelId::new("2"),
-        };
+        let place =
+            Place { guild: Some(twilight_model::id::Id::new(1)), channel: ChannelId::new("2") };
         let whole = json!({"id": "175928847299117063", "author": {"id": "3"}, "content": "hi"});
         assert_eq!(of_history(&place, whole).unwrap().place, place);
         assert_eq!(of_history(&place, json!("odd")), None);
