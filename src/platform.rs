@@ -51,7 +51,7 @@ pub trait Platform: Send + Sync {
         false
     }
 
-    /// The longest text of one post, in characters.
+    /// How long a post may be, as [`split::length`] counts.
     fn longest_post(&self) -> usize;
 }
 

@@ -4,9 +4,11 @@
 pub mod api;
 mod buckets;
 pub mod from_discord;
+pub mod message;
+pub mod permissions;
 mod reach;
 mod roster;
-pub mod words;
+pub mod text;
 
 use std::collections::HashMap;
 use std::sync::Arc;

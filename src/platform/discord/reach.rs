@@ -1,18 +1,13 @@
-//! Who may read a channel: everybody on its server, or not; and whether we may.
+//! How far a channel of a server can be read: by everybody there, and by us.
 
 use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
-use twilight_model::id::marker::{RoleMarker, UserMarker};
-use twilight_util::permission_calculator::PermissionCalculator;
 
 use crate::chat::{UserId, Visibility};
 use crate::platform::discord::from_discord::guild::{Guild, Room};
+use crate::platform::discord::permissions::Rights;
 
-/// Nobody has this id.
-const NOBODY: Id<UserMarker> = Id::new(u64::MAX);
-
-/// How far a channel can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub visibility: Visibility,
@@ -22,42 +17,29 @@ pub struct Reach {
     pub has_history: bool,
 }
 
-/// Everybody may read a channel if somebody without any role may.
 pub fn reach(guild: &Guild, room: &Room, us: &UserId) -> Reach {
-    let anybody = permissions(guild, room, NOBODY, &[]);
-    let roles: Vec<&str> = roles_of(guild, us);
-    let us = us.as_str().parse().unwrap_or(NOBODY);
-    let ours = permissions(guild, room, us, &roles);
+    let roles: Vec<_> = guild
+        .roles
+        .iter()
+        .filter_map(|role| Some((role.id.parse().ok()?, role.permissions)))
+        .collect();
+    let rights = Rights {
+        guild: guild.id,
+        owner: guild.owner.as_ref().and_then(|owner| owner.as_str().parse().ok()),
+        roles: &roles,
+    };
+    let held: Vec<_> = roles_of(guild, us).into_iter().filter_map(|id| id.parse().ok()).collect();
+    let us = us.as_str().parse().unwrap_or(Id::new(u64::MAX));
+    let ours = rights.of(us, &held, room.kind, &room.overwrites);
     let is_seen = holds_talk(room.kind) && ours.contains(Permissions::VIEW_CHANNEL);
     Reach {
-        visibility: match anybody.contains(Permissions::VIEW_CHANNEL) {
+        visibility: match rights.is_public(room.kind, &room.overwrites) {
             true => Visibility::Public,
             false => Visibility::Private,
         },
         is_seen,
         has_history: is_seen && ours.contains(Permissions::READ_MESSAGE_HISTORY),
     }
-}
-
-/// What somebody may do in a channel.
-pub fn permissions(
-    guild: &Guild,
-    room: &Room,
-    user: Id<UserMarker>,
-    roles: &[&str],
-) -> Permissions {
-    let everyone = guild.id.cast::<RoleMarker>();
-    let of = |id: &str| {
-        let role = guild.roles.iter().find(|role| *role.id == *id)?;
-        Some((id.parse::<Id<RoleMarker>>().ok()?, role.permissions))
-    };
-    let root = of(&everyone.to_string()).map_or(Permissions::empty(), |(_, root)| root);
-    let roles: Vec<_> = roles.iter().filter_map(|role| of(role)).collect();
-    let mut calculator = PermissionCalculator::new(guild.id, user, root, &roles);
-    if let Some(owner) = guild.owner.as_ref().and_then(|owner| owner.as_str().parse().ok()) {
-        calculator = calculator.owner_id(owner);
-    }
-    calculator.in_channel(room.kind, &room.overwrites)
 }
 
 fn roles_of<'a>(guild: &'a Guild, user: &UserId) -> Vec<&'a str> {
@@ -122,7 +104,7 @@ mod tests {
         let opened = json!([{"id": "1", "type": 0, "allow": READ, "deny": "0"}]);
         for (everyone, ours, overwrites, expected) in [
             (READ, "0", &none, (Public, true, true)),
-            (VIEW, "0", &none, (Public, true, false)),
+            (VIEW, "0", &none, (Private, true, false)),
             (READ, "0", &hidden, (Private, false, false)),
             (READ, "0", &for_us, (Private, true, true)),
             (VIEW, "0", &for_our_role, (Private, true, false)),

@@ -2,7 +2,7 @@
 //! stay as they are written.
 
 use crate::chat::{ChannelId, Mention, UserId, one_line};
-use crate::platform::read::{Read, clean, next_code};
+use crate::platform::read::{Read, clean};
 use crate::platform::slack::emoji;
 use crate::platform::slack::mrkdwn::{Names, is_id};
 
@@ -19,6 +19,31 @@ pub fn read(text: &str, names: &Names<'_>) -> Read {
     }
     reading.part(rest, Place::Prose);
     Read { text: reading.text, mentions: reading.mentions }
+}
+
+/// The text before a span or a block of code, the code with its marks, and what follows.
+fn next_code(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(start) = text[from..].find('`').map(|at| from + at) {
+        let behind = &text[start..];
+        let length = block_length(behind).or_else(|| span_length(behind));
+        if let Some(length) = length {
+            return Some((&text[..start], &behind[..length], &behind[length..]));
+        }
+        from = start + 1;
+    }
+    None
+}
+
+fn block_length(from: &str) -> Option<usize> {
+    let code = from.strip_prefix("```")?;
+    Some(code.find("```").filter(|end| *end > 0)? + 6)
+}
+
+fn span_length(from: &str) -> Option<usize> {
+    let line = from.split('\n').next().unwrap_or(from);
+    let code = line.strip_prefix('`')?;
+    Some(code.find('`').filter(|end| *end > 0)? + 2)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
