@@ -2,6 +2,7 @@
 //! [`crate::hear::Ears`]; what is said goes out here.
 
 pub mod air;
+mod backoff;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
@@ -11,6 +12,7 @@ pub mod slack;
 pub mod split;
 pub mod strong;
 pub mod table;
+pub mod wanted;
 mod wire;
 
 use std::collections::HashMap;

@@ -3,10 +3,13 @@
 
 pub mod api;
 mod buckets;
+pub mod from_discord;
 pub mod message;
 pub mod permissions;
 mod post;
+mod reach;
 mod react;
+mod roster;
 pub mod text;
 mod threads;
 

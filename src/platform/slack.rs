@@ -38,10 +38,10 @@ use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::CAPPED;
 use crate::platform::slack::history::pass::Cap;
-use crate::platform::slack::history::wanted::Wanted;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
+use crate::platform::wanted::Wanted;
 use crate::store::{Archive, Order, StoreError};
 
 /// Where what is known of an installation before Slack was asked is kept.

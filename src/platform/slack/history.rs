@@ -5,7 +5,6 @@
 //! comparing what it shows now with what is stored.
 
 pub mod pass;
-pub mod wanted;
 
 use std::collections::BTreeSet;
 
@@ -15,9 +14,9 @@ use tracing::{debug, info, warn};
 use crate::chat::{Bookmark, ChannelId, Heard};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, ts};
-use crate::platform::slack::history::wanted::Place;
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Events, Slack};
+use crate::platform::wanted::Place;
 
 /// After so many channels, the log says how many are left.
 const TOLD_EVERY: usize = 20;

@@ -15,7 +15,7 @@ pub type Place = (ChannelId, Option<MessageId>);
 pub struct Wanted {
     known: Mutex<Known>,
     /// There is a room to read, or a place to hurry to.
-    pub(super) added: Notify,
+    pub added: Notify,
     hurried: Notify,
 }
 
@@ -45,7 +45,7 @@ impl Wanted {
         self.added.notify_one();
     }
 
-    pub(super) fn take_later(&self) -> BTreeSet<ChannelId> {
+    pub fn take_later(&self) -> BTreeSet<ChannelId> {
         std::mem::take(&mut self.lock().later)
     }
 
@@ -66,7 +66,7 @@ impl Wanted {
     }
 
     /// Since when lines of this room come by themselves.
-    pub(super) fn heard_since(&self, room: &ChannelId, since: Timestamp) -> Timestamp {
+    pub fn heard_since(&self, room: &ChannelId, since: Timestamp) -> Timestamp {
         self.lock().met.get(room).map_or(since, |met| since.max(*met))
     }
 
@@ -77,11 +77,11 @@ impl Wanted {
         until.is_some_and(|until| *until >= since)
     }
 
-    pub(super) fn note(&self, place: Place, since: Timestamp) {
+    pub fn note(&self, place: Place, since: Timestamp) {
         self.lock().places.insert(place, since);
     }
 
-    pub(super) fn note_whole(&self, room: &ChannelId, since: Timestamp) {
+    pub fn note_whole(&self, room: &ChannelId, since: Timestamp) {
         let mut known = self.lock();
         known.whole.insert(room.clone(), since);
         known.places.retain(|(other, _), _| other != room);
@@ -94,7 +94,7 @@ impl Wanted {
     }
 
     /// The next place where something waits.
-    pub(super) async fn hurried(&self) -> Place {
+    pub async fn hurried(&self) -> Place {
         loop {
             let hurried = self.hurried.notified();
             let place = self.lock().urgent.pop_first();
@@ -105,11 +105,11 @@ impl Wanted {
         }
     }
 
-    pub(super) fn next(&self) -> Option<ChannelId> {
+    pub fn next(&self) -> Option<ChannelId> {
         self.lock().rooms.pop_first()
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.lock().rooms.len()
     }
 
