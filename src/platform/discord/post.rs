@@ -85,8 +85,12 @@ impl Platform for Discord {
     }
 
     fn off_air(&self) -> Option<String> {
-        let is_off = self.air.state().open == 0;
+        let is_off = self.air.state().since.is_none();
         is_off.then(|| "there is no connection to Discord".to_owned())
+    }
+
+    fn is_behind(&self, conversation: &ConversationId) -> bool {
+        self.is_behind_in(conversation)
     }
 
     fn longest_post(&self) -> usize {
