@@ -196,6 +196,14 @@ fn welcome(config: &Config, app: &App) -> String {
     let mind = mind(config);
     let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));
     let slack = slack.unwrap_or_default();
+    let discord = app.discord_bot().map(|(name, servers)| {
+        let bot = plain(name);
+        match config.language {
+            Language::En => format!("\n  discord   {bot}, on {servers} servers"),
+            Language::Ja => format!("\n  discord   {bot}（{servers} サーバー）"),
+        }
+    });
+    let discord = discord.unwrap_or_default();
     let joins_in = config.rulebook().usual.mode == Mode::Companion;
     let (ask, ask_ja) = match joins_in {
         true => (
@@ -212,12 +220,12 @@ fn welcome(config: &Config, app: &App) -> String {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
              \n  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer at once.\n\
-             \n  mind      {mind}{slack}\n  storage   {file}\n\nCtrl-C stops."
+             \n  mind      {mind}{slack}{discord}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。{ask_ja}@{name} と書けばすぐに答えます。\n\
-             \n  モデル    {mind}{slack}\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  モデル    {mind}{slack}{discord}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }
 }

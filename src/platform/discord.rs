@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -65,6 +66,8 @@ pub struct Settings {
     pub history: SignedDuration,
     /// How often channels and names are read anew.
     pub sync_every: SignedDuration,
+    /// Whose clock the persona reads.
+    pub zone: TimeZone,
     pub patience: Patience,
 }
 
