@@ -2,3 +2,4 @@
 
 mod wire;
 pub mod slack;
+pub mod discord;
