@@ -3,6 +3,7 @@
 mod check;
 mod config;
 mod dev;
+mod discord;
 mod eval;
 mod forget;
 mod import;
@@ -68,6 +69,8 @@ enum Verb {
     Config(config::Config),
     /// Set up the app in a Slack workspace.
     Slack(slack::Slack),
+    /// Let the bot in on a Discord server.
+    Discord(discord::Discord),
     /// Stand in for the outside world, to try things out and to develop.
     Dev(dev::Dev),
 }
@@ -97,6 +100,7 @@ impl Cli {
             | Verb::Import(_)
             | Verb::Config(_)
             | Verb::Slack(_)
+            | Verb::Discord(_)
             | Verb::Dev(_)
                 if self.model.is_some() =>
             {
@@ -111,6 +115,7 @@ impl Cli {
             Verb::Import(import) => import.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
             Verb::Slack(slack) => slack.obey(),
+            Verb::Discord(discord) => discord.obey(self.config.as_deref()),
             Verb::Dev(dev) => dev.obey(),
         }
     }
@@ -199,6 +204,7 @@ fn welcome(config: &Config, app: &App) -> String {
     let discord = app.discord_bot().map(|(name, servers)| {
         let bot = plain(name);
         match config.language {
+            Language::En if servers == 1 => format!("\n  discord   {bot}, on 1 server"),
             Language::En => format!("\n  discord   {bot}, on {servers} servers"),
             Language::Ja => format!("\n  discord   {bot}（{servers} サーバー）"),
         }

@@ -3,7 +3,9 @@
 
 pub mod api;
 mod buckets;
+pub mod examine;
 pub mod from_discord;
+pub mod invite;
 pub mod message;
 pub mod permissions;
 mod post;
