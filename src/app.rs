@@ -33,6 +33,7 @@ use crate::llm::fallback::FallbackMind;
 use crate::llm::provider::ProviderMind;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
+use crate::platform::discord::{self, Discord};
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::slack::{self, Slack};
 use crate::platform::{Platform, Platforms};
@@ -59,6 +60,7 @@ pub struct App {
     retention: Retention,
     room: Arc<LocalRoom>,
     slack: Option<Arc<Slack>>,
+    discord: Option<Arc<Discord>>,
     web: Arc<Web>,
     shutdown: CancellationToken,
 }
@@ -117,6 +119,25 @@ impl App {
                 Some(slack)
             }
         };
+        let discord = match config.discord() {
+            None => None,
+            Some(settings) => {
+                let zone = config.zone_or(TimeZone::system());
+                let settings = settings.settings(config.channel_sync(), zone);
+                let who = discord::who(&settings, &*store).await?;
+                for workspace in who.workspaces() {
+                    recall(&rooms, &store, &workspace).await?;
+                }
+                let surroundings = discord::Surroundings {
+                    persona: persona.clone(),
+                    ears: ears(config.waiting(), Withheld::Dropped),
+                    archive: store.clone(),
+                };
+                let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
+                platforms.0.insert(discord::everywhere(), discord.clone());
+                Some(discord)
+            }
+        };
         let agent =
             agent(config, store.clone(), platforms.clone(), clock.clone(), metrics.clone(), seed)?;
         let runner = Runner::new(agent, under_way, config.runner())?;
@@ -156,6 +177,7 @@ impl App {
             retention,
             room,
             slack,
+            discord,
             web,
             shutdown,
         })
@@ -166,10 +188,27 @@ impl App {
         self.slack.as_ref().map(|slack| slack.who().name.as_str())
     }
 
+    /// The bot's name on Discord and the number of its servers, if it lives there.
+    pub fn discord_bot(&self) -> Option<(&str, usize)> {
+        let who = self.discord.as_ref()?.who();
+        Some((&who.name, who.guilds.len()))
+    }
+
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self { began, metrics, writer, runner, retention, room, slack, web, shutdown, .. } =
-            self;
+        let Self {
+            began,
+            metrics,
+            writer,
+            runner,
+            retention,
+            room,
+            slack,
+            discord,
+            web,
+            shutdown,
+            ..
+        } = self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open().await.context("opening the local room")?;
@@ -182,6 +221,10 @@ impl App {
         if let Some(slack) = slack {
             let slack_stop = shutdown.clone();
             tasks.spawn(async move { ("connection to Slack", slack.run(slack_stop).await) });
+        }
+        if let Some(discord) = discord {
+            let discord_stop = shutdown.clone();
+            tasks.spawn(async move { ("connection to Discord", discord.run(discord_stop).await) });
         }
         if let Some(health) = self.health {
             let web = web.clone();

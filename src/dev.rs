@@ -1,3 +1,5 @@
 //! What stands in for the outside world while one develops or tests, and is never part of a running Aizuchi.
 
+mod wire;
 pub mod slack;
+pub mod discord;

@@ -73,7 +73,7 @@ pub enum PlatformError {
     Unknown(String),
 }
 
-/// The platform of each workspace.
+/// The platform of each workspace, or of all that have its name before a colon.
 #[derive(Clone, Default)]
 pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
@@ -81,6 +81,7 @@ impl Platforms {
     pub fn of(&self, workspace: &WorkspaceId) -> Result<&Arc<dyn Platform>, PlatformError> {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));
-        self.0.get(workspace).ok_or_else(absent)
+        let kind = || workspace.as_str().split_once(':').map(|(kind, _)| WorkspaceId::new(kind));
+        self.0.get(workspace).or_else(|| self.0.get(&kind()?)).ok_or_else(absent)
     }
 }

@@ -16,7 +16,6 @@ pub mod journal;
 pub mod state;
 mod arguments;
 pub mod hands;
-mod wire;
 mod api;
 mod socket;
 pub mod push;
@@ -40,7 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::dev::slack::state::State;
-use crate::dev::slack::wire::{Cutter, Wires};
+use crate::dev::wire::{Cutter, Wires};
 
 /// What a fake Slack is like.
 #[derive(Clone, Debug)]

@@ -3,10 +3,12 @@
 
 pub mod api;
 mod buckets;
+pub mod examine;
 pub mod from_discord;
 mod gateway;
 mod history;
 mod identify;
+pub mod invite;
 pub mod message;
 pub mod permissions;
 mod post;
@@ -81,6 +83,8 @@ pub struct Settings {
     pub history: SignedDuration,
     /// How often channels and names are read anew.
     pub sync_every: SignedDuration,
+    /// Whose clock the persona reads.
+    pub zone: TimeZone,
     pub patience: Patience,
 }
 
@@ -147,7 +151,6 @@ pub struct Discord {
     ears: Arc<Ears>,
     archive: Arc<dyn Archive>,
     clock: Clock,
-    zone: TimeZone,
     roster: Roster,
     wanted: Wanted,
     shards: Shards,
@@ -374,7 +377,6 @@ impl Discord {
             archive,
             clock,
             ears,
-            zone: TimeZone::system(),
             roster,
             wanted: Wanted::default(),
             shards: Shards::default(),

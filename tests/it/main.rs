@@ -14,6 +14,7 @@ mod crash;
 mod deciding;
 mod defects;
 mod eval;
+mod fake_discord;
 mod fake_slack;
 mod fence;
 mod flow;

@@ -34,7 +34,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("minijinja_contrib", &["prompt"]),
     ("unicode_normalization", &["prompt", "recall"]),
     ("dotenvy", &["config"]),
-    ("flate2", &["replay", "eval"]),
+    ("flate2", &["replay", "eval", "dev"]),
     ("indicatif", &["cli"]),
     ("comfy_table", &["replay", "eval"]),
     ("futures_executor", &["replay", "clock"]),

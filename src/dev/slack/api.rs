@@ -19,7 +19,7 @@ use crate::dev::slack::fault::{Fault, Hang};
 use crate::dev::slack::journal::Call;
 use crate::dev::slack::refusal::{Refusal, refuse};
 use crate::dev::slack::state::{Chore, State};
-use crate::dev::slack::wire::Cutter;
+use crate::dev::wire::Cutter;
 
 /// Answers one call.
 pub async fn call(

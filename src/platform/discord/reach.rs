@@ -18,28 +18,32 @@ pub struct Reach {
 }
 
 pub fn reach(guild: &Guild, room: &Room, us: &UserId) -> Reach {
-    let roles: Vec<_> = guild
-        .roles
-        .iter()
-        .filter_map(|role| Some((role.id.parse().ok()?, role.permissions)))
-        .collect();
-    let rights = Rights {
-        guild: guild.id,
-        owner: guild.owner.as_ref().and_then(|owner| owner.as_str().parse().ok()),
-        roles: &roles,
-    };
-    let held: Vec<_> = roles_of(guild, us).into_iter().filter_map(|id| id.parse().ok()).collect();
-    let us = us.as_str().parse().unwrap_or(Id::new(u64::MAX));
-    let ours = rights.of(us, &held, room.kind, &room.overwrites);
+    let ours = ours(guild, room, us);
+    let is_public = with_rights(guild, |rights| rights.is_public(room.kind, &room.overwrites));
     let is_seen = holds_talk(room.kind) && ours.contains(Permissions::VIEW_CHANNEL);
     Reach {
-        visibility: match rights.is_public(room.kind, &room.overwrites) {
+        visibility: match is_public {
             true => Visibility::Public,
             false => Visibility::Private,
         },
         is_seen,
         has_history: is_seen && ours.contains(Permissions::READ_MESSAGE_HISTORY),
     }
+}
+
+/// What we may do in a channel.
+pub fn ours(guild: &Guild, room: &Room, us: &UserId) -> Permissions {
+    let held: Vec<_> = roles_of(guild, us).into_iter().filter_map(|id| id.parse().ok()).collect();
+    let us = us.as_str().parse().unwrap_or(Id::new(u64::MAX));
+    with_rights(guild, |rights| rights.of(us, &held, room.kind, &room.overwrites))
+}
+
+fn with_rights<T>(guild: &Guild, then: impl FnOnce(&Rights<'_>) -> T) -> T {
+    let roles = guild.roles.iter();
+    let roles = roles.filter_map(|role| Some((role.id.parse().ok()?, role.permissions)));
+    let roles: Vec<_> = roles.collect();
+    let owner = guild.owner.as_ref().and_then(|owner| owner.as_str().parse().ok());
+    then(&Rights { guild: guild.id, owner, roles: &roles })
 }
 
 fn roles_of<'a>(guild: &'a Guild, user: &UserId) -> Vec<&'a str> {

@@ -82,10 +82,10 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
     let sentence = ends.map_or(words, |(at, _)| &words[..at]);
     let mut letters = sentence.chars();
     let mut name: String = letters.by_ref().take(LONGEST_NAME).collect();
-    if letters.next().is_some() {
+    if !letters.as_str().trim().is_empty() {
+        name.truncate(name.trim_end().len());
         name.push('…');
     }
-    let name = name.trim().to_owned();
     if name.is_empty() { language.pick("A talk", "会話").to_owned() } else { name }
 }
 
