@@ -22,8 +22,6 @@ pub const RESUME: u64 = 6;
 
 pub struct Stage {
     pub discord: Arc<FakeDiscord>,
-    /// Where its API is.
-    pub api: String,
     pub model: Server,
     pub home: Home,
     pub bot: UserId,
@@ -58,11 +56,7 @@ impl Default for Setting {
 }
 
 /// On a thread of its own: a test blocks while a program starts, which asks Discord who it is.
-fn serve_apart(
-    listener: std::net::TcpListener,
-    fake: Arc<FakeDiscord>,
-    stop: CancellationToken,
-) {
+fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeDiscord>, stop: CancellationToken) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -118,7 +112,7 @@ impl Stage {
             model.base
         ));
         let _stop = stop.drop_guard();
-        Self { discord: fake, api, model, home, bot, guild, mio, ren, tea, attic, _stop }
+        Self { discord: fake, model, home, bot, guild, mio, ren, tea, attic, _stop }
     }
 
     /// Starts the program, and waits until it can be heard by Discord and has read what there is.
