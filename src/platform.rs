@@ -3,6 +3,7 @@
 
 pub mod air;
 mod backoff;
+mod catching_up;
 pub mod discord;
 pub mod dismissal;
 pub mod local;

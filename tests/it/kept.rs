@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use sqlx::{ConnectOptions, Row};
+use tokio::sync::watch;
 
 use crate::program::{Home, Program};
 
 /// No test waits longer than this for something that should happen at once.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked, where nothing else tells.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -23,6 +24,16 @@ impl Home {
             let counted = self.count(statement).await;
             panic!("{statement}: {counted} and not {count}\n{}", self.log());
         }
+    }
+
+    /// Waits until something is so that changes like this.
+    pub async fn until_changed(&self, mut changed: watch::Receiver<u64>, is_so: impl Fn() -> bool) {
+        let waiting = async {
+            while !is_so() {
+                changed.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
     }
 
     /// Waits until the log has these words.

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod admission;
+mod apart;
 mod api;
 mod breakdowns;
 mod browser;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::chat::{Bookmark, ChannelId, ConversationId, Heard};
 use crate::platform::discord::Discord;
@@ -21,8 +21,6 @@ use crate::platform::discord::take::TakeError;
 use crate::platform::wanted::Place;
 use crate::store::StoreError;
 
-/// After so many rooms, the log says how many are left.
-const TOLD_EVERY: usize = 20;
 /// Edits and deletions are looked for so far back.
 const LOOKED_BACK: SignedDuration = SignedDuration::from_hours(24);
 /// Clocks differ: what is read begins so long before what is missing.
@@ -78,11 +76,7 @@ impl Discord {
     /// Reads first where something is to be done. Never ends.
     pub(super) async fn stay_ready(&self) {
         loop {
-            let place = self.wanted.hurried().await;
-            let Some(since) = self.air.state().since else { continue };
-            if self.wanted.is_caught_up(&place, since) {
-                continue;
-            }
+            let (place, since) = self.wanted.next_hurried(&self.air).await;
             match self.read_soon(&place, since).await {
                 Ok(()) | Err(TakeError::Discord(ApiError::Refused(_))) => {
                     self.wanted.note(place, since);
@@ -156,25 +150,12 @@ impl Discord {
             read => read?,
         }
         self.wanted.note_whole(room, since);
-        self.tell_progress(room, pass.new, failed);
+        self.wanted.tell_progress("Discord", room, pass.new, failed);
         // Since then, everything has come by itself.
         if self.air.state().since == Some(since) {
             self.put_mark(room, Mark { until: began, since }).await?;
         }
         Ok(())
-    }
-
-    fn tell_progress(&self, room: &ChannelId, new: usize, failed: usize) {
-        let left = self.wanted.count();
-        debug!("caught up on {room}: {new} new lines; {left} channels are left");
-        match left {
-            0 if failed == 0 => info!("caught up on all Discord channels"),
-            0 => info!("caught up on all Discord channels but {failed}, which are tried again"),
-            left if left.is_multiple_of(TOLD_EVERY) => {
-                info!("{left} Discord channels are to be read yet")
-            }
-            _ => {}
-        }
     }
 
     fn mark(&self, room: &ChannelId) -> Option<Mark> {

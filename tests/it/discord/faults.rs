@@ -61,6 +61,8 @@ async fn d02_a_session_goes_on_after_a_kill() {
     assert_eq!(stage.discord.calls(PAGES).len(), read, "nothing was missed, so nothing is read");
     assert_eq!(program.stop(), Some(0));
     let resumed = stage.discord.said(RESUME);
+    // READY, the server and the line before the kill.
+    assert_eq!(resumed[0].data["seq"], 3, "{resumed:?}");
     assert!(resumed[1].data["seq"].as_u64() > resumed[0].data["seq"].as_u64(), "{resumed:?}");
 }
 

@@ -9,12 +9,11 @@ use aizuchi::dev::discord::journal::Post;
 use aizuchi::dev::discord::message::Saying;
 use aizuchi::dev::discord::{FakeDiscord, Settings, serve};
 use jiff::SignedDuration;
-use tokio::net::TcpListener;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
-use crate::kept::PATIENCE;
+use crate::apart::serve_apart;
 use crate::program::{Home, Program};
-use crate::providers::{Limits, Server, Treatment};
+use crate::providers::{Limits, Server};
 
 /// The gateway's opcodes that a bot says.
 pub const IDENTIFY: u64 = 2;
@@ -55,17 +54,6 @@ impl Default for Setting {
     }
 }
 
-/// On a thread of its own: a test blocks while a program starts, which asks Discord who it is.
-fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeDiscord>, stop: CancellationToken) {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            listener.set_nonblocking(true).unwrap();
-            serve(TcpListener::from_std(listener).unwrap(), fake, stop).await.unwrap();
-        });
-    });
-}
-
 /// What is kept of it is looked at where it is kept.
 impl Deref for Stage {
     type Target = Home;
@@ -93,11 +81,9 @@ impl Stage {
         };
         let tea = channel("tea", &[]);
         let attic = channel("attic", &[mio, ren, bot]);
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let api = format!("http://{address}/api/v10");
-        serve_apart(listener, fake.clone(), stop.clone());
         let model = Server::start(Limits::default()).await;
         let home = Home::new(wait);
         home.add(&format!(
@@ -111,7 +97,6 @@ impl Stage {
 {more}",
             model.base
         ));
-        let _stop = stop.drop_guard();
         Self { discord: fake, model, home, bot, guild, mio, ren, tea, attic, _stop }
     }
 
@@ -133,14 +118,7 @@ impl Stage {
 
     /// Waits until something is so on Discord.
     pub async fn until(&self, is_so: impl Fn(&FakeDiscord) -> bool) {
-        let mut changed = self.discord.changed();
-        let waiting = async {
-            while !is_so(&self.discord) {
-                changed.changed().await.unwrap();
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
+        self.home.until_changed(self.discord.changed(), || is_so(&self.discord)).await;
     }
 
     pub fn add_channel(&self, name: &str, kind: NewKind) -> ChannelId {
@@ -164,7 +142,7 @@ impl Stage {
 
     /// What the model says next.
     pub fn will_say(&self, texts: &[&str]) {
-        self.model.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+        self.model.will_say(texts);
     }
 
     /// Waits for so many posts, and returns them all.
@@ -186,8 +164,7 @@ impl Stage {
 
     /// What the model was asked last.
     pub fn prompt(&self) -> String {
-        let seen = self.model.seen();
-        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+        self.model.prompt()
     }
 
     /// How often the program has begun or resumed a session.

@@ -8,12 +8,11 @@ use aizuchi::dev::slack::journal::Post;
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::ts::Ts;
 use aizuchi::dev::slack::{FakeSlack, Settings, serve};
-use tokio::net::TcpListener;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
-use crate::kept::PATIENCE;
+use crate::apart::serve_apart;
 use crate::program::{Home, Program};
-use crate::providers::{Limits, Server, Treatment};
+use crate::providers::{Limits, Server};
 
 pub struct Stage {
     pub slack: Arc<FakeSlack>,
@@ -46,17 +45,6 @@ impl Default for Setting {
     fn default() -> Self {
         Self { slack: "", wait: 1000.0, more: "", team: Settings::default() }
     }
-}
-
-/// On a thread of its own: a test blocks while a program starts, which asks Slack who it is.
-fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeSlack>, stop: CancellationToken) {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            listener.set_nonblocking(true).unwrap();
-            serve(TcpListener::from_std(listener).unwrap(), fake, stop).await.unwrap();
-        });
-    });
 }
 
 /// What is kept of it is looked at where it is kept.
@@ -96,11 +84,9 @@ impl Stage {
         };
         let tea = fake.add_channel(channel("tea", Kind::Public)).unwrap();
         let attic = fake.add_channel(channel("attic", Kind::Private)).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let api = format!("http://{address}/api");
-        serve_apart(listener, fake.clone(), stop.clone());
         let model = Server::start(Limits::default()).await;
         let home = Home::new(wait);
         home.add(&format!(
@@ -115,7 +101,6 @@ impl Stage {
 {more}",
             model.base
         ));
-        let _stop = stop.drop_guard();
         Self { slack: fake, api, model, home, bot, mio, ren, tea, attic, _stop }
     }
 
@@ -141,14 +126,7 @@ impl Stage {
 
     /// Waits until something is so in the workspace.
     pub async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        let mut changed = self.slack.changed();
-        let waiting = async {
-            while !is_so(&self.slack) {
-                changed.changed().await.unwrap();
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
+        self.home.until_changed(self.slack.changed(), || is_so(&self.slack)).await;
     }
 
     /// Somebody says something in a channel.
@@ -169,7 +147,7 @@ impl Stage {
 
     /// What the model says next.
     pub fn will_say(&self, texts: &[&str]) {
-        self.model.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+        self.model.will_say(texts);
     }
 
     /// Waits for so many posts, and returns them all.
@@ -180,7 +158,6 @@ impl Stage {
 
     /// What the model was asked last.
     pub fn prompt(&self) -> String {
-        let seen = self.model.seen();
-        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+        self.model.prompt()
     }
 }

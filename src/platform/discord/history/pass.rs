@@ -1,15 +1,15 @@
 //! One reading of a room's history: page by page, its threads after it, compared with what is stored.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tracing::{info, warn};
+use tracing::warn;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::chat::{Arrival, ChannelId, Deletion, Heard, Message, MessageId};
+use crate::chat::{Arrival, ChannelId, Message, MessageId};
+use crate::platform::catching_up::{Stored, deletion, gone, stored_since};
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::ApiError;
 use crate::platform::discord::from_discord::guild::thread;
@@ -17,14 +17,9 @@ use crate::platform::discord::from_discord::line::{Line, of_history};
 use crate::platform::discord::from_discord::{Place, id_before, text, time};
 use crate::platform::discord::reach::has_lines;
 use crate::platform::discord::take::{Ground, TakeError};
-use crate::store::{LineQuery, Span};
 
 /// As many lines in a page as Discord gives.
 const PAGE: usize = 100;
-/// How many stored lines of a room are compared with its history at most.
-const MOST_COMPARED: usize = 20_000;
-/// So many lines may be missing at once.
-const MOST_MISSING: usize = 100;
 /// The flow may be just about to keep what was said so lately.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_mins(10);
 
@@ -40,7 +35,7 @@ pub(super) struct Pass {
     /// The room has not been read before.
     is_first: bool,
     /// What is stored since `from`, unless that is too much to compare.
-    stored: Option<HashMap<MessageId, Arc<Message>>>,
+    stored: Option<Stored>,
     /// What Discord shows.
     seen: HashSet<MessageId>,
     /// The room itself and threads, as far as they were read.
@@ -59,22 +54,7 @@ impl Discord {
     ) -> Result<Pass, TakeError> {
         let known = self.roster.room(room);
         let workspace = known.map_or_else(super::super::direct, |known| known.channel.workspace);
-        let query = LineQuery {
-            workspace: workspace.clone(),
-            channel: room.clone(),
-            thread: None,
-            span: Span::AfterTime(from - SignedDuration::from_millis(1)),
-            limit: MOST_COMPARED + 1,
-        };
-        let stored = self.archive.lines(query).await?;
-        let is_too_much = stored.len() > MOST_COMPARED;
-        if is_too_much {
-            info!(
-                "a channel has so many lines that edits and deletions of the past are not looked for"
-            );
-        }
-        let stored = stored.into_iter().filter(|line| !line.is_deleted);
-        let stored = stored.map(|line| (line.message.id.clone(), line.message)).collect();
+        let stored = stored_since(&*self.archive, &workspace, room, from).await?;
         Ok(Pass {
             room: room.clone(),
             guild: self.guild_of(&workspace),
@@ -82,7 +62,7 @@ impl Discord {
             since: self.wanted.heard_since(room, since),
             began: self.now(),
             is_first: self.mark(room).is_none(),
-            stored: (!is_too_much).then_some(stored),
+            stored,
             seen: HashSet::new(),
             places: HashSet::new(),
             spoke: BTreeMap::new(),
@@ -227,25 +207,10 @@ impl Discord {
     /// What is stored and not in the history any more was deleted meanwhile. Each is looked for once more,
     /// since nothing brings it back; and where very much is missing, something else is wrong.
     pub(super) async fn hear_what_is_gone(&self, pass: &Pass) -> Result<(), TakeError> {
-        let missing = pass.stored.iter().flat_map(HashMap::values).filter(|line| pass.misses(line));
-        let missing: Vec<&Arc<Message>> = missing.collect();
-        if missing.len() > MOST_MISSING {
-            warn!(
-                "{} lines of a channel are missing in Discord's history, which is not believed",
-                missing.len()
-            );
-            return Ok(());
-        }
-        for message in missing {
-            if self.is_there(message).await? {
-                continue;
+        for message in gone(pass.stored.as_ref(), |line| pass.misses(line), "Discord") {
+            if !self.is_there(message).await? {
+                self.ears.hear(deletion(message, pass.began)).await?;
             }
-            let deletion = Deletion {
-                conversation: message.conversation.clone(),
-                message: message.id.clone(),
-                at: pass.began,
-            };
-            self.ears.hear(Heard::Deletion(deletion)).await?;
         }
         Ok(())
     }
