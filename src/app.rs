@@ -133,7 +133,7 @@ impl App {
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),
                 };
-                let discord = Arc::new(Discord::new(settings, who, surroundings)?);
+                let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
                 platforms.0.insert(discord::everywhere(), discord.clone());
                 Some(discord)
             }

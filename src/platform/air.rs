@@ -35,6 +35,14 @@ impl Air {
         self.0.subscribe()
     }
 
+    pub(super) fn put(&self, now: State) {
+        self.0.send_if_modified(|state| {
+            let is_new = *state != now;
+            *state = now;
+            is_new
+        });
+    }
+
     pub(super) fn opened(&self, now: Timestamp) {
         self.0.send_modify(|state| {
             state.open += 1;

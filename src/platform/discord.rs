@@ -5,21 +5,31 @@ pub mod api;
 mod buckets;
 pub mod examine;
 pub mod from_discord;
+mod gateway;
+mod history;
+mod identify;
 pub mod invite;
 pub mod message;
 pub mod permissions;
 mod post;
 mod reach;
 mod react;
+mod rooms;
 mod roster;
+mod session;
+mod shards;
+mod sync;
+mod take;
 pub mod text;
 mod threads;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use futures_util::future::join3;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -27,6 +37,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use twilight_model::id::Id;
@@ -34,14 +45,18 @@ use twilight_model::id::marker::{ApplicationMarker, GuildMarker};
 use twilight_model::oauth::ApplicationFlags;
 
 use crate::chat::{
-    AuthorKind, Bookmark, ConversationId, Heard, User, UserId, WorkspaceId, one_line,
+    AuthorKind, Bookmark, ChannelId, ConversationId, Heard, User, UserId, WorkspaceId, one_line,
 };
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
 use crate::platform::air::Air;
 use crate::platform::discord::api::{Api, ApiError, Call};
+use crate::platform::discord::roster::Roster;
+use crate::platform::discord::session::Mark;
+use crate::platform::discord::shards::Shards;
 use crate::platform::dismissal::Dismissal;
+use crate::platform::wanted::Wanted;
 use crate::store::{Archive, Order, StoreError};
 
 /// All of Discord: the platform of every workspace whose name begins with this and a colon. What is known
@@ -136,8 +151,23 @@ pub struct Discord {
     ears: Arc<Ears>,
     archive: Arc<dyn Archive>,
     clock: Clock,
+    zone: TimeZone,
+    roster: Roster,
+    wanted: Wanted,
+    shards: Shards,
     pub air: Air,
     dismissed: Dismissal,
+    /// How far rooms have been read.
+    marks: Mutex<HashMap<ChannelId, Mark>>,
+    /// Held while a place is met for the first time.
+    meeting: tokio::sync::Mutex<()>,
+    /// All lists are to be read.
+    wants_lists: Notify,
+    /// Commands that wait for an answer.
+    interactions: mpsc::UnboundedSender<Value>,
+    commands: tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>,
+    /// When the log was told last that messages come without their text.
+    doubted_ms: AtomicI64,
 }
 
 /// What it lives on.
@@ -155,6 +185,20 @@ pub enum JoinError {
          https://discord.com/developers/applications"
     )]
     Token,
+    #[error(
+        "Discord does not let the bot read messages; switch on \"Message Content Intent\" on the page Bot of \
+         the application, at https://discord.com/developers/applications"
+    )]
+    Intents,
+    #[error(
+        "Discord wants the bot's servers to be shared out differently; leave discord.shards out, so that \
+         Discord is asked"
+    )]
+    Shards,
+    #[error(
+        "Discord does not understand us any more (it says {0}); this program is too old for it"
+    )]
+    Outdated(u16),
     #[error("Discord has dismissed the bot: {0}")]
     Dismissed(&'static str),
     #[error("Discord could not be asked who we are: {0}")]
@@ -163,6 +207,13 @@ pub enum JoinError {
     Store(#[from] StoreError),
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
+}
+
+impl JoinError {
+    /// Why it could not be asked.
+    fn of(error: ApiError) -> Self {
+        if error.is_about_the_token() { Self::Token } else { Self::Unasked(error) }
+    }
 }
 
 /// The platform of all workspaces of Discord.
@@ -301,19 +352,44 @@ impl Who {
 }
 
 impl Discord {
-    pub fn new(settings: Settings, who: Who, surroundings: Surroundings) -> anyhow::Result<Self> {
+    /// Remembers what was known before Discord is asked.
+    pub async fn new(
+        settings: Settings,
+        who: Who,
+        surroundings: Surroundings,
+    ) -> anyhow::Result<Self> {
         let Surroundings { persona, ears, archive } = surroundings;
         let clock = ears.clock.clone();
+        let (roster, mut marks) = (Roster::default(), HashMap::new());
+        for workspace in who.workspaces() {
+            roster.recall(archive.users(&workspace).await?, archive.channels(&workspace).await?);
+            let known = archive.bookmarks(&workspace).await?;
+            let known = known.iter().filter_map(|bookmark| {
+                Some((ChannelId::new(&*bookmark.place), Mark::read(&bookmark.value)?))
+            });
+            marks.extend(known);
+        }
+        let (interactions, commands) = mpsc::unbounded_channel();
         Ok(Self {
             api: Api::new(&settings, clock.clone())?,
+            zone: settings.zone.clone(),
             settings,
             who,
             persona,
             archive,
             clock,
             ears,
+            roster,
+            wanted: Wanted::default(),
+            shards: Shards::default(),
             air: Air::default(),
             dismissed: Dismissal::default(),
+            marks: Mutex::new(marks),
+            meeting: tokio::sync::Mutex::default(),
+            wants_lists: Notify::new(),
+            interactions,
+            commands: tokio::sync::Mutex::new(commands),
+            doubted_ms: AtomicI64::new(0),
         })
     }
 
@@ -325,8 +401,10 @@ impl Discord {
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         self.open().await.context("opening Discord")?;
         tokio::select! {
-            () = shutdown.cancelled() => Ok(()),
-            why = self.dismissed.reason() => Err(JoinError::Dismissed(why).into()),
+            // Ends after `shutdown`, when what was taken is kept; or before, where it may not be.
+            listened = self.listen(&shutdown) => Ok(listened?),
+            // Reading goes on for ever, and can be left at any point.
+            _ = join3(self.stay_in_sync(), self.stay_caught_up(), self.stay_ready()) => Ok(()),
         }
     }
 
