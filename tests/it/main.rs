@@ -13,6 +13,7 @@ mod cost;
 mod crash;
 mod deciding;
 mod defects;
+mod discord;
 mod eval;
 mod fake_discord;
 mod fake_slack;

@@ -1,0 +1,5 @@
+//! Discord: what people there see of it, and what Discord does. The Discord is our fake one, which others'
+//! clients have been run against (`scripts/peers`).
+
+mod check;
+mod post;
