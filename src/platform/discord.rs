@@ -151,7 +151,6 @@ pub struct Discord {
     ears: Arc<Ears>,
     archive: Arc<dyn Archive>,
     clock: Clock,
-    zone: TimeZone,
     roster: Roster,
     wanted: Wanted,
     shards: Shards,

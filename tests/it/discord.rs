@@ -2,4 +2,8 @@
 //! clients have been run against (`scripts/peers`).
 
 mod check;
+mod faults;
+mod gaps;
 mod post;
+mod stage;
+mod talk;

@@ -20,6 +20,7 @@ mod fake_slack;
 mod fence;
 mod flow;
 mod import;
+mod kept;
 mod memory;
 mod memos;
 mod minds;

@@ -407,7 +407,7 @@ impl Discord {
             user: &|id| self.roster.name(workspace, id).or_else(|| told(id)),
             channel: &channel,
             role: &role,
-            zone: &self.zone,
+            zone: &self.settings.zone,
         };
         let read = read_message(&line.whole, &names, self.persona.language);
         let mut mentions = read.mentions;

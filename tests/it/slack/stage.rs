@@ -1,24 +1,19 @@
 //! A workspace with two people and the program in a public and a private channel.
 
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
 use aizuchi::dev::slack::journal::Post;
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::ts::Ts;
 use aizuchi::dev::slack::{FakeSlack, Settings, serve};
-use sqlx::{ConnectOptions, Row};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::kept::PATIENCE;
 use crate::program::{Home, Program};
 use crate::providers::{Limits, Server, Treatment};
-
-/// No test waits longer than this for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often the program's database is looked into, where nothing else tells.
-const LOOK: Duration = Duration::from_millis(20);
 
 pub struct Stage {
     pub slack: Arc<FakeSlack>,
@@ -62,6 +57,15 @@ fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeSlack>, stop: Canc
             serve(TcpListener::from_std(listener).unwrap(), fake, stop).await.unwrap();
         });
     });
+}
+
+/// What is kept of it is looked at where it is kept.
+impl Deref for Stage {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        &self.home
+    }
 }
 
 impl Stage {
@@ -145,69 +149,6 @@ impl Stage {
         };
         let log = || self.home.log();
         tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
-    }
-
-    /// Waits until a statement counts so many in the program's database.
-    pub async fn until_kept(&self, statement: &str, count: i64) {
-        let waiting = async {
-            while self.count(statement).await != count {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!(
-                "{statement}: {} and not {count}\n{}",
-                self.count(statement).await,
-                self.home.log()
-            );
-        }
-    }
-
-    /// Waits until the log has these words.
-    pub async fn until_log(&self, words: &str) {
-        let waiting = async {
-            while !self.home.log().contains(words) {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
-    }
-
-    /// Waits until the program has ended by itself with an error, and returns its last words.
-    pub async fn ends(&self, program: Program) -> String {
-        let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
-        assert_eq!(code, Some(1), "{}", self.home.log());
-        self.home.log().lines().last().unwrap_or_default().to_owned()
-    }
-
-    /// What a statement counts in the program's database.
-    pub async fn count(&self, statement: &str) -> i64 {
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(self.home.database()).read_only(true);
-        let Ok(mut connection) = options.connect().await else { return -1 };
-        let counted = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
-        counted.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
-    }
-
-    /// Another program writes to the database until the returned connection is dropped.
-    pub async fn lock_database(&self) -> sqlx::SqliteConnection {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.home.database());
-        let mut connection = options.connect().await.unwrap();
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
-        connection
-    }
-
-    /// What the program has kept of a channel, oldest first.
-    pub async fn kept(&self, channel: &str) -> Vec<String> {
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(self.home.database()).read_only(true);
-        let mut connection = options.connect().await.unwrap();
-        let rows = sqlx::query(
-            "SELECT text FROM messages WHERE channel = ?1 AND deleted_ms IS NULL ORDER BY at_ms, id",
-        );
-        let rows = rows.bind(channel).fetch_all(&mut connection).await.unwrap();
-        rows.iter().map(|row| row.get(0)).collect()
     }
 
     /// Somebody says something in a channel.

@@ -1,0 +1,1 @@
+//! What was said while nobody heard it.
