@@ -26,6 +26,8 @@ mod protocol;
 pub mod hands;
 mod api;
 mod gateway;
+mod control;
+mod page;
 mod seed;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +36,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -198,6 +200,11 @@ fn router(served: Served) -> Router {
         .route("/api/v10/{*path}", any(api::call))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
+        .route("/control/state", get(control::state))
+        .route("/control/{verb}", post(control::order))
+        .route("/", get(page::frame))
+        .route("/lines", get(page::lines))
+        .route("/page/{verb}", post(page::obey))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(served)
 }

@@ -21,6 +21,7 @@ use crate::program::http;
 mod gateway;
 mod messages;
 mod places;
+mod program;
 mod words;
 
 /// A fake Discord with a guild of Mio's and one channel in it.
