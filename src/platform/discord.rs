@@ -371,7 +371,6 @@ impl Discord {
         let (interactions, commands) = mpsc::unbounded_channel();
         Ok(Self {
             api: Api::new(&settings, clock.clone())?,
-            zone: settings.zone.clone(),
             settings,
             who,
             persona,

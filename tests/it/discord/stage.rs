@@ -58,11 +58,7 @@ impl Default for Setting {
 }
 
 /// On a thread of its own: a test blocks while a program starts, which asks Discord who it is.
-fn serve_apart(
-    listener: std::net::TcpListener,
-    fake: Arc<FakeDiscord>,
-    stop: CancellationToken,
-) {
+fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeDiscord>, stop: CancellationToken) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

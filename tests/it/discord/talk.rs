@@ -70,8 +70,7 @@ async fn whoever_speaks_to_it_is_answered_and_nobody_else() {
 /// In a thread that it has opened itself, nobody needs to mention it.
 #[tokio::test]
 async fn in_its_own_thread_every_line_is_said_to_it() {
-    let stage =
-        Stage::with(Setting { discord: "  threads: auto\n", ..Setting::default() }).await;
+    let stage = Stage::with(Setting { discord: "  threads: auto\n", ..Setting::default() }).await;
     let program = stage.start().await;
     stage.asks(stage.tea, stage.mio, "what do roses need?");
     let post = stage.posts(1).await.remove(0);
@@ -139,8 +138,7 @@ async fn edits_previews_deletions_and_reactions_are_heard_as_what_they_are() {
 async fn files_and_stickers_are_described_and_bots_get_no_answer() {
     let stage = Stage::new().await;
     let program = stage.start().await;
-    let weather =
-        stage.discord.add_user_with(NewUser { name: "Weather".to_owned(), is_bot: true });
+    let weather = stage.discord.add_user_with(NewUser { name: "Weather".to_owned(), is_bot: true });
     stage.discord.add_member(stage.guild, weather).unwrap();
     let mention = format!("<@{}> look", stage.bot);
     let file = json!({"id": "1", "filename": "plan.pdf", "content_type": "application/pdf",
@@ -192,7 +190,9 @@ async fn a_channel_is_public_for_as_long_as_everybody_may_read_it() {
     let stage = Stage::new().await;
     let program = stage.start().await;
     let is = |channel, visibility: &str| {
-        format!("SELECT count(*) FROM channels WHERE id = '{channel}' AND visibility = '{visibility}'")
+        format!(
+            "SELECT count(*) FROM channels WHERE id = '{channel}' AND visibility = '{visibility}'"
+        )
     };
     assert_eq!(stage.count(&is(stage.tea, "public")).await, 1);
     assert_eq!(stage.count(&is(stage.attic, "private")).await, 1);
