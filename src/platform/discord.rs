@@ -391,6 +391,11 @@ impl Discord {
         })
     }
 
+    /// The next command, button or the like that somebody uses.
+    pub async fn next_command(&self) -> Option<Value> {
+        self.commands.lock().await.recv().await
+    }
+
     pub fn who(&self) -> &Who {
         &self.who
     }

@@ -45,6 +45,8 @@ const STEADY: SignedDuration = SignedDuration::from_secs(60);
 pub(super) struct Stream {
     pub shard: ShardId,
     pub session: Option<Session>,
+    /// The one that is over, until another begins.
+    ended: Option<Session>,
     /// So many events were heard since it was noted how far.
     unnoted: u32,
     /// Nothing has come over it since the program was started.
@@ -77,7 +79,7 @@ impl Discord {
         shutdown: &CancellationToken,
     ) -> Result<(), JoinError> {
         let session = self.session(shard).await?;
-        let mut stream = Stream { shard, session, unnoted: 0, is_fresh: true };
+        let mut stream = Stream { shard, session, ended: None, unnoted: 0, is_fresh: true };
         let mut tried = 0;
         loop {
             let began = self.now();
@@ -94,7 +96,7 @@ impl Discord {
                         session.resume_url = None;
                     }
                 }
-                Fate::Over => stream.session = None,
+                Fate::Over => stream.ended = stream.session.take().or(stream.ended),
             }
             let lasted = self.now().duration_since(began) > STEADY;
             tried = if lasted { 1 } else { tried + 1 };
@@ -180,7 +182,7 @@ impl Discord {
     /// A session begins: whatever was said before was not told, so it is read.
     async fn begin(&self, stream: &mut Stream, event: &Event) -> Result<(), TakeError> {
         let Some(id) = text(&event.data["session_id"]) else { return Ok(()) };
-        let before = stream.session.take();
+        let before = stream.session.take().or(stream.ended.take());
         if let Some(before) = &before {
             self.settle_marks(before.since(), before.until()).await?;
         }

@@ -144,7 +144,7 @@ impl Discord {
         let began = self.now();
         let horizon = began - self.settings.history;
         let from = match self.mark(room) {
-            Some(mark) => (mark.until - OVERLAP).min(began - LOOKED_BACK).max(horizon),
+            Some(mark) => (mark.until - OVERLAP).min(horizon.max(began - LOOKED_BACK)),
             None => horizon,
         };
         let mut pass = self.pass(room, from, since).await?;

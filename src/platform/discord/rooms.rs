@@ -56,6 +56,7 @@ impl Discord {
             return Ok(Ground::direct(&place.channel));
         };
         if let Some(ground) = self.known_ground(&place.channel) {
+            self.hear_presence(&ground, line).await?;
             return Ok(ground);
         }
         // Many things may be told of a new place at once; one of them asks.
@@ -85,6 +86,15 @@ impl Discord {
         }))
     }
 
+    /// Whoever hears a line is there.
+    async fn hear_presence(&self, ground: &Ground, line: Option<&Line>) -> Result<(), StoreError> {
+        let room = self.roster.room(&ground.conversation.channel);
+        match room.filter(|room| line.is_some() && room.standing == Standing::Out) {
+            Some(room) => self.hear_room(Room { standing: Standing::Member, ..room }).await,
+            None => Ok(()),
+        }
+    }
+
     fn known_ground(&self, place: &ChannelId) -> Option<Ground> {
         if let Some(thread) = self.roster.thread(place) {
             let parent = self.roster.room(&thread.parent)?;
@@ -110,6 +120,15 @@ impl Discord {
         };
         let kind = Some(room.kind);
         self.hear_room(Room { channel, standing: Standing::Member, kind, has_history: true }).await
+    }
+
+    /// A server can be heard. Where it could be before, it was away meanwhile.
+    pub(super) async fn hear_whole_guild(&self, guild: Guild) -> Result<(), StoreError> {
+        if self.roster.guild(guild.id).is_some() {
+            let rooms = self.roster.not_left(&workspace(guild.id));
+            rooms.iter().for_each(|room| self.wanted.add(room));
+        }
+        self.hear_guild(guild).await
     }
 
     /// All of a server.

@@ -78,7 +78,7 @@ impl Discord {
             Told::ReactionsGone { place, message, emoji } => {
                 self.hear_reactions_gone(&place, &message, emoji.as_deref()).await
             }
-            Told::Guild(guild) => Ok(self.hear_guild(*guild).await?),
+            Told::Guild(guild) => Ok(self.hear_whole_guild(*guild).await?),
             Told::GuildChanged(guild) => Ok(self.hear_guild_change(*guild).await?),
             Told::GuildGone(guild) => {
                 self.leave_guild(guild);

@@ -133,6 +133,48 @@ async fn edits_previews_deletions_and_reactions_are_heard_as_what_they_are() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// With a thread, what was said in it is gone; reactions can go all at once.
+#[tokio::test]
+async fn what_goes_all_at_once_is_gone() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    let parent = stage.says(stage.tea, stage.mio, "roses?");
+    let thread = stage.discord.start_thread_from(stage.tea, parent, stage.mio, "roses").unwrap();
+    for text in ["one", "two", "three"] {
+        stage.says(thread, stage.ren, text);
+    }
+    for emoji in ["👍", "🎉"] {
+        stage.discord.react(stage.tea, parent, stage.ren, emoji).unwrap();
+    }
+    let reactions = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
+    stage.until_kept(reactions, 2).await;
+    let of = json!({"channel_id": stage.tea, "guild_id": stage.guild, "message_id": parent});
+    stage.discord.tell("MESSAGE_REACTION_REMOVE_ALL", of);
+    stage.until_kept(reactions, 0).await;
+    stage.discord.delete_channel(thread).unwrap();
+    stage.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 3).await;
+    assert_eq!(stage.lines(stage.tea).await, ["roses?"]);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Its servers can be shared out over several connections; it is heard where all of them are.
+#[tokio::test]
+async fn shards_share_the_servers() {
+    let usual = Setting::default();
+    let world =
+        aizuchi::dev::discord::Settings { shards: 2, max_concurrency: 2, ..usual.world.clone() };
+    let stage = Stage::with(Setting { discord: "  shards: 2\n", world, ..usual }).await;
+    let program = stage.home.start();
+    stage.until(|discord| discord.sessions() == 2).await;
+    stage.asks(stage.tea, stage.mio, "hello?");
+    stage.posts(1).await;
+    let direct = stage.discord.open_direct(stage.ren).unwrap();
+    stage.says(direct, stage.ren, "and here?");
+    stage.posts(2).await;
+    assert_eq!(program.request("/ready").await.status(), 200);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// Who is who, and what comes with a line.
 #[tokio::test]
 async fn files_and_stickers_are_described_and_bots_get_no_answer() {
@@ -202,8 +244,9 @@ async fn a_channel_is_public_for_as_long_as_everybody_may_read_it() {
     stage.discord.rule_for(stage.tea, everyone, Rule::Deny, Permissions::VIEW_CHANNEL).unwrap();
     stage.discord.rule(stage.tea, Rule::Allow, Permissions::VIEW_CHANNEL).unwrap();
     stage.until_kept(&is(stage.tea, "private"), 1).await;
-    let kept = format!("SELECT count(*) FROM messages WHERE id = '{line}' AND heard = 'public'");
-    assert_eq!(stage.count(&kept).await, 0);
+    let kept =
+        format!("SELECT count(*) FROM messages WHERE id = '{line}' AND visibility = 'private'");
+    assert_eq!(stage.count(&kept).await, 1);
     // A thread that only some may read is a room of its own.
     let hidden = stage
         .discord

@@ -27,8 +27,6 @@ const MOST_COMPARED: usize = 20_000;
 const MOST_MISSING: usize = 100;
 /// The flow may be just about to keep what was said so lately.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_mins(10);
-/// The history may lag behind what is said by so much.
-const LAG: SignedDuration = SignedDuration::from_secs(10);
 
 /// One reading of a room.
 pub(super) struct Pass {
@@ -278,12 +276,12 @@ impl Pass {
         }
     }
 
-    /// It should have been in what was read, and was not.
+    /// It should have been in what was read, and was not. Of what was said since, deletions are told.
     fn misses(&self, message: &Message) -> bool {
         time(message.id.as_str()).is_some()
             && self.places.contains(&place_of(message))
             && message.at >= self.from
-            && message.at < self.began - LAG
+            && message.at < self.since
             && !self.seen.contains(&message.id)
     }
 }
