@@ -6,6 +6,7 @@ mod backoff;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
+mod manner;
 pub mod people;
 pub mod read;
 pub mod slack;

@@ -22,6 +22,8 @@ pub const RESUME: u64 = 6;
 
 pub struct Stage {
     pub discord: Arc<FakeDiscord>,
+    /// Where its API is.
+    pub api: String,
     pub model: Server,
     pub home: Home,
     pub bot: UserId,
@@ -112,7 +114,7 @@ impl Stage {
             model.base
         ));
         let _stop = stop.drop_guard();
-        Self { discord: fake, model, home, bot, guild, mio, ren, tea, attic, _stop }
+        Self { discord: fake, api, model, home, bot, guild, mio, ren, tea, attic, _stop }
     }
 
     /// Starts the program, and waits until it can be heard by Discord and has read what there is.
