@@ -16,6 +16,7 @@ mod defects;
 mod eval;
 mod fake_discord;
 mod fake_slack;
+mod fakes;
 mod fence;
 mod flow;
 mod import;
