@@ -20,8 +20,8 @@ use crate::program::http;
 
 mod gateway;
 mod messages;
+mod page;
 mod places;
-mod program;
 mod words;
 
 /// A fake Discord with a guild of Mio's and one channel in it.

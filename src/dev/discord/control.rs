@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
@@ -21,6 +20,7 @@ use crate::dev::discord::session::{Greeting, Pulse, Refused};
 use crate::dev::discord::shape::Way;
 use crate::dev::discord::state::{State as Everything, Token};
 use crate::dev::discord::{FakeDiscord, Served};
+use crate::dev::order::{self, Answer};
 
 /// What can be asked for: `POST /control/{verb}` with the rest as JSON.
 #[derive(Debug, Deserialize)]
@@ -168,29 +168,12 @@ fn once() -> usize {
     1
 }
 
-type Answer = (StatusCode, Json<Value>);
-
 pub async fn order(
     State(served): State<Served>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
 ) -> Answer {
-    let mut order = body.map_or_else(|| json!({}), |Json(body)| body);
-    if let Some(fields) = order.as_object_mut() {
-        fields.insert("verb".to_owned(), json!(verb));
-    }
-    let order: Order = match serde_json::from_value(order) {
-        Ok(order) => order,
-        Err(error) => return refused(&error.to_string()),
-    };
-    match obey(&served.fake, order) {
-        Ok(answer) => (StatusCode::OK, Json(answer)),
-        Err(refusal) => refused(&refusal.to_string()),
-    }
-}
-
-fn refused(error: &str) -> Answer {
-    (StatusCode::BAD_REQUEST, Json(json!({ "ok": false, "error": error })))
+    order::obey(&verb, body, |order| obey(&served.fake, order))
 }
 
 fn obey(fake: &FakeDiscord, order: Order) -> Result<Value, Refusal> {
