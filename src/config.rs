@@ -12,6 +12,7 @@ pub mod values;
 pub mod agents;
 pub mod minds;
 mod to_provider;
+pub mod from_env;
 mod to_discord;
 mod to_slack;
 pub mod models;

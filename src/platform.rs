@@ -7,6 +7,7 @@ mod catching_up;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
+mod manner;
 pub mod people;
 pub mod read;
 pub mod slack;

@@ -26,15 +26,14 @@ mod protocol;
 pub mod hands;
 mod api;
 mod gateway;
+mod control;
+mod page;
 mod seed;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use anyhow::Context as _;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -44,7 +43,8 @@ use twilight_model::guild::Permissions;
 use crate::clock::Clock;
 use crate::dev::discord::limits::Bounds;
 use crate::dev::discord::state::State;
-use crate::dev::wire::{Cutter, Wires};
+use crate::dev::watched::Watched;
+use crate::dev::wire;
 
 /// What a fake Discord is like.
 #[derive(Clone, Debug)]
@@ -104,45 +104,41 @@ impl Default for Settings {
 /// [`serve`].
 pub struct FakeDiscord {
     pub settings: Settings,
-    state: Mutex<State>,
-    changes: watch::Sender<u64>,
+    state: Watched<State>,
 }
 
 impl FakeDiscord {
     /// A Discord on which nobody is but the app. [`Self::add_guild`] gives it somewhere to be.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let state = Mutex::new(State::new(&settings));
-        Arc::new(Self { settings, state, changes: watch::Sender::new(0) })
+        let state = Watched::new(State::new(&settings));
+        Arc::new(Self { settings, state })
     }
 
     /// Looks at everything there is.
     pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        self.state.read(look)
     }
 
     /// Changes something, and tells the app of it.
     pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        let done = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = work(&mut state);
+        self.state.change(|state| {
+            let done = work(state);
             state.send_out();
             done
-        };
-        self.changes.send_modify(|count| *count += 1);
-        done
+        })
     }
 
     /// Counts changes of any kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.state.changed()
     }
 
     /// Does what has become due, as it becomes due.
-    async fn tend(&self) {
+    async fn tend(&self) -> anyhow::Result<()> {
         let mut changed = self.changed();
         loop {
             changed.mark_unchanged();
-            let due = self.read(State::next_chore);
+            let due = self.read(|state| state.chores.next());
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
                 self.change(|state| state.do_chores(&self.settings));
                 continue;
@@ -168,10 +164,6 @@ struct Served {
     shutdown: CancellationToken,
 }
 
-/// How long a stop waits for connections that are in the middle of something.
-const DRAIN: Duration = Duration::from_secs(1);
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
-
 /// Serves a fake Discord until `shutdown`.
 pub async fn serve(
     listener: TcpListener,
@@ -179,18 +171,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
     let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
-    let router = router(served).into_make_service_with_connect_info::<Cutter>();
-    let serving = axum::serve(Wires(listener), router)
-        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let too_long = async {
-        shutdown.cancelled().await;
-        tokio::time::sleep(DRAIN).await;
-    };
-    tokio::select! {
-        served = serving => served.context("serving the fake Discord"),
-        () = fake.tend() => Ok(()),
-        () = too_long => Ok(()),
-    }
+    wire::serve(listener, router(served), fake.tend(), shutdown).await
 }
 
 fn router(served: Served) -> Router {
@@ -198,6 +179,10 @@ fn router(served: Served) -> Router {
         .route("/api/v10/{*path}", any(api::call))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .route("/control/state", get(control::state))
+        .route("/control/{verb}", post(control::order))
+        .route("/", get(page::frame))
+        .route("/lines", get(page::lines))
+        .route("/page/{verb}", post(page::obey))
         .with_state(served)
 }

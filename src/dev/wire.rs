@@ -1,4 +1,5 @@
-//! TCP connections that can be broken from within, so that the other side sees a reset.
+//! TCP connections that can be broken from within, so that the other side sees a reset, and how fakes
+//! are served on them.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -6,14 +7,45 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// How long a stop waits for connections that are in the middle of something.
+const DRAIN: Duration = Duration::from_secs(1);
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
+
+/// Serves a fake until `shutdown`, and beside it does what it does by itself.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    by_itself: impl Future<Output = anyhow::Result<()>>,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
+    let router = router.layer(DefaultBodyLimit::max(LARGEST_BODY));
+    let router = router.into_make_service_with_connect_info::<Cutter>();
+    let serving = axum::serve(Wires(listener), router)
+        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let too_long = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        served = serving => served.context("serving a fake"),
+        done = by_itself => done,
+        () = too_long => Ok(()),
+    }
+}
 
 /// A listener whose connections can be broken.
-pub struct Wires(pub TcpListener);
+struct Wires(TcpListener);
 
 /// One of its connections.
 pub struct Wire {

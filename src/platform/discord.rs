@@ -3,6 +3,7 @@
 
 pub mod api;
 mod buckets;
+mod command;
 pub mod examine;
 pub mod from_discord;
 mod gateway;
@@ -29,7 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures_util::future::join3;
+use futures_util::future::join4;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -407,8 +408,13 @@ impl Discord {
             // Ends after `shutdown`, when what was taken is kept; or before, where it may not be.
             listened = self.listen(&shutdown) => Ok(listened?),
             // Reading goes on for ever, and can be left at any point.
-            _ = join3(self.stay_in_sync(), self.stay_caught_up(), self.stay_ready()) => Ok(()),
+            _ = self.stay_in_touch() => Ok(()),
         }
+    }
+
+    async fn stay_in_touch(&self) {
+        let reading = (self.stay_in_sync(), self.stay_caught_up(), self.stay_ready());
+        join4(reading.0, reading.1, reading.2, self.obey()).await;
     }
 
     /// Makes sure that the persona is known everywhere, and that the next start knows who we are.

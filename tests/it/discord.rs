@@ -1,7 +1,11 @@
-//! The real program on Discord: what people there see of it, and what Discord does. The Discord is our fake
-//! one, which Discord's own clients have been run against (`scripts/peers`).
+//! Discord: what people there see of it, and what Discord does. The Discord is our fake one, which others'
+//! clients have been run against (`scripts/peers`).
 
+mod answers;
+mod check;
 mod faults;
 mod gaps;
+mod post;
 mod stage;
 mod talk;
+mod together;

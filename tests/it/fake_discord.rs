@@ -20,6 +20,7 @@ use crate::program::http;
 
 mod gateway;
 mod messages;
+mod page;
 mod places;
 mod words;
 

@@ -18,6 +18,7 @@ mod discord;
 mod eval;
 mod fake_discord;
 mod fake_slack;
+mod fakes;
 mod fence;
 mod flow;
 mod import;

@@ -15,18 +15,17 @@ use axum::body::Bytes;
 use axum::extract::{ConnectInfo, Path, Query, State as Reached};
 use axum::http::{HeaderMap, HeaderValue, Method as Verb, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::dev::discord::Served;
-use crate::dev::discord::Settings;
 use crate::dev::discord::api::body::Answer;
-use crate::dev::discord::fault::{Fault, Hang};
 use crate::dev::discord::journal::Call;
 use crate::dev::discord::limits::Counted;
 use crate::dev::discord::method::{Astray, Method, Parts};
 use crate::dev::discord::refusal::{Reason, Refusal, refuse};
 use crate::dev::discord::state::{State, Token};
+use crate::dev::discord::{Served, Settings};
+use crate::dev::fault::{Faulty, Hang, meet};
 use crate::dev::wire::Cutter;
 
 /// What somebody asks for.
@@ -71,10 +70,8 @@ pub async fn call(
         cutter,
         asked,
     };
-    match request.served.fake.change(|state| state.faults.take(method)) {
-        None => request.commit(),
-        Some(fault) => request.meet(fault).await,
-    }
+    let fault = request.served.fake.change(|state| state.faults.take(&method));
+    meet(&request, fault).await
 }
 
 /// Writes a request down, and says where.
@@ -105,46 +102,9 @@ struct Request {
     number: usize,
 }
 
-impl Request {
-    async fn meet(self, fault: Fault) -> Response {
-        match fault {
-            Fault::ResetBefore => self.reset(),
-            Fault::ResetAfter => {
-                self.commit();
-                self.reset()
-            }
-            Fault::HangBefore(hang) => {
-                self.hang(hang).await;
-                self.commit()
-            }
-            Fault::HangAfter(hang) => {
-                let answer = self.commit();
-                self.hang(hang).await;
-                answer
-            }
-            Fault::CommitLater { after, answer } => {
-                let fake = &self.served.fake;
-                fake.change(|state| state.later(&fake.settings, after, self.asked.clone()));
-                let Some(status) = answer else {
-                    self.hang(Hang::UntilReleased).await;
-                    return self.reset();
-                };
-                page(status)
-            }
-            Fault::Status(status) => page(status),
-            Fault::StatusAfter(status) => {
-                self.commit();
-                page(status)
-            }
-            Fault::Garbage => "<html><body>It works!</body></html>".into_response(),
-            Fault::Refused(refusal) => {
-                self.keep(refusal.status, refusal.shape());
-                refused(&refusal)
-            }
-        }
-    }
+impl Faulty for Request {
+    type Refusal = Refusal;
 
-    /// Does what is asked for.
     fn commit(&self) -> Response {
         let fake = &self.served.fake;
         let (answer, counted) = fake.change(|state| {
@@ -168,10 +128,7 @@ impl Request {
                 self.keep(answer.status, answer.body.clone());
                 answer.into_response()
             }
-            Err(refusal) => {
-                self.keep(refusal.status, refusal.shape());
-                refused(&refusal)
-            }
+            Err(refusal) => self.refuse(refusal),
         };
         if let Some(counted) = counted {
             tell_limits(&mut response, &counted);
@@ -179,6 +136,30 @@ impl Request {
         response
     }
 
+    fn commit_later(&self, after: SignedDuration) {
+        self.served.fake.change(|state| {
+            let now = state.world.now();
+            state.chores.add(now, after, self.asked.clone());
+        });
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response {
+        self.keep(refusal.status, refusal.shape());
+        refused(&refusal)
+    }
+
+    async fn hang(&self, hang: Hang) {
+        let Served { fake, shutdown } = &self.served;
+        let releases = |state: &State| state.faults.releases;
+        fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
+    }
+
+    fn cutter(&self) -> &Cutter {
+        &self.cutter
+    }
+}
+
+impl Request {
     /// Writes down what was answered.
     fn keep(&self, status: u16, answer: Value) {
         self.served.fake.change(|state| {
@@ -186,38 +167,6 @@ impl Request {
             call.status = Some(status);
             call.answer = Some(answer);
         });
-    }
-
-    /// Whatever is answered now does not get through.
-    fn reset(&self) -> Response {
-        self.cutter.cut();
-        StatusCode::OK.into_response()
-    }
-
-    async fn hang(&self, hang: Hang) {
-        let fake = &self.served.fake;
-        let released = async {
-            let mut changed = fake.changed();
-            let before = fake.read(|state| state.faults.releases);
-            while fake.read(|state| state.faults.releases) == before {
-                // The sender lives as long as the fake that is held here.
-                let _ = changed.changed().await;
-            }
-        };
-        let over = async {
-            match hang {
-                Hang::For(time) => {
-                    let clock = &fake.settings.clock;
-                    clock.sleep_until(clock.now() + time).await;
-                }
-                Hang::UntilReleased => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = released => {}
-            () = over => {}
-            () = self.served.shutdown.cancelled() => {}
-        }
     }
 }
 
@@ -311,10 +260,4 @@ fn tell_limits(response: &mut Response, counted: &Counted) {
             response.headers_mut().insert(name, value);
         }
     }
-}
-
-/// A page of some server in between.
-fn page(status: u16) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, "<html><body>Something went wrong.</body></html>").into_response()
 }

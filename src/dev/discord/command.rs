@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use twilight_model::channel::message::MessageFlags;
 use twilight_model::gateway::Intents;
@@ -58,14 +59,20 @@ pub struct Answer {
 }
 
 /// How somebody uses the app.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Use {
     pub channel: ChannelId,
     pub user: UserId,
     /// As Discord counts: 2 a command, 3 a button, 4 while typing, 5 a filled form.
+    #[serde(default = "a_command")]
     pub kind: u8,
     pub name: String,
+    #[serde(default)]
     pub options: Value,
+}
+
+fn a_command() -> u8 {
+    2
 }
 
 impl Commands {

@@ -231,16 +231,18 @@ impl State {
 
     /// Tells a connection that its session is not to be had.
     pub fn invalidate(&mut self, connection: u64, refused: Refused) {
+        let now = self.world.now();
         let told = |is_resumable| json!({ "op": 9, "d": is_resumable, "s": null, "t": null });
         match refused {
-            Refused::Resumable => self.gateway.say(connection, told(true)),
+            Refused::Resumable => {
+                self.gateway.let_go(connection, now);
+                self.gateway.say(connection, told(true));
+            }
             Refused::Invalid => {
                 if let Some(session) = self.gateway.session_of(connection) {
                     session.is_over = true;
                 }
-                if let Some(connection) = self.gateway.connection(connection) {
-                    connection.session = None;
-                }
+                self.gateway.let_go(connection, now);
                 self.gateway.say(connection, told(false));
             }
             Refused::Close(code) => self.gateway.close(connection, code, "As prepared."),

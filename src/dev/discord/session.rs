@@ -165,11 +165,21 @@ impl Gateway {
 
     /// A connection has ended; `code` is what the app closed it with. 1000 and 1001 end the session.
     pub fn disconnect(&mut self, id: u64, code: Option<u16>, now: Timestamp) {
+        if let Some(session) = self.session_of(id) {
+            session.is_over |= matches!(code, Some(1000 | 1001));
+        }
+        self.let_go(id, now);
         self.connections.retain(|connection| connection.id != id);
-        for session in self.sessions.iter_mut().filter(|one| one.connection == Some(id)) {
+    }
+
+    /// A connection carries its session no longer.
+    pub fn let_go(&mut self, id: u64, now: Timestamp) {
+        if let Some(session) = self.session_of(id) {
             session.connection = None;
             session.left_at = Some(now);
-            session.is_over |= matches!(code, Some(1000 | 1001));
+        }
+        if let Some(connection) = self.connection(id) {
+            connection.session = None;
         }
     }
 

@@ -61,6 +61,9 @@ impl World {
             "flags": message.flags.bits(),
         });
         self.add_rest(channel, message, &mut shape);
+        if way == Way::Gateway {
+            shape["channel_type"] = json!(u8::from(channel.kind));
+        }
         if let (Way::Gateway, Some(guild)) = (way, channel.guild) {
             shape["guild_id"] = json!(guild);
             let author = message.author.user();

@@ -1,10 +1,8 @@
 //! Everything a fake Discord remembers, and what is to be done later.
 
-use std::collections::BTreeMap;
-
-use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
+use crate::dev::chores::Chores;
 use crate::dev::discord::Settings;
 use crate::dev::discord::api::{self, Asked};
 use crate::dev::discord::fault::Faults;
@@ -20,8 +18,8 @@ pub struct State {
     pub limits: Limits,
     pub journal: Journal,
     pub token: Token,
-    chores: BTreeMap<(Timestamp, u64), Asked>,
-    last_chore: u64,
+    /// Requests whose time has not come.
+    pub chores: Chores<Asked>,
 }
 
 /// What a token is worth.
@@ -45,8 +43,7 @@ impl State {
             limits: Limits::default(),
             journal: Journal::default(),
             token: Token::default(),
-            chores: BTreeMap::new(),
-            last_chore: 0,
+            chores: Chores::default(),
         }
     }
 
@@ -63,26 +60,10 @@ impl State {
         }
     }
 
-    /// Does what was asked for, but only so much later.
-    pub fn later(&mut self, settings: &Settings, wait: SignedDuration, asked: Asked) {
-        let now = settings.clock.now();
-        self.last_chore += 1;
-        let due = now.checked_add(wait).unwrap_or(Timestamp::MAX);
-        self.chores.insert((due, self.last_chore), asked);
-    }
-
-    pub fn next_chore(&self) -> Option<Timestamp> {
-        self.chores.keys().next().map(|(due, _)| *due)
-    }
-
     /// Does what is due.
     pub fn do_chores(&mut self, settings: &Settings) {
         let now = settings.clock.now();
-        while let Some(entry) = self.chores.first_entry() {
-            if entry.key().0 > now {
-                return;
-            }
-            let asked = entry.remove();
+        while let Some(asked) = self.chores.take_due(now) {
             // Whoever asked for it does not learn of its end.
             let _ = api::answer(self, settings, &asked);
         }

@@ -71,6 +71,10 @@ impl Call {
         let mut parts = path.trim_start_matches('/').split('/');
         let (kind, of) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let mut shape = format!("{} /{kind}/*", self.method);
+        if kind == "interactions" {
+            // The next part is as good as a password, and each is used once.
+            return Route { shape, of: of.to_owned() };
+        }
         for part in parts {
             let is_id = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             shape.push('/');
@@ -316,6 +320,7 @@ mod tests {
                 "2",
             ),
             ("/users/@me", "GET /users/*", "@me"),
+            ("/interactions/5/aW50/callback", "GET /interactions/*", "5"),
         ] {
             let route = Route { shape: shape.to_owned(), of: of.to_owned() };
             assert_eq!(Call::get(path).route(), route, "{path}");

@@ -80,7 +80,7 @@ impl Buckets {
     /// Discord has told how full a route's bucket is.
     pub fn learn(&self, route: &Route, name: &str, told: Bucket) {
         let mut known = self.lock();
-        known.names.insert(route.shape.clone(), name.to_owned());
+        known.rename(&route.shape, name);
         let bucket = known.buckets.entry((name.to_owned(), route.of.clone())).or_insert(told);
         // Answers come in any order: within one filling, the lowest is the newest.
         let is_same_filling = bucket.full_again.duration_since(told.full_again).abs() < SECOND;
@@ -105,6 +105,23 @@ impl Buckets {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// What is held stays so under another name.
+    fn rename(&mut self, shape: &str, name: &str) {
+        let before = self.names.insert(shape.to_owned(), name.to_owned());
+        let before = before.unwrap_or_else(|| shape.to_owned());
+        if before == name {
+            return;
+        }
+        let moved = self.buckets.extract_if(|(known, _), _| *known == before);
+        let moved: Vec<_> =
+            moved.map(|((_, of), bucket)| ((name.to_owned(), of), bucket)).collect();
+        for (key, bucket) in moved {
+            self.buckets.entry(key).or_insert(bucket);
+        }
     }
 }
 
@@ -155,6 +172,10 @@ mod tests {
         buckets.hold(&tea, at(17));
         assert_eq!(turn(10), Err(SignedDuration::from_secs(7)));
         assert_eq!(turn(17), Ok(at(17)));
+        // What another channel tells of the bucket changes nothing.
+        buckets.hold(&tea, at(25));
+        buckets.learn(&route("2"), "abc", Bucket { limit: 5, left: 4, full_again: at(19) });
+        assert_eq!(turn(18), Err(SignedDuration::from_secs(7)));
         buckets.hold_all(at(30));
         assert_eq!(turn(20), Err(SignedDuration::from_secs(10)));
         assert_eq!(turn(30), Ok(at(30)));

@@ -209,7 +209,7 @@ fn list<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     holder[key].as_array().into_iter().flatten()
 }
 
-fn id_of<T>(value: &Value) -> Option<Id<T>> {
+pub fn id_of<T>(value: &Value) -> Option<Id<T>> {
     text(value)?.parse().ok()
 }
 

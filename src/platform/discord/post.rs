@@ -35,6 +35,8 @@ const PAGE: usize = 100;
 
 /// Discord's numbers for what will be otherwise after a while.
 const LASTS_NOT: [u64; 4] = [20_016, 20_028, 40_062, 130_000];
+/// Discord's number for a reply where what was said before may not be read.
+const NO_REPLIES: u64 = 160_002;
 /// Discord's numbers for a channel, a line or a thread that is not there.
 const NOT_THERE: [u64; 2] = [10_003, 10_008];
 
@@ -120,7 +122,12 @@ impl Discord {
         // Nobody waits for what is said unasked; while that waited, somebody might speak.
         let is_unasked = piece.draft.owed.is_empty() && piece.id == piece.first;
         let call = if is_unasked { call.at_once() } else { call };
-        let said = self.call(&call).await.map_err(unsaid)?;
+        let said = match self.call(&call).await {
+            Err(error) if error.code() == Some(NO_REPLIES) => {
+                self.call(&beside(call)).await.map_err(unsaid)?
+            }
+            said => said.map_err(unsaid)?,
+        };
         self.posted(&said["id"], thread).ok_or_else(|| {
             PlatformError::Unknown("Discord does not say what became of it".to_owned())
         })
@@ -213,6 +220,14 @@ impl Discord {
             PlatformError::Refused(why.to_owned())
         })
     }
+}
+
+/// The same, without pointing to what it answers.
+fn beside(mut call: Call) -> Call {
+    if let Some(Value::Object(body)) = &mut call.body {
+        body.remove("message_reference");
+    }
+    call
 }
 
 /// What a post is known by.

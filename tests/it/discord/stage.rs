@@ -21,6 +21,8 @@ pub const RESUME: u64 = 6;
 
 pub struct Stage {
     pub discord: Arc<FakeDiscord>,
+    /// Where its API is.
+    pub api: String,
     pub model: Server,
     pub home: Home,
     pub bot: UserId,
@@ -97,7 +99,7 @@ impl Stage {
 {more}",
             model.base
         ));
-        Self { discord: fake, model, home, bot, guild, mio, ren, tea, attic, _stop }
+        Self { discord: fake, api, model, home, bot, guild, mio, ren, tea, attic, _stop }
     }
 
     /// Starts the program, and waits until it can be heard by Discord and has read what there is.

@@ -1,11 +1,12 @@
 //! What is said over REST, and what Discord says to it.
 
-use aizuchi::dev::discord::fault::{Fault, Hang};
+use aizuchi::dev::discord::fault::Fault;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::id::ChannelId;
 use aizuchi::dev::discord::message::{Saying, Telling};
 use aizuchi::dev::discord::method::Method;
 use aizuchi::dev::discord::refusal::Scope;
+use aizuchi::dev::fault::Hang;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;

@@ -1,5 +1,6 @@
 //! People and rooms, and who may do what: what a guild's owner sets up.
 
+use serde::Deserialize;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
@@ -11,7 +12,8 @@ use crate::dev::discord::permission::Whom;
 use crate::dev::discord::refusal::{Reason, Refusal};
 
 /// Whether Discord allows something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rule {
     Allow,
     Deny,

@@ -191,9 +191,10 @@ impl Discord {
         ground: &Ground,
         pass: &mut Pass,
     ) -> Result<(), TakeError> {
-        let is_known = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&line.id));
+        let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&line.id));
+        let is_news = !is_stored || line.edited.is_some();
         let is_on_its_way = self.is_own(&line) && line.at > pass.began - ON_ITS_WAY;
-        if !is_on_its_way && !(is_known && line.edited.is_none()) {
+        if is_news && !is_on_its_way {
             let receipt = self.hear_line(&line, ground, pass.arrival(&line), &mut None).await?;
             pass.new += usize::from(receipt.is_new);
             if let Some(at) = line.edited.filter(|_| !receipt.is_new) {
