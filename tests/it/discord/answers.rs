@@ -1,8 +1,9 @@
 //! What the real program says on Discord, whatever happens on the way.
 
-use aizuchi::dev::discord::fault::{Fault, Hang};
+use aizuchi::dev::discord::fault::Fault;
 use aizuchi::dev::discord::method::Method;
 use aizuchi::dev::discord::refusal::{Reason, Scope};
+use aizuchi::dev::fault::Hang;
 use serde_json::json;
 
 use crate::discord::stage::{Setting, Stage};

@@ -10,11 +10,12 @@ use aizuchi::chat::{
 use aizuchi::clock::Clock;
 use aizuchi::decision::Ended;
 use aizuchi::dev::discord::channel::{NewChannel, NewKind};
-use aizuchi::dev::discord::fault::{Fault, Hang};
+use aizuchi::dev::discord::fault::Fault;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::method::Method;
 use aizuchi::dev::discord::refusal::{Reason, Scope};
 use aizuchi::dev::discord::{self as fake, FakeDiscord, id, serve};
+use aizuchi::dev::fault::Hang;
 use aizuchi::event::{DraftNotes, Piece, PieceId};
 use aizuchi::hear::rooms::Rooms;
 use aizuchi::hear::under_way::UnderWay;
