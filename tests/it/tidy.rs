@@ -17,7 +17,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("genai", &["llm"]),
     ("tokio_tungstenite", &["platform"]),
     ("twilight_gateway", &["platform"]),
-    ("twilight_http", &["platform"]),
     ("twilight_model", &["platform", "dev"]),
     ("twilight_util", &["platform", "dev"]),
     ("twilight_validate", &["platform", "dev"]),
