@@ -36,7 +36,7 @@ use crate::persona::Persona;
 use crate::platform::discord::{self, Discord};
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::slack::{self, Slack};
-use crate::platform::{Platform, Platforms};
+use crate::platform::{Platform, Platforms, Surroundings};
 use crate::prompt::Verb;
 use crate::prompt::prompts::Prompts;
 use crate::prompt::tokens::Corrections;
@@ -109,7 +109,7 @@ impl App {
                 let settings = settings.settings(config.channel_sync());
                 let who = slack::who(&settings, &*store).await?;
                 recall(&rooms, &store, &who.workspace).await?;
-                let surroundings = slack::Surroundings {
+                let surroundings = Surroundings {
                     persona: persona.clone(),
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),
@@ -128,7 +128,7 @@ impl App {
                 for workspace in who.workspaces() {
                     recall(&rooms, &store, &workspace).await?;
                 }
-                let surroundings = discord::Surroundings {
+                let surroundings = Surroundings {
                     persona: persona.clone(),
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),

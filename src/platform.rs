@@ -25,6 +25,9 @@ use jiff::SignedDuration;
 
 use crate::chat::{ConversationId, WorkspaceId};
 use crate::event::{Piece, Posted};
+use crate::hear::Ears;
+use crate::persona::Persona;
+use crate::store::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
@@ -73,6 +76,13 @@ pub enum PlatformError {
     /// It may have been said; look before you repeat it.
     #[error("the platform's answer is not known: {0}")]
     Unknown(String),
+}
+
+/// What a platform of real people lives on.
+pub struct Surroundings {
+    pub persona: Arc<Persona>,
+    pub ears: Arc<Ears>,
+    pub archive: Arc<dyn Archive>,
 }
 
 /// The platform of each workspace, or of all that have its name before a colon.

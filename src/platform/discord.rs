@@ -51,6 +51,7 @@ use crate::chat::{
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
+use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::discord::api::{Api, ApiError, Call};
 use crate::platform::discord::roster::Roster;
@@ -168,13 +169,6 @@ pub struct Discord {
     commands: tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>,
     /// When the log was told last that messages come without their text.
     doubted_ms: AtomicI64,
-}
-
-/// What it lives on.
-pub struct Surroundings {
-    pub persona: Arc<Persona>,
-    pub ears: Arc<Ears>,
-    pub archive: Arc<dyn Archive>,
 }
 
 /// Why Discord cannot be joined.

@@ -34,6 +34,7 @@ use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, User, UserId, Workspac
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
+use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::CAPPED;
@@ -141,13 +142,6 @@ pub struct Slack {
     is_in_sync: AtomicBool,
     /// When the log was told last that a request was not believed.
     doubted_ms: AtomicI64,
-}
-
-/// What it lives on.
-pub struct Surroundings {
-    pub persona: Arc<Persona>,
-    pub ears: Arc<Ears>,
-    pub archive: Arc<dyn Archive>,
 }
 
 /// Why Slack cannot be joined.

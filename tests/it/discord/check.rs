@@ -6,11 +6,11 @@ use aizuchi::dev::discord::channel::NewChannel;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::state::Token;
 use aizuchi::dev::discord::{FakeDiscord, Settings, serve};
-use tokio::net::TcpListener;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
+use crate::apart::serve_apart;
 use crate::program::Home;
 
 struct Stage {
@@ -25,23 +25,13 @@ impl Stage {
         let fake = FakeDiscord::new(Settings::default());
         let mio = fake.add_user("Mio");
         fake.add_guild("Tea House", mio);
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
-        let (served, stopped) = (fake.clone(), stop.clone());
-        std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                listener.set_nonblocking(true).unwrap();
-                serve(TcpListener::from_std(listener).unwrap(), served, stopped).await.unwrap();
-            });
-        });
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let home = Home::new(1.0);
         home.add(&format!(
             "discord:\n  token: dev-discord-token\n  api_base: http://{address}\n{more}"
         ));
-        Self { fake, home, _stop: stop.drop_guard() }
+        Self { fake, home, _stop }
     }
 
     /// What it says of Discord, and whether all is well.

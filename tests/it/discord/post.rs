@@ -24,9 +24,9 @@ use aizuchi::memory::Lineage;
 use aizuchi::metrics::Metrics;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::discord::{
-    Discord, Patience, Settings, Surroundings, ThreadRules, Threads, who, workspace,
+    Discord, Patience, Settings, ThreadRules, Threads, who, workspace,
 };
-use aizuchi::platform::{Platform, PlatformError};
+use aizuchi::platform::{Platform, PlatformError, Surroundings};
 use aizuchi::store::volatile::VolatileStore;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
