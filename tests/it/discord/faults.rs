@@ -13,6 +13,9 @@ use crate::discord::stage::{IDENTIFY, RESUME, Setting, Stage};
 const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
 const PAGES: Method = Method::GetMessages;
 
+/// Something that Discord does.
+type Trouble = fn(&Stage);
+
 impl Stage {
     fn says_five(&self) {
         for number in 0..5 {
@@ -88,7 +91,7 @@ async fn a_session_that_is_over_is_followed_by_another_and_the_gap_is_read() {
 /// Op 7, op 9 and every code with which Discord closes a connection that may come again.
 #[tokio::test]
 async fn whatever_ends_a_connection_nothing_is_missed() {
-    let trouble: [(fn(&Stage), usize); 8] = [
+    let trouble: [(Trouble, usize); 8] = [
         (|stage| stage.discord.reconnect(), 1),
         (|stage| stage.discord.invalidate(Refused::Resumable), 1),
         (|stage| stage.discord.close(4000), 1),
