@@ -118,7 +118,7 @@ impl World {
         let channel = self.channel(place.channel)?;
         let message = self.message(place.channel, place.message)?;
         let mut shape = self.message_shape(channel, message, Way::Gateway);
-        if let Some(nonce) = &message.nonce {
+        if let (Some(nonce), "MESSAGE_CREATE") = (&message.nonce, name) {
             shape["nonce"] = nonce.clone();
         }
         self.tell_in(place.channel, Topic::Messages, name, shape);
