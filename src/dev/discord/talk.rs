@@ -173,11 +173,8 @@ impl World {
     }
 
     fn take_away(&mut self, place: Place) -> Result<(), Refusal> {
-        self.message(place.channel, place.message)?;
-        let channel = self.channel_mut(place.channel)?;
-        channel.messages.remove(&place.message);
-        channel.deleted.insert(place.message);
-        Ok(())
+        let messages = &mut self.channel_mut(place.channel)?.messages;
+        messages.remove(&place.message).map(|_| ()).ok_or(Reason::UnknownMessage.into())
     }
 
     pub fn react(&mut self, place: Place, user: UserId, emoji: &Emoji) -> Result<(), Refusal> {

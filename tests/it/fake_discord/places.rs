@@ -3,7 +3,9 @@
 use aizuchi::dev::discord::Settings;
 use aizuchi::dev::discord::channel::{NewChannel, NewKind};
 use aizuchi::dev::discord::hands::arrange::Rule;
+use aizuchi::dev::discord::thread::NewThread;
 use serde_json::json;
+use twilight_model::channel::ChannelType;
 use twilight_model::guild::Permissions;
 
 use super::{Stage, settings, usual};
@@ -49,6 +51,26 @@ async fn a_line_opens_an_archived_thread_but_not_a_locked_one() {
     assert_eq!(stage.get(&active).await.1["threads"][0]["id"], json!(thread));
     stage.discord.lock(thread).unwrap();
     assert_eq!(stage.ask("POST", &path, json!({ "content": "?" })).await.1["code"], 160_005);
+}
+
+#[tokio::test]
+async fn a_private_thread_is_told_to_who_is_in_it() {
+    let stage = Stage::new().await;
+    let (mut socket, _) = stage.listen(usual()).await;
+    let new = NewThread {
+        kind: ChannelType::PrivateThread,
+        ..NewThread::new(stage.tea, stage.mio, "between us")
+    };
+    let thread = stage.discord.start_thread(new).unwrap();
+    stage.discord.say(thread, stage.mio, "nobody hears").unwrap();
+    let path = format!("channels/{thread}/messages");
+    assert_eq!(stage.ask("POST", &path, json!({ "content": "I do" })).await.1["code"], 50001);
+    stage.discord.join_thread(thread, stage.bot).unwrap();
+    assert_eq!(socket.event("THREAD_CREATE").await["id"], json!(thread));
+    let joined = socket.event("THREAD_MEMBERS_UPDATE").await;
+    assert_eq!(joined["added_members"][0]["user_id"], json!(stage.bot));
+    stage.discord.say(thread, stage.mio, "come in").unwrap();
+    assert_eq!(socket.event("MESSAGE_CREATE").await["content"], "come in");
 }
 
 #[tokio::test]
