@@ -1,6 +1,6 @@
 //! Places to talk: a guild's channels and forums, their threads, and direct messages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -29,8 +29,6 @@ pub struct Channel {
     pub tags: Vec<Value>,
     pub messages: BTreeMap<MessageId, Message>,
     pub last_message: Option<MessageId>,
-    /// Lines that were taken away.
-    pub deleted: BTreeSet<MessageId>,
 }
 
 /// What only threads have.
@@ -99,7 +97,6 @@ impl Channel {
             tags: Vec::new(),
             messages: BTreeMap::new(),
             last_message: None,
-            deleted: BTreeSet::new(),
         }
     }
 

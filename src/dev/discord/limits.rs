@@ -47,11 +47,11 @@ impl Default for Bounds {
 
 impl Bounds {
     fn of(&self, method: Method) -> Limit {
-        match method {
-            Method::CreateMessage => self.messages,
-            Method::CreateReaction | Method::DeleteMyReaction => self.reactions,
-            _ => self.others,
+        if method == Method::CreateMessage {
+            return self.messages;
         }
+        let is_reaction = matches!(method, Method::CreateReaction | Method::DeleteMyReaction);
+        if is_reaction { self.reactions } else { self.others }
     }
 }
 

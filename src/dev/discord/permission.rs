@@ -98,12 +98,17 @@ impl World {
             Whom::Role(role) => (role.cast(), PermissionOverwriteType::Role),
             Whom::Member(user) => (user.cast(), PermissionOverwriteType::Member),
         };
+        let saw_it = self.sees(self.me, self.channel(channel)?);
         let overwrites = &mut self.channel_mut(channel)?.overwrites;
         overwrites.retain(|one| one.id != id);
         if !(allow | deny).is_empty() {
             overwrites.push(PermissionOverwrite { allow, deny, id, kind });
         }
-        self.tell_of_channel("CHANNEL_UPDATE", channel)
+        self.tell_of_channel("CHANNEL_UPDATE", channel)?;
+        if !saw_it && self.sees(self.me, self.channel(channel)?) {
+            self.tell_of_threads(channel)?;
+        }
+        Ok(())
     }
 
     pub fn overwrite_of(&self, channel: ChannelId, whom: Whom) -> (Permissions, Permissions) {

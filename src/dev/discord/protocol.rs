@@ -9,7 +9,7 @@ use crate::dev::discord::Settings;
 use crate::dev::discord::journal::Said;
 use crate::dev::discord::session::{Pulse, Refused, Session};
 use crate::dev::discord::state::{State, Token};
-use crate::dev::discord::world::privileged_intents;
+use crate::dev::discord::world::{privileged_intents, shard_of};
 
 /// The largest thing an app may say.
 const LARGEST_BYTES: usize = 4096;
@@ -160,9 +160,9 @@ impl State {
     fn welcome(&mut self, connection: u64, intents: Intents, shard: [u64; 2], base: &str) {
         let place = self.gateway.begin(connection, intents, shard);
         let world = &self.world;
-        let is_mine = |guild: &u64| (guild >> 22) % shard[1] == shard[0];
         let guilds: Vec<_> = (world.guilds.values())
-            .filter(|guild| guild.members.contains_key(&world.me) && is_mine(&guild.id.get()))
+            .filter(|guild| guild.members.contains_key(&world.me))
+            .filter(|guild| shard_of(guild.id, shard[1]) == shard[0])
             .map(|guild| guild.id)
             .collect();
         let unavailable = guilds.iter().map(|id| json!({ "id": id, "unavailable": true }));

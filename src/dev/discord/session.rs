@@ -74,7 +74,8 @@ pub struct Session {
 impl Session {
     /// What it is told of an event, if its intents let it hear of it.
     fn heard(&self, event: &Event, me: UserId) -> Option<Value> {
-        if !event.needs.is_empty() && !self.intents.intersects(event.needs) {
+        let is_meant = event.needs.is_empty() || self.intents.intersects(event.needs);
+        if !is_meant || event.shard(self.shard[1]) != self.shard[0] {
             return None;
         }
         let mut data = event.data.clone();
@@ -274,6 +275,10 @@ impl Gateway {
             self.say(connection, frame);
         }
         self.dispatch(place, "RESUMED", json!({ "_trace": [] }));
+        if let Some(session) = self.sessions.get_mut(place) {
+            // It is never missed: another RESUME ends with another one.
+            session.told.pop();
+        }
     }
 
     /// Connections that still carry words.

@@ -118,7 +118,7 @@ impl World {
         let channel = self.channel(place.channel)?;
         let message = self.message(place.channel, place.message)?;
         let mut shape = self.message_shape(channel, message, Way::Gateway);
-        if let Some(nonce) = &message.nonce {
+        if let (Some(nonce), "MESSAGE_CREATE") = (&message.nonce, name) {
             shape["nonce"] = nonce.clone();
         }
         self.tell_in(place.channel, Topic::Messages, name, shape);
@@ -173,11 +173,8 @@ impl World {
     }
 
     fn take_away(&mut self, place: Place) -> Result<(), Refusal> {
-        self.message(place.channel, place.message)?;
-        let channel = self.channel_mut(place.channel)?;
-        channel.messages.remove(&place.message);
-        channel.deleted.insert(place.message);
-        Ok(())
+        let messages = &mut self.channel_mut(place.channel)?.messages;
+        messages.remove(&place.message).map(|_| ()).ok_or(Reason::UnknownMessage.into())
     }
 
     pub fn react(&mut self, place: Place, user: UserId, emoji: &Emoji) -> Result<(), Refusal> {

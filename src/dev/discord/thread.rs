@@ -213,6 +213,28 @@ impl World {
         Ok(())
     }
 
+    /// The app has come to see a channel, and hears which threads it has.
+    pub fn tell_of_threads(&mut self, parent: ChannelId) -> Result<(), Refusal> {
+        let guild = self.channel(parent)?.guild;
+        let threads = self.active_threads(|channel| channel.parent == Some(parent));
+        let data = json!({
+            "guild_id": guild,
+            "channel_ids": [parent],
+            "members": self.my_memberships(&threads),
+            "threads": threads.iter().map(|one| self.channel_shape(one)).collect::<Vec<_>>(),
+        });
+        self.tell("THREAD_LIST_SYNC", Intents::GUILDS, data);
+        Ok(())
+    }
+
+    /// In which of these threads the app is.
+    pub fn my_memberships(&self, threads: &[&Channel]) -> Vec<Value> {
+        let mine = |channel: &&Channel| {
+            channel.thread.as_ref().and_then(|one| one.member_shape(channel.id, self.me))
+        };
+        threads.iter().filter_map(mine).collect()
+    }
+
     /// The threads of a guild that are not archived and that the app can see, newest first.
     pub fn active_threads(&self, is_wanted: impl Fn(&Channel) -> bool) -> Vec<&Channel> {
         let threads = self.channels.values().rev();

@@ -44,6 +44,22 @@ pub struct Event {
     pub needs: Intents,
 }
 
+impl Event {
+    /// Which of so many shards hears of it: each guild has its own, all else goes to the first.
+    pub fn shard(&self, shards: u64) -> u64 {
+        let guild = match self.name {
+            "GUILD_CREATE" | "GUILD_UPDATE" | "GUILD_DELETE" => &self.data["id"],
+            _ => &self.data["guild_id"],
+        };
+        let guild = guild.as_str().and_then(|digits| digits.parse().ok());
+        guild.map_or(0, |guild| shard_of(guild, shards))
+    }
+}
+
+pub fn shard_of(guild: GuildId, shards: u64) -> u64 {
+    (guild.get() >> 22) % shards.max(1)
+}
+
 /// What an event is about, which decides who hears of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {

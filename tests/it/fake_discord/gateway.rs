@@ -262,3 +262,25 @@ async fn sessions_hear_only_what_they_asked_for() {
     assert_eq!(mention["content"], format!("<@{}> tea?", stage.bot), "what pings it, it may read");
     assert_eq!(seeing.event("MESSAGE_CREATE").await["content"], "a secret");
 }
+
+#[tokio::test]
+async fn each_shard_hears_of_its_own_guilds() {
+    let stage = Stage::new().await;
+    let mut shards = Vec::new();
+    for shard in [0, 1] {
+        let mut socket = stage.connect().await;
+        socket.heard().await;
+        let identify =
+            json!({ "token": TOKEN, "intents": usual(), "properties": {}, "shard": [shard, 2] });
+        socket.say(2, identify).await;
+        assert_eq!(socket.heard().await["d"]["shard"], json!([shard, 2]));
+        shards.push(socket);
+    }
+    let home = usize::try_from((stage.guild.get() >> 22) % 2).unwrap();
+    shards[home].event("GUILD_CREATE").await;
+    stage.discord.say(stage.tea, stage.mio, "in the guild").unwrap();
+    let direct = stage.discord.open_direct(stage.mio).unwrap();
+    stage.discord.say(direct, stage.mio, "in private").unwrap();
+    assert_eq!(shards[home].event("MESSAGE_CREATE").await["content"], "in the guild");
+    assert_eq!(shards[0].event("MESSAGE_CREATE").await["content"], "in private");
+}

@@ -1,9 +1,14 @@
 //! Threads, forums and commands.
 
+use aizuchi::dev::discord::Settings;
 use aizuchi::dev::discord::channel::{NewChannel, NewKind};
+use aizuchi::dev::discord::hands::arrange::Rule;
+use aizuchi::dev::discord::thread::NewThread;
 use serde_json::json;
+use twilight_model::channel::ChannelType;
+use twilight_model::guild::Permissions;
 
-use super::{Stage, usual};
+use super::{Stage, settings, usual};
 
 #[tokio::test]
 async fn a_thread_grows_from_a_message_and_has_its_number() {
@@ -46,6 +51,26 @@ async fn a_line_opens_an_archived_thread_but_not_a_locked_one() {
     assert_eq!(stage.get(&active).await.1["threads"][0]["id"], json!(thread));
     stage.discord.lock(thread).unwrap();
     assert_eq!(stage.ask("POST", &path, json!({ "content": "?" })).await.1["code"], 160_005);
+}
+
+#[tokio::test]
+async fn a_private_thread_is_told_to_who_is_in_it() {
+    let stage = Stage::new().await;
+    let (mut socket, _) = stage.listen(usual()).await;
+    let new = NewThread {
+        kind: ChannelType::PrivateThread,
+        ..NewThread::new(stage.tea, stage.mio, "between us")
+    };
+    let thread = stage.discord.start_thread(new).unwrap();
+    stage.discord.say(thread, stage.mio, "nobody hears").unwrap();
+    let path = format!("channels/{thread}/messages");
+    assert_eq!(stage.ask("POST", &path, json!({ "content": "I do" })).await.1["code"], 50001);
+    stage.discord.join_thread(thread, stage.bot).unwrap();
+    assert_eq!(socket.event("THREAD_CREATE").await["id"], json!(thread));
+    let joined = socket.event("THREAD_MEMBERS_UPDATE").await;
+    assert_eq!(joined["added_members"][0]["user_id"], json!(stage.bot));
+    stage.discord.say(thread, stage.mio, "come in").unwrap();
+    assert_eq!(socket.event("MESSAGE_CREATE").await["content"], "come in");
 }
 
 #[tokio::test]
@@ -106,4 +131,29 @@ async fn a_command_is_answered_once_and_soon() {
     );
     let stranger = stage.ask("POST", "interactions/1/none/callback", json!({ "type": 5 })).await;
     assert_eq!(stranger.1["code"], 10062);
+}
+
+#[tokio::test]
+async fn rules_are_set_by_who_may_and_threads_come_into_sight() {
+    let permissions = Permissions::all().difference(Permissions::ADMINISTRATOR);
+    let stage = Stage::with(Settings { permissions, ..settings() }).await;
+    let (mut socket, _) = stage.listen(usual()).await;
+    let path = format!("channels/{}/permissions/{}", stage.tea, stage.mio);
+    let deny = Permissions::SEND_MESSAGES;
+    let (status, _) = stage.ask("PUT", &path, json!({ "type": 1, "deny": deny })).await;
+    assert_eq!(status, 204);
+    let rules = socket.event("CHANNEL_UPDATE").await["permission_overwrites"].clone();
+    assert_eq!((&rules[0]["id"], &rules[0]["deny"]), (&json!(stage.mio), &json!(deny)));
+    assert_eq!(stage.ask("DELETE", &path, json!({})).await.0, 204);
+    socket.event("CHANNEL_UPDATE").await;
+    let more = json!({ "type": 1, "allow": Permissions::ADMINISTRATOR });
+    assert_eq!(stage.ask("PUT", &path, more).await.1["code"], 50013);
+
+    stage.discord.rule(stage.tea, Rule::Deny, Permissions::VIEW_CHANNEL).unwrap();
+    socket.event("CHANNEL_UPDATE").await;
+    let seed = stage.discord.say(stage.tea, stage.mio, "behind closed doors").unwrap();
+    let thread = stage.discord.start_thread_from(stage.tea, seed, stage.mio, "talk").unwrap();
+    stage.discord.rule(stage.tea, Rule::Allow, Permissions::VIEW_CHANNEL).unwrap();
+    socket.event("CHANNEL_UPDATE").await;
+    assert_eq!(socket.event("THREAD_LIST_SYNC").await["threads"][0]["id"], json!(thread));
 }

@@ -4,10 +4,16 @@ use aizuchi::dev::discord::channel::{NewChannel, NewKind};
 use aizuchi::dev::discord::guild::NewUser;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::message::Saying;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use twilight_gateway::StreamExt as _;
 use twilight_gateway::{ConfigBuilder, EventType, EventTypeFlags, Intents, Shard, ShardId};
-use twilight_model::guild::Permissions;
+use twilight_model::channel::thread::{ThreadMember, ThreadsListing};
+use twilight_model::channel::{Channel, Message};
+use twilight_model::gateway::connection_info::BotConnectionInfo;
+use twilight_model::guild::{Guild, Member, Permissions, Role};
+use twilight_model::oauth::Application;
+use twilight_model::user::{CurrentUser, CurrentUserGuild, User};
 
 use super::{PATIENCE, Stage, TOKEN};
 
@@ -113,4 +119,44 @@ async fn all_that_is_told_can_be_read() {
     ] {
         assert!(told.contains(&kind), "{kind:?} of {told:?}");
     }
+}
+
+#[tokio::test]
+async fn all_that_is_answered_can_be_read() {
+    let stage = Stage::new().await;
+    let (tea, guild) = (stage.tea, stage.guild);
+    let first = stage.discord.say(tea, stage.mio, "hello").unwrap();
+    stage.discord.react(tea, first, stage.mio, "🍵").unwrap();
+    stage.discord.reply(tea, stage.mio, first, "and more").unwrap();
+    let thread = stage.discord.start_thread_from(tea, first, stage.mio, "talk").unwrap();
+    read::<CurrentUser>(&stage, "users/@me").await;
+    read::<Application>(&stage, "applications/@me").await;
+    read::<Vec<CurrentUserGuild>>(&stage, "users/@me/guilds").await;
+    read::<User>(&stage, &format!("users/{}", stage.mio)).await;
+    read::<Guild>(&stage, &format!("guilds/{guild}?with_counts=true")).await;
+    read::<Vec<Role>>(&stage, &format!("guilds/{guild}/roles")).await;
+    read::<Vec<Member>>(&stage, &format!("guilds/{guild}/members?limit=10")).await;
+    read::<Vec<Member>>(&stage, &format!("guilds/{guild}/members/search?query=mi")).await;
+    read::<Member>(&stage, &format!("guilds/{guild}/members/{}", stage.mio)).await;
+    read::<Vec<Channel>>(&stage, &format!("guilds/{guild}/channels")).await;
+    read::<ThreadsListing>(&stage, &format!("channels/{tea}/threads/archived/public")).await;
+    read::<Channel>(&stage, &format!("channels/{thread}")).await;
+    read::<Vec<ThreadMember>>(&stage, &format!("channels/{thread}/thread-members")).await;
+    let history = read::<Vec<Message>>(&stage, &format!("channels/{tea}/messages")).await;
+    assert_eq!(history.len(), 2);
+    assert_eq!(history[0].referenced_message.as_ref().unwrap().content, "hello");
+    assert_eq!(history[1].thread.as_ref().unwrap().id, thread);
+    assert_eq!(history[1].reactions[0].count, 1);
+    read::<Message>(&stage, &format!("channels/{tea}/messages/{first}")).await;
+    let path = format!("channels/{tea}/messages/{first}/reactions/%F0%9F%8D%B5");
+    assert_eq!(read::<Vec<User>>(&stage, &path).await.len(), 1);
+    read::<BotConnectionInfo>(&stage, "gateway/bot").await;
+}
+
+/// What a path answers, as twilight understands it.
+async fn read<T: DeserializeOwned>(stage: &Stage, path: &str) -> T {
+    let (status, answer): (u16, Value) = stage.get(path).await;
+    assert_eq!(status, 200, "{path}: {answer}");
+    serde_json::from_value(answer.clone())
+        .unwrap_or_else(|error| panic!("{path}: {error}: {answer}"))
 }

@@ -16,7 +16,7 @@ export async function order(verb, fields = {}) {
 export const state = async () => (await fetch(`${base}/control/state`)).json();
 
 export async function until(look) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 60_000;
   while (Date.now() < end) {
     const found = await look();
     if (found) return found;

@@ -1,12 +1,14 @@
 //! Channels and threads as such.
 
+use serde::Deserialize;
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 
 use crate::dev::discord::api::Asked;
 use crate::dev::discord::api::body::Answer;
 use crate::dev::discord::id::ChannelId;
-use crate::dev::discord::refusal::Refusal;
+use crate::dev::discord::permission::Whom;
+use crate::dev::discord::refusal::{Reason, Refusal};
 use crate::dev::discord::world::World;
 
 pub fn channel(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
@@ -71,5 +73,46 @@ pub fn start_typing(world: &mut World, asked: &Asked) -> Result<Answer, Refusal>
     };
     world.require(world.me, id, needed)?;
     world.type_in(id, world.me)?;
+    Ok(Answer::nothing())
+}
+
+/// What a channel's rule says of a role or a member.
+#[derive(Deserialize)]
+struct Ruled {
+    #[serde(default = "Permissions::empty")]
+    allow: Permissions,
+    #[serde(default = "Permissions::empty")]
+    deny: Permissions,
+    /// 0 is a role, 1 a member.
+    #[serde(rename = "type")]
+    kind: u8,
+}
+
+pub fn rule(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
+    let id: ChannelId = asked.id("channel")?;
+    let Ruled { allow, deny, kind } = asked.read()?;
+    let mine = world.permissions(world.me, world.require(world.me, id, Permissions::MANAGE_ROLES)?);
+    // Nobody gives what they have not.
+    if !mine.contains(allow | deny) {
+        return Err(Reason::MissingPermissions.into());
+    }
+    let whom = match kind {
+        0 => Whom::Role(asked.id("overwrite")?),
+        1 => Whom::Member(asked.id("overwrite")?),
+        _ => {
+            let message = "Value must be one of {0, 1}.";
+            return Err(Refusal::of_field("type", "BASE_TYPE_CHOICES", message));
+        }
+    };
+    world.overwrite(id, whom, allow, deny)?;
+    Ok(Answer::nothing())
+}
+
+pub fn forget_rule(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
+    let id: ChannelId = asked.id("channel")?;
+    world.require(world.me, id, Permissions::MANAGE_ROLES)?;
+    let nothing = Permissions::empty();
+    // Roles and members share their numbers' space.
+    world.overwrite(id, Whom::Role(asked.id("overwrite")?), nothing, nothing)?;
     Ok(Answer::nothing())
 }

@@ -40,10 +40,7 @@ pub fn channels(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
 pub fn active_threads(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
     let guild = asked_guild(world, asked)?.id;
     let threads = world.active_threads(|channel| channel.guild == Some(guild));
-    let member = |thread: &&&crate::dev::discord::channel::Channel| {
-        thread.thread.as_ref().and_then(|one| one.member_shape(thread.id, world.me))
-    };
-    let members: Vec<Value> = threads.iter().filter_map(|thread| member(&thread)).collect();
+    let members = world.my_memberships(&threads);
     let threads: Vec<Value> = threads.iter().map(|thread| world.channel_shape(thread)).collect();
     Ok(Answer::of(json!({ "threads": threads, "members": members })))
 }
@@ -65,6 +62,21 @@ pub fn members(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
     let after: Option<UserId> = asked.query_id("after")?;
     let ids = guild.members.keys().filter(|id| after.is_none_or(|after| **id > after));
     let shapes = ids.take(asked.limit(1, 1000)?).map(|id| world.member_shape(guild.id, *id));
+    Ok(Answer::of(shapes.collect::<Result<Value, Refusal>>()?))
+}
+
+/// Members whose names begin so.
+pub fn search(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
+    let guild = asked_guild(world, asked)?;
+    let query = asked.query("query").unwrap_or_default().to_lowercase();
+    let is_named = |id: &&UserId| {
+        let user = world.users.get(id);
+        let nick = guild.members.get(id).and_then(|member| member.nick.as_deref());
+        let names = [user.map(|user| user.name.as_str()), user.map(|user| user.shown()), nick];
+        names.into_iter().flatten().any(|name| name.to_lowercase().starts_with(&query))
+    };
+    let ids = guild.members.keys().filter(is_named).take(asked.limit(1, 1000)?);
+    let shapes = ids.map(|id| world.member_shape(guild.id, *id));
     Ok(Answer::of(shapes.collect::<Result<Value, Refusal>>()?))
 }
 

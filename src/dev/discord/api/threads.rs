@@ -132,6 +132,20 @@ fn post(
 
 /// Threads that rest, those that were put to rest last come first.
 pub fn archived(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
+    rested(world, asked, |channel| channel.kind != ChannelType::PrivateThread)
+}
+
+/// The same of private threads, for whoever can manage them.
+pub fn archived_in_private(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
+    world.require(world.me, asked.id("channel")?, Permissions::MANAGE_THREADS)?;
+    rested(world, asked, |channel| channel.kind == ChannelType::PrivateThread)
+}
+
+fn rested(
+    world: &World,
+    asked: &Asked,
+    is_wanted: impl Fn(&Channel) -> bool,
+) -> Result<Answer, Refusal> {
     let parent: ChannelId = asked.id("channel")?;
     let limit = asked.limit(50, 100)?;
     world.require(world.me, parent, Permissions::READ_MESSAGE_HISTORY)?;
@@ -139,17 +153,26 @@ pub fn archived(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
     let at = |channel: &Channel| channel.thread.as_ref().map(|thread| thread.archived_at);
     let mut found: Vec<&Channel> = (world.channels.values())
         .filter(|channel| channel.parent == Some(parent) && channel.is_archived())
-        .filter(|channel| channel.kind != ChannelType::PrivateThread)
+        .filter(|channel| is_wanted(channel))
         .filter(|channel| before.is_none_or(|before| at(channel) < Some(before)))
         .collect();
     found.sort_by_key(|channel| std::cmp::Reverse(at(channel)));
-    let threads: Vec<Value> =
-        found.iter().take(limit).map(|thread| world.channel_shape(thread)).collect();
-    Ok(Answer::of(json!({
-        "threads": threads,
-        "members": [],
-        "has_more": found.len() > limit,
-    })))
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let threads: Vec<Value> = found.iter().map(|thread| world.channel_shape(thread)).collect();
+    let members = world.my_memberships(&found);
+    Ok(Answer::of(json!({ "threads": threads, "members": members, "has_more": has_more })))
+}
+
+pub fn member(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
+    let id: ChannelId = asked.id("channel")?;
+    let user = match asked.part("user") {
+        "@me" => world.me,
+        _ => asked.id("user")?,
+    };
+    let channel = world.require(world.me, id, Permissions::VIEW_CHANNEL)?;
+    let thread = channel.thread.as_ref().ok_or(Reason::WrongChannelType)?;
+    Ok(Answer::of(thread.member_shape(id, user).ok_or(Reason::UnknownMember)?))
 }
 
 pub fn members(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
