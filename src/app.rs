@@ -34,9 +34,10 @@ use crate::llm::fallback::FallbackMind;
 use crate::llm::provider::ProviderMind;
 use crate::metrics::Metrics;
 use crate::persona::Persona;
+use crate::platform::discord::{self, Discord};
 use crate::platform::local::{self, LocalRoom};
 use crate::platform::slack::{self, Slack};
-use crate::platform::{Platform, Platforms};
+use crate::platform::{Platform, Platforms, Surroundings};
 use crate::prompt::Verb;
 use crate::prompt::prompts::Prompts;
 use crate::prompt::tokens::Corrections;
@@ -60,6 +61,7 @@ pub struct App {
     retention: Retention,
     room: Arc<LocalRoom>,
     slack: Option<Arc<Slack>>,
+    discord: Option<Arc<Discord>>,
     web: Arc<Web>,
     shutdown: CancellationToken,
 }
@@ -109,7 +111,7 @@ impl App {
                 let settings = settings.settings(config.channel_sync());
                 let who = slack::who(&settings, &*store).await?;
                 recall(&rooms, &store, &who.workspace).await?;
-                let surroundings = slack::Surroundings {
+                let surroundings = Surroundings {
                     persona: persona.clone(),
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),
@@ -119,8 +121,33 @@ impl App {
                 Some(slack)
             }
         };
-        let agent =
-            agent(config, store.clone(), platforms.clone(), clock.clone(), metrics.clone(), seed)?;
+        let discord = match config.discord() {
+            None => None,
+            Some(settings) => {
+                let zone = config.zone_or(TimeZone::system());
+                let settings = settings.settings(config.channel_sync(), zone);
+                let who = discord::who(&settings, &*store).await?;
+                for workspace in who.workspaces() {
+                    recall(&rooms, &store, &workspace).await?;
+                }
+                let surroundings = Surroundings {
+                    persona: persona.clone(),
+                    ears: ears(config.waiting(), Withheld::Dropped),
+                    archive: store.clone(),
+                };
+                let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
+                platforms.0.insert(discord::everywhere(), discord.clone());
+                Some(discord)
+            }
+        };
+        let agent = agent(
+            config,
+            (store.clone(), store.clone()),
+            platforms.clone(),
+            clock.clone(),
+            metrics.clone(),
+            seed,
+        )?;
         let runner = Runner::new(agent, under_way, config.runner())?;
         let retention = Retention {
             store: store.clone(),
@@ -158,6 +185,7 @@ impl App {
             retention,
             room,
             slack,
+            discord,
             web,
             shutdown,
         })
@@ -168,10 +196,27 @@ impl App {
         self.slack.as_ref().map(|slack| slack.who().name.as_str())
     }
 
+    /// The bot's name on Discord and the number of its servers, if it lives there.
+    pub fn discord_bot(&self) -> Option<(&str, usize)> {
+        let who = self.discord.as_ref()?.who();
+        Some((&who.name, who.guilds.len()))
+    }
+
     /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self { began, metrics, writer, runner, retention, room, slack, web, shutdown, .. } =
-            self;
+        let Self {
+            began,
+            metrics,
+            writer,
+            runner,
+            retention,
+            room,
+            slack,
+            discord,
+            web,
+            shutdown,
+            ..
+        } = self;
         let writer_stop = CancellationToken::new();
         let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open().await.context("opening the local room")?;
@@ -184,6 +229,10 @@ impl App {
         if let Some(slack) = slack {
             let slack_stop = shutdown.clone();
             tasks.spawn(async move { ("connection to Slack", slack.run(slack_stop).await) });
+        }
+        if let Some(discord) = discord {
+            let discord_stop = shutdown.clone();
+            tasks.spawn(async move { ("connection to Discord", discord.run(discord_stop).await) });
         }
         if let Some(health) = self.health {
             let web = web.clone();
@@ -234,7 +283,7 @@ async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> 
 /// Who judges, replies and remembers, as the settings say.
 pub fn agent(
     config: &Config,
-    store: Arc<SqliteStore>,
+    (store, archive): (Arc<dyn Store>, Arc<dyn Archive>),
     platforms: Platforms,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -242,7 +291,7 @@ pub fn agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     Ok(Agent {
-        answers: Arc::new(answers(config, store.clone())),
+        answers: Arc::new(answers(config, store.clone(), archive)),
         store,
         platforms,
         minds: Minds {
@@ -268,10 +317,10 @@ pub fn agent(
 }
 
 /// What commands are answered with.
-fn answers(config: &Config, store: Arc<SqliteStore>) -> Answers {
+fn answers(config: &Config, store: Arc<dyn Store>, archive: Arc<dyn Archive>) -> Answers {
     Answers {
-        store: store.clone(),
-        archive: store,
+        store,
+        archive,
         rulebook: config.agent().rulebook,
         persona: config.persona(),
         zone: config.zone_or(TimeZone::system()),

@@ -3,6 +3,7 @@
 mod check;
 mod config;
 mod dev;
+mod discord;
 mod eval;
 mod forget;
 mod import;
@@ -68,6 +69,8 @@ enum Verb {
     Config(config::Config),
     /// Set up the app in a Slack workspace.
     Slack(slack::Slack),
+    /// Let the bot in on a Discord server.
+    Discord(discord::Discord),
     /// Stand in for the outside world, to try things out and to develop.
     Dev(dev::Dev),
 }
@@ -97,6 +100,7 @@ impl Cli {
             | Verb::Import(_)
             | Verb::Config(_)
             | Verb::Slack(_)
+            | Verb::Discord(_)
             | Verb::Dev(_)
                 if self.model.is_some() =>
             {
@@ -111,6 +115,7 @@ impl Cli {
             Verb::Import(import) => import.obey(self.config.as_deref()),
             Verb::Config(config) => config.obey(),
             Verb::Slack(slack) => slack.obey(),
+            Verb::Discord(discord) => discord.obey(self.config.as_deref()),
             Verb::Dev(dev) => dev.obey(),
         }
     }
@@ -196,6 +201,15 @@ fn welcome(config: &Config, app: &App) -> String {
     let mind = mind(config);
     let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));
     let slack = slack.unwrap_or_default();
+    let discord = app.discord_bot().map(|(name, servers)| {
+        let bot = plain(name);
+        match config.language {
+            Language::En if servers == 1 => format!("\n  discord   {bot}, on 1 server"),
+            Language::En => format!("\n  discord   {bot}, on {servers} servers"),
+            Language::Ja => format!("\n  discord   {bot}（{servers} サーバー）"),
+        }
+    });
+    let discord = discord.unwrap_or_default();
     let joins_in = config.rulebook().usual.mode == Mode::Companion;
     let (ask, ask_ja) = match joins_in {
         true => (
@@ -212,12 +226,12 @@ fn welcome(config: &Config, app: &App) -> String {
         Language::En => format!(
             "{name} is listening in the local room: http://{address}\n\
              \n  Open the page in two tabs, give each a name, and talk.{ask} Write @{name} for an answer at once.\n\
-             \n  mind      {mind}{slack}\n  storage   {file}\n\nCtrl-C stops."
+             \n  mind      {mind}{slack}{discord}\n  storage   {file}\n\nCtrl-C stops."
         ),
         Language::Ja => format!(
             "{name} がローカルの部屋で聞いています: http://{address}\n\
              \n  ページを二つのタブで開き、それぞれ名前を付けて話してみてください。{ask_ja}@{name} と書けばすぐに答えます。\n\
-             \n  モデル    {mind}{slack}\n  保存先    {file}\n\nCtrl-C で終了します。"
+             \n  モデル    {mind}{slack}{discord}\n  保存先    {file}\n\nCtrl-C で終了します。"
         ),
     }
 }

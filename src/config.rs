@@ -12,6 +12,8 @@ pub mod values;
 pub mod agents;
 pub mod minds;
 mod to_provider;
+pub mod from_env;
+mod to_discord;
 mod to_slack;
 pub mod models;
 pub mod response;
@@ -52,7 +54,7 @@ use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig, StorageU
 use crate::config::logging::LoggingConfig;
 use crate::config::minds::Minds;
 use crate::config::models::ModelsConfig;
-use crate::config::platforms::{DiscordConfig, Slack, SlackConfig};
+use crate::config::platforms::{Discord, DiscordConfig, Slack, SlackConfig};
 use crate::config::problem::Problem;
 use crate::config::response::{DecisionConfig, ResponseConfig};
 use crate::config::tools::ToolsConfig;
@@ -296,6 +298,14 @@ impl Config {
         self.slack.as_ref()?.understood().ok()
     }
 
+    /// The Discord bot that it is.
+    pub fn discord(&self) -> Option<Discord> {
+        let discord = self.discord.as_ref()?.understood().ok()?;
+        let channels = self.channels.iter();
+        let channels = channels.filter_map(|(key, own)| Some((key.0.clone(), own.threads?)));
+        Some(Discord { channels: channels.collect(), ..discord })
+    }
+
     /// How often the list of a workspace's channels is read anew.
     pub fn channel_sync(&self) -> SignedDuration {
         seconds(self.response.channel_sync_interval_seconds.0)
@@ -378,7 +388,11 @@ impl Config {
     /// A few rules are no judge of when to interrupt people at work, unless somebody wants that.
     fn usual_mode(&self) -> Mode {
         let is_builtin = self.minds.judgment.model.id == ModelId::Builtin;
-        if self.slack.is_some() && is_builtin { Mode::MentionOnly } else { Mode::Companion }
+        if (self.slack.is_some() || self.discord.is_some()) && is_builtin {
+            Mode::MentionOnly
+        } else {
+            Mode::Companion
+        }
     }
 
     /// What holds in each channel: its own settings, laid over the usual ones.

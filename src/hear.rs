@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Arrival, AuthorKind, ConversationId, Edit, Heard, Mention, Message, MessageId};
+use crate::chat::{
+    Arrival, AuthorKind, Bookmark, ConversationId, Edit, Heard, Mention, Message, MessageId,
+};
 use crate::clock::{Clock, chance, seconds};
 use crate::command::{Command, Given};
 use crate::decision::gate::Gate;
@@ -96,7 +98,12 @@ pub enum Withheld {
 impl Ears {
     /// Returns when what was heard and what follows from it are safe.
     pub async fn hear(&self, heard: Heard) -> Result<Receipt, StoreError> {
-        self.hear_sent(heard, None).await
+        self.take(heard, None, None).await
+    }
+
+    /// The same, together with how far its platform's stream has been heard: both are kept, or neither is.
+    pub async fn hear_up_to(&self, heard: Heard, so_far: Bookmark) -> Result<Receipt, StoreError> {
+        self.take(heard, None, Some(so_far)).await
     }
 
     /// The same for a line that its writer's app has named, so that one that was sent again under another
@@ -105,6 +112,15 @@ impl Ears {
         &self,
         heard: Heard,
         sent_as: Option<Arc<str>>,
+    ) -> Result<Receipt, StoreError> {
+        self.take(heard, sent_as, None).await
+    }
+
+    async fn take(
+        &self,
+        heard: Heard,
+        sent_as: Option<Arc<str>>,
+        so_far: Option<Bookmark>,
     ) -> Result<Receipt, StoreError> {
         let command = self.command(&heard);
         if let Some(given) = &command {
@@ -134,7 +150,8 @@ impl Ears {
         let began = Instant::now();
         let now = self.clock.now();
         let remember = self.remembers_after.map(|interval| now + interval);
-        let receipt = self.store.hear(Hearing { heard, sent_as, follows, remember, now }).await?;
+        let hearing = Hearing { heard, sent_as, so_far, follows, remember, now };
+        let receipt = self.store.hear(hearing).await?;
         if let Some((author, arrival)) = line.filter(|_| receipt.is_new) {
             self.metrics.heard(author, arrival);
             self.metrics.hearing_took(began);

@@ -1,10 +1,21 @@
 //! Where the persona lives: one port for all chat platforms. What they deliver goes to
 //! [`crate::hear::Ears`]; what is said goes out here.
 
+pub mod air;
+mod backoff;
+mod catching_up;
+pub mod discord;
+pub mod dismissal;
 pub mod local;
+mod manner;
+pub mod people;
+pub mod read;
 pub mod slack;
 pub mod split;
 pub mod strong;
+pub mod table;
+pub mod wanted;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,6 +25,9 @@ use jiff::SignedDuration;
 
 use crate::chat::{ConversationId, WorkspaceId};
 use crate::event::{Piece, Posted};
+use crate::hear::Ears;
+use crate::persona::Persona;
+use crate::store::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
@@ -21,8 +35,12 @@ pub trait Platform: Send + Sync {
     /// what is said; reacting twice is reacting once.
     async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError>;
 
-    /// How long people see it typing before a piece is said. What is ordered or said meanwhile counts.
-    fn typing(&self, _piece: &Piece) -> SignedDuration {
+    /// Shows, for as long as this is polled, that somebody will get an answer.
+    async fn show_thinking(&self, _conversation: &ConversationId) {}
+
+    /// Shows that it types what it is about to say. Returns how long people shall see that before it is
+    /// said; what is ordered or said meanwhile counts.
+    async fn show_typing(&self, _piece: &Piece) -> SignedDuration {
         SignedDuration::ZERO
     }
 
@@ -42,7 +60,7 @@ pub trait Platform: Send + Sync {
         false
     }
 
-    /// The longest text of one post, in characters.
+    /// How long a post may be, as [`split::length`] counts.
     fn longest_post(&self) -> usize;
 }
 
@@ -60,7 +78,14 @@ pub enum PlatformError {
     Unknown(String),
 }
 
-/// The platform of each workspace.
+/// What a platform of real people lives on.
+pub struct Surroundings {
+    pub persona: Arc<Persona>,
+    pub ears: Arc<Ears>,
+    pub archive: Arc<dyn Archive>,
+}
+
+/// The platform of each workspace, or of all that have its name before a colon.
 #[derive(Clone, Default)]
 pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
@@ -68,6 +93,7 @@ impl Platforms {
     pub fn of(&self, workspace: &WorkspaceId) -> Result<&Arc<dyn Platform>, PlatformError> {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));
-        self.0.get(workspace).ok_or_else(absent)
+        let kind = || workspace.as_str().split_once(':').map(|(kind, _)| WorkspaceId::new(kind));
+        self.0.get(workspace).or_else(|| self.0.get(&kind()?)).ok_or_else(absent)
     }
 }

@@ -224,6 +224,9 @@ pub struct Hearing {
     /// What the writer's own app calls a line. A line that comes again under this name is the same line,
     /// whatever its id.
     pub sent_as: Option<Arc<str>>,
+    /// How far a platform's stream has been heard with it: kept in the same transaction, also if the rest
+    /// is known already.
+    pub so_far: Option<Bookmark>,
     pub follows: Follows,
     /// When what was said is to be remembered, if it is.
     pub remember: Option<Timestamp>,
@@ -233,7 +236,7 @@ pub struct Hearing {
 impl Hearing {
     /// Something heard that is kept and not remembered.
     pub fn of(heard: Heard, follows: Follows, now: Timestamp) -> Self {
-        Self { heard, sent_as: None, follows, remember: None, now }
+        Self { heard, sent_as: None, so_far: None, follows, remember: None, now }
     }
 }
 

@@ -86,10 +86,11 @@ impl Agent {
 
     /// People see it typing. This comes before the last look, which sees what they do meanwhile.
     async fn type_out(&self, piece: &Piece) {
-        let platform = self.platforms.of(&piece.conversation.workspace);
-        let typing = platform.map_or(SignedDuration::ZERO, |platform| platform.typing(piece));
+        let Ok(platform) = self.platforms.of(&piece.conversation.workspace) else { return };
+        let limit = self.settings.post_timeout;
+        let typing = self.clock.timeout(limit, platform.show_typing(piece)).await;
         // A step is reckoned to ask models for longer than this, and a post asks none.
-        let typing = typing.min(self.settings.model_timeout);
+        let typing = typing.unwrap_or_default().min(self.settings.model_timeout);
         if typing.is_positive() {
             self.clock.sleep_until(self.now() + typing).await;
         }

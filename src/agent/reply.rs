@@ -1,8 +1,10 @@
 //! Reply: think of what to say. Saying it is another event, so that a platform's trouble does not
 //! cost a second thought.
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +88,12 @@ impl Agent {
         }
         context.recalled = self.recall(&context).await?;
         let context = Arc::new(context);
-        let thought = self.think(&context, overtaken, &mut notes.attempts).await;
+        let thinking = self.think(&context, overtaken, &mut notes.attempts);
+        let thought = if claim.is_owed {
+            self.seen_thinking(conversation, thinking).await
+        } else {
+            thinking.await
+        };
         let is_last = claim.attempt >= super::OWED_ATTEMPTS;
         let end = match thought {
             Ok(thought) => {
@@ -248,6 +255,22 @@ impl Agent {
             if is_late || is_full || prompt.rounds.len() >= MOST_ROUNDS {
                 prompt.tools.clear();
             }
+        }
+    }
+
+    /// Whoever waits for an answer sees that there will be one. Nobody sees that it thinks of what nobody
+    /// has asked for.
+    async fn seen_thinking<T>(
+        &self,
+        conversation: &ConversationId,
+        thinking: impl Future<Output = T>,
+    ) -> T {
+        let Ok(platform) = self.platforms.of(&conversation.workspace) else {
+            return thinking.await;
+        };
+        match select(pin!(thinking), platform.show_thinking(conversation)).await {
+            Either::Left((thought, _)) => thought,
+            Either::Right(((), thinking)) => thinking.await,
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -15,6 +16,7 @@ use crate::clock::Clock;
 use crate::config::minds::Model;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
+use crate::platform::discord::examine::examine as examine_discord;
 use crate::platform::slack::examine::examine as examine_slack;
 use crate::store::sqlite::examine::{Found, examine};
 use crate::store::sqlite::onlooker::Onlooker;
@@ -69,6 +71,7 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
         findings.push(finding("health", told));
     }
     findings.extend(slack(&config).await);
+    findings.extend(discord(&config).await);
     for (model, agents) in models(&config) {
         findings.push(finding("model", answers(&model, &agents).await));
     }
@@ -85,6 +88,14 @@ async fn slack(config: &Config) -> Vec<Finding> {
     let named: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
     let told = examine_slack(&settings, &named, kept).await;
     told.into_iter().map(|told| Finding { what: "slack", told }).collect()
+}
+
+/// What stands between us and Discord, if it is to live there.
+async fn discord(config: &Config) -> Vec<Finding> {
+    let Some(settings) = config.discord() else { return Vec::new() };
+    let settings = settings.settings(config.channel_sync(), config.zone_or(TimeZone::system()));
+    let told = examine_discord(&settings, &config.rulebook()).await;
+    told.into_iter().map(|told| Finding { what: "discord", told }).collect()
 }
 
 fn prompts(config: &Config) -> Result<String, String> {

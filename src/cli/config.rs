@@ -1,11 +1,14 @@
 //! `aizuchi config`: what can be set.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
 use crate::config;
+use crate::config::environment::Environment;
 
 #[derive(Debug, Args)]
 pub struct Config {
@@ -17,6 +20,12 @@ pub struct Config {
 enum What {
     /// Print every setting with its default and what it is for: a config file to begin with.
     Example,
+    /// Print the settings of kotonoha, a Discord bot that is set up by variables, as a config file.
+    FromEnv {
+        /// Its variables. Left out: .env in this folder, or those of the process where there is none.
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// Print the JSON Schema of the config, with which editors complete and check it.
     Schema,
 }
@@ -25,8 +34,21 @@ impl Config {
     pub fn obey(self) -> anyhow::Result<ExitCode> {
         match self.what {
             What::Example => print(config::EXAMPLE.trim_end())?,
+            What::FromEnv { file } => {
+                print(&config::from_env::from_env(&variables(file.as_deref())?)?)?;
+            }
             What::Schema => print(&serde_json::to_string_pretty(&config::schema::schema())?)?,
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn variables(file: Option<&Path>) -> anyhow::Result<Environment> {
+    let usual = Path::new(".env");
+    let Some(file) = file.or_else(|| usual.exists().then_some(usual)) else {
+        return Environment::of_process(Path::new(""));
+    };
+    let shown = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+    Environment::new([], &text, &shown)
 }

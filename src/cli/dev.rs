@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::cli::{Stops, log, print};
-use crate::dev::slack::{FakeSlack, Settings, serve};
+use crate::dev::discord::{self, FakeDiscord};
+use crate::dev::slack::{self, FakeSlack};
 
 #[derive(Debug, Args)]
 pub struct Dev {
@@ -22,6 +23,8 @@ pub struct Dev {
 enum What {
     /// Be a Slack workspace: its Web API, Socket Mode, and a page to talk on.
     Slack(Slack),
+    /// Be a Discord server: REST, the gateway, and a page to talk on.
+    Discord(Discord),
 }
 
 #[derive(Debug, Args)]
@@ -29,6 +32,21 @@ struct Slack {
     /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Debug, Args)]
+struct Discord {
+    /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Debug, Args)]
+struct Page {
     /// Whether to open the page in a browser.
     #[arg(long, value_enum, default_value_t = OpenBrowser::No)]
     open_browser: OpenBrowser,
@@ -43,45 +61,96 @@ enum OpenBrowser {
 impl Dev {
     pub fn obey(self) -> anyhow::Result<ExitCode> {
         log::begin_plain("warn");
-        let What::Slack(slack) = self.what;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        runtime.block_on(slack.obey())
+        runtime.block_on(async {
+            // Before anything is said, so that whoever reads it may stop us.
+            let stops = Stops::listen()?;
+            match self.what {
+                What::Slack(slack) => slack.obey(stops).await,
+                What::Discord(discord) => discord.obey(stops).await,
+            }
+        })
     }
 }
 
 impl Slack {
-    async fn obey(self) -> anyhow::Result<ExitCode> {
-        let mut stops = Stops::listen()?;
-        let listener = TcpListener::bind(self.listen).await;
-        let listener = listener.with_context(|| format!("listening on {}", self.listen))?;
-        let address = listener.local_addr().context("reading the listener's address")?;
-        let fake = FakeSlack::new(Settings::default());
+    async fn obey(self, stops: Stops) -> anyhow::Result<ExitCode> {
+        let (listener, address) = listen(self.listen).await?;
+        let fake = FakeSlack::new(slack::Settings::default());
         fake.seed().context("filling the workspace")?;
-        print(&welcome(&fake.settings, address))?;
-        if self.open_browser == OpenBrowser::Yes {
-            open(&format!("http://{address}"));
-        }
-        let shutdown = CancellationToken::new();
-        let mut served = Box::pin(serve(listener, fake, shutdown.clone()));
-        tokio::select! {
-            served = &mut served => served?,
-            () = stops.next() => {
-                shutdown.cancel();
-                served.await?;
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        self.page.begin(&slack_welcome(&fake.settings, address), address)?;
+        until_stopped(stops, |shutdown| slack::serve(listener, fake, shutdown)).await
     }
 }
 
-fn welcome(settings: &Settings, address: SocketAddr) -> String {
-    let Settings { bot_token, app_token, signing_secret, .. } = settings;
+impl Discord {
+    async fn obey(self, stops: Stops) -> anyhow::Result<ExitCode> {
+        let (listener, address) = listen(self.listen).await?;
+        let fake = FakeDiscord::new(discord::Settings::default());
+        fake.seed().context("filling the server")?;
+        self.page.begin(&discord_welcome(&fake.settings, address), address)?;
+        until_stopped(stops, |shutdown| discord::serve(listener, fake, shutdown)).await
+    }
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("listening on {address}"))?;
+    let address = listener.local_addr().context("reading the listener's address")?;
+    Ok((listener, address))
+}
+
+/// Serves until somebody stops it.
+async fn until_stopped<S>(
+    mut stops: Stops,
+    serve: impl FnOnce(CancellationToken) -> S,
+) -> anyhow::Result<ExitCode>
+where
+    S: Future<Output = anyhow::Result<()>>,
+{
+    let shutdown = CancellationToken::new();
+    let mut served = Box::pin(serve(shutdown.clone()));
+    tokio::select! {
+        served = &mut served => served?,
+        () = stops.next() => {
+            shutdown.cancel();
+            served.await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Page {
+    /// Says what there is, and shows it if wished.
+    fn begin(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
+        print(welcome)?;
+        if self.open_browser == OpenBrowser::Yes {
+            open(&format!("http://{address}"));
+        }
+        Ok(())
+    }
+}
+
+fn slack_welcome(settings: &slack::Settings, address: SocketAddr) -> String {
+    let slack::Settings { bot_token, app_token, signing_secret, .. } = settings;
     format!(
         "A workspace that is like Slack: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
          \n    slack:\n      api_base: http://{address}/api\n      bot_token: {bot_token}\n      app_token: {app_token}\n\
          \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
          http://{address}/control/state. Events over HTTP are signed with {signing_secret}.\n\
+         \nNothing is kept. Ctrl-C stops."
+    )
+}
+
+fn discord_welcome(settings: &discord::Settings, address: SocketAddr) -> String {
+    let token = &settings.token;
+    format!(
+        "A server that is like Discord: http://{address}\n\
+         \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
+         \n    discord:\n      api_base: http://{address}\n      gateway_url: ws://{address}/gateway\n      token: {token}\n\
+         \n  Other programs steer it by POST http://{address}/control/…, and see all of it at\n  \
+         http://{address}/control/state.\n\
          \nNothing is kept. Ctrl-C stops."
     )
 }

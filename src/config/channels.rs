@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::clock::seconds;
 use crate::config::budget::ChannelBudget;
 use crate::config::facilitator::FacilitatorConfig;
+use crate::config::platforms::Threads;
 use crate::config::schema;
 use crate::config::values::{QuietTimes, Ratio, Reaction, Seconds};
 use crate::rules::{Mode, Rules};
@@ -29,6 +30,8 @@ pub struct ChannelConfig {
     pub cooldown_seconds: Option<Seconds>,
     /// How it listens there, if its mode is `facilitator`.
     pub facilitator: FacilitatorConfig,
+    /// Whether a mention there opens a thread, on Discord.
+    pub threads: Option<Threads>,
     /// What it may use up there: a section of limits, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
 }

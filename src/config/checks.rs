@@ -1,5 +1,7 @@
 //! What rules must be to each other, which no setting can know by itself.
 
+use jiff::SignedDuration;
+
 use crate::agent;
 use crate::config::Config;
 use crate::config::problem::Problem;
@@ -18,6 +20,7 @@ pub fn check(config: &Config, tree: &Node) -> Result<(), Problem> {
         return Err(Problem::of_file(Some(place), sentence));
     }
     check_slack(config, tree)?;
+    check_discord(config, tree)?;
     let book = config.rulebook();
     check_facilitation(&book.usual, tree, &["facilitator"])?;
     for (key, rules) in &book.channels {
@@ -26,23 +29,36 @@ pub fn check(config: &Config, tree: &Node) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A post that Slack did not confirm may still be on its way while the call for it lasts.
 fn check_slack(config: &Config, tree: &Node) -> Result<(), Problem> {
     let Some(slack) = &config.slack else { return Ok(()) };
     let slack = slack.understood().map_err(|sentence| {
         let place = tree.find(&["slack"]).map(|entry| entry.key_place);
         Problem::of_file(place, sentence)
     })?;
+    check_settle("slack", slack.settle, tree)
+}
+
+fn check_discord(config: &Config, tree: &Node) -> Result<(), Problem> {
+    let Some(discord) = &config.discord else { return Ok(()) };
+    let discord = discord.understood().map_err(|sentence| {
+        let place = tree.find(&["discord"]).map(|entry| entry.key_place);
+        Problem::of_file(place, sentence)
+    })?;
+    check_settle("discord", discord.settle, tree)
+}
+
+/// A post that was not confirmed may still be on its way while the call for it lasts.
+fn check_settle(section: &str, settle: SignedDuration, tree: &Node) -> Result<(), Problem> {
     let post = agent::Settings::default().post_timeout;
-    if slack.settle > post {
+    if settle > post {
         return Ok(());
     }
     let sentence = format!(
-        "slack.settle_seconds must be more than {}: so long may a post take, and one that is still \
+        "{section}.settle_seconds must be more than {}: so long may a post take, and one that is still \
          on its way would be posted twice",
         post.as_secs()
     );
-    Err(Problem::of_file(tree.place_of(&["slack", "settle_seconds"]), sentence))
+    Err(Problem::of_file(tree.place_of(&[section, "settle_seconds"]), sentence))
 }
 
 fn check_facilitation(rules: &Rules, tree: &Node, section: &[&str]) -> Result<(), Problem> {

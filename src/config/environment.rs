@@ -59,6 +59,10 @@ impl Environment {
         self.variables.get(name).map(String::as_str)
     }
 
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
     /// A variable that is set to something.
     pub fn filled(&self, name: &str) -> Option<&str> {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())

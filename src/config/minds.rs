@@ -7,6 +7,7 @@ use crate::agent::StateCall;
 use crate::config::Config;
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, Params};
 use crate::config::environment::Environment;
+use crate::config::from_env::with_provider;
 use crate::config::problem::Problem;
 use crate::config::secret::Secret;
 use crate::config::tree::Node;
@@ -187,7 +188,7 @@ impl Search<'_> {
             completed(own, &other)
         };
         if let Some(name) = self.environment.filled(JUDGE_MODEL) {
-            let model_id = name.parse().map_err(|wrong| {
+            let model_id = with_provider(name).parse().map_err(|wrong| {
                 Problem::of_file(
                     None,
                     format!("the variable {JUDGE_MODEL} cannot be used: {wrong}"),

@@ -72,7 +72,6 @@ const NOTICES: &[Notice] = &[
         ),
     },
     // Not here yet.
-    not_yet(&["discord"]),
     not_yet(&["tools"]),
 ];
 
@@ -140,8 +139,10 @@ pub fn of(config: &Config, tree: &Node) -> Vec<Problem> {
 /// A few rules are no judge in a real workspace.
 fn builtin_judge(config: &Config, tree: &Node) -> Option<Problem> {
     let is_builtin = config.minds.judgment.model.id == ModelId::Builtin;
-    let is_left_out = config.slack.is_some() && is_builtin && config.response.mode.is_none();
-    let place = tree.find(&["slack"]).map(|entry| entry.key_place);
+    let is_real = config.slack.is_some() || config.discord.is_some();
+    let is_left_out = is_real && is_builtin && config.response.mode.is_none();
+    let place = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
+    let place = place.map(|entry| entry.key_place);
     let sentence = "no model is named in agents, so the built-in mind judges and nothing is said \
                     unasked; response.mode: companion lets it";
     is_left_out.then(|| Problem::of_file(place, sentence))

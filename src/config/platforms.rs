@@ -1,5 +1,7 @@
 //! The workspaces it lives in.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,15 +88,111 @@ pub enum SlackEvents {
 }
 
 /// A Discord bot.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiscordConfig {
     /// The bot's token.
     pub token: Option<Secret>,
+    /// Whether a mention at a channel's top level opens a thread.
+    pub threads: Threads,
+    /// After so many minutes of silence such a thread is put away.
+    pub auto_archive_minutes: Option<ArchiveMinutes>,
+    /// So long after a post that Discord did not confirm, the post is looked for, and posted again only if
+    /// it is not there.
+    pub settle_seconds: Seconds,
+    /// How many days of a channel's past are read when it is first seen.
+    pub history_days: Count<0, 3650>,
+    /// How many connections share the servers. Left out: as many as Discord recommends.
+    pub shards: Option<Count<1, 1024>>,
     /// Where Discord's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
     /// Where Discord's gateway is, for tests and proxies.
     pub gateway_url: Option<SocketUrl>,
+}
+
+/// Whether a mention at a channel's top level opens a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Threads {
+    /// It does, and in the thread nobody needs to mention it.
+    Auto,
+    /// It is answered where it stood.
+    #[default]
+    Never,
+}
+
+/// How long Discord keeps a silent thread in its list: an hour, a day, three days or a week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "u64")]
+#[schemars(with = "u64", inline, extend("enum" = [60, 1440, 4320, 10080]))]
+pub struct ArchiveMinutes(pub u16);
+
+impl TryFrom<u64> for ArchiveMinutes {
+    type Error = &'static str;
+
+    fn try_from(value: u64) -> Result<Self, &'static str> {
+        let known = [60, 1440, 4320, 10_080].into_iter().find(|known| u64::from(*known) == value);
+        known.map(Self).ok_or("it must be 60, 1440, 4320 or 10080, as Discord has it")
+    }
+}
+
+/// A Discord bot that can be logged in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discord {
+    pub token: Secret,
+    pub threads: Threads,
+    /// What is different in channels, by `#name` or id.
+    pub channels: BTreeMap<String, Threads>,
+    pub archive_minutes: Option<u16>,
+    /// How long Discord may take with a post that it did not confirm.
+    pub settle: SignedDuration,
+    /// How much of a channel's past is read when it is first seen.
+    pub history: SignedDuration,
+    pub shards: Option<u32>,
+    /// Where Discord's API is, if it is elsewhere.
+    pub api_base: Option<String>,
+    pub gateway_url: Option<String>,
+}
+
+impl DiscordConfig {
+    /// How the bot is logged in. The error is a sentence about what is missing.
+    pub fn understood(&self) -> Result<Discord, &'static str> {
+        let token = self.token.as_ref().ok_or(
+            "discord needs token, the bot's token; leave out the whole section to be on no Discord \
+             server",
+        )?;
+        Ok(Discord {
+            token: token.clone(),
+            threads: self.threads,
+            channels: BTreeMap::new(),
+            archive_minutes: self.auto_archive_minutes.map(|minutes| minutes.0),
+            settle: seconds(self.settle_seconds.0),
+            history: days(self.history_days),
+            shards: self.shards.and_then(|shards| u32::try_from(shards.0).ok()),
+            api_base: self.api_base.as_ref().map(|base| base.0.clone()),
+            gateway_url: self.gateway_url.as_ref().map(|url| url.0.clone()),
+        })
+    }
+}
+
+impl Default for DiscordConfig {
+    fn default() -> Self {
+        Self {
+            token: None,
+            threads: Threads::Never,
+            auto_archive_minutes: None,
+            settle_seconds: Seconds(30.0),
+            history_days: Count(7),
+            shards: None,
+            api_base: None,
+            gateway_url: None,
+        }
+    }
+}
+
+fn days(count: Count<0, 3650>) -> SignedDuration {
+    SignedDuration::from_hours(24) * i32::try_from(count.0).unwrap_or(i32::MAX)
 }
 
 impl SlackConfig {
@@ -109,8 +207,7 @@ impl SlackConfig {
             events: self.events()?,
             reply_in: self.reply_in,
             settle: seconds(self.settle_seconds.0),
-            history: SignedDuration::from_hours(24)
-                * i32::try_from(self.history_days.0).unwrap_or(i32::MAX),
+            history: days(self.history_days),
             api_base: self.api_base.as_ref().map(WebUrl::as_base),
         })
     }

@@ -16,7 +16,6 @@ pub mod journal;
 pub mod state;
 mod arguments;
 pub mod hands;
-mod wire;
 mod api;
 mod socket;
 pub mod push;
@@ -24,12 +23,10 @@ mod control;
 mod page;
 mod seed;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -40,7 +37,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::dev::slack::state::State;
-use crate::dev::slack::wire::{Cutter, Wires};
+use crate::dev::watched::Watched;
+use crate::dev::wire;
 
 /// What a fake Slack is like.
 #[derive(Clone, Debug)]
@@ -114,36 +112,32 @@ impl Default for Settings {
 /// [`serve`].
 pub struct FakeSlack {
     pub settings: Settings,
-    state: Mutex<State>,
-    changes: watch::Sender<u64>,
+    state: Watched<State>,
 }
 
 impl FakeSlack {
     pub fn new(settings: Settings) -> Arc<Self> {
-        let state = Mutex::new(State::new(&settings));
-        Arc::new(Self { settings, state, changes: watch::Sender::new(0) })
+        let state = Watched::new(State::new(&settings));
+        Arc::new(Self { settings, state })
     }
 
     /// Looks at everything there is.
     pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        self.state.read(look)
     }
 
     /// Changes something, and sends out what the app is to be told of it.
     pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        let done = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = work(&mut state);
+        self.state.change(|state| {
+            let done = work(state);
             state.send_out(&self.settings);
             done
-        };
-        self.changes.send_modify(|count| *count += 1);
-        done
+        })
     }
 
     /// Counts changes of any kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.state.changed()
     }
 
     /// Does what has become due, as it becomes due.
@@ -185,10 +179,6 @@ struct Served {
     shutdown: CancellationToken,
 }
 
-/// How long a stop waits for connections that are in the middle of something.
-const DRAIN: Duration = Duration::from_secs(1);
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
-
 /// Serves a fake Slack until `shutdown`.
 pub async fn serve(
     listener: TcpListener,
@@ -196,18 +186,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
     let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
-    let router = router(served).into_make_service_with_connect_info::<Cutter>();
-    let serving = axum::serve(Wires(listener), router)
-        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let too_long = async {
-        shutdown.cancelled().await;
-        tokio::time::sleep(DRAIN).await;
-    };
-    tokio::select! {
-        served = serving => served.context("serving the fake Slack"),
-        tended = fake.tend() => tended,
-        () = too_long => Ok(()),
-    }
+    wire::serve(listener, router(served), fake.tend(), shutdown).await
 }
 
 fn router(served: Served) -> Router {
@@ -220,6 +199,5 @@ fn router(served: Served) -> Router {
         .route("/", get(page::frame))
         .route("/lines", get(page::lines))
         .route("/page/{verb}", post(page::obey))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(served)
 }

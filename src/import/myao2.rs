@@ -16,8 +16,9 @@ use crate::clock::to_millisecond;
 use crate::import::{Belongings, LeftOut, OldLine, OldMemory};
 use crate::memo::{self, Memo, MemoError};
 use crate::memory::{Entry, MemoryKey, Scope, Term, day};
+use crate::platform::read::Read;
 use crate::platform::slack::mrkdwn::Names;
-use crate::platform::slack::mrkdwn::read::{self as mrkdwn, Read};
+use crate::platform::slack::mrkdwn::read as mrkdwn;
 use crate::store::StoreError;
 use crate::store::sqlite::myao2::{self as old, Myao2, OldMessage};
 

@@ -292,7 +292,7 @@ impl Platform for LocalRoom {
         Ok(None)
     }
 
-    fn typing(&self, piece: &Piece) -> SignedDuration {
+    async fn show_typing(&self, piece: &Piece) -> SignedDuration {
         if piece.on.is_some() { SignedDuration::ZERO } else { TYPING }
     }
 

@@ -1,7 +1,6 @@
 //! A Slack workspace: it is heard over Socket Mode (or Slack's web hooks), caught up on by its history, and
 //! spoken to through the Web API. Nothing is acknowledged before it is kept.
 
-pub mod air;
 pub mod api;
 mod command;
 pub mod emoji;
@@ -35,14 +34,15 @@ use crate::chat::{AuthorKind, Bookmark, ChannelId, Heard, Role, User, UserId, Wo
 use crate::clock::Clock;
 use crate::hear::Ears;
 use crate::persona::Persona;
-use crate::platform::slack::air::Air;
+use crate::platform::Surroundings;
+use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::CAPPED;
 use crate::platform::slack::history::pass::Cap;
-use crate::platform::slack::history::wanted::Wanted;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
+use crate::platform::wanted::Wanted;
 use crate::store::{Archive, Order, StoreError};
 
 /// Where what is known of an installation before Slack was asked is kept.
@@ -142,13 +142,6 @@ pub struct Slack {
     is_in_sync: AtomicBool,
     /// When the log was told last that a request was not believed.
     doubted_ms: AtomicI64,
-}
-
-/// What it lives on.
-pub struct Surroundings {
-    pub persona: Arc<Persona>,
-    pub ears: Arc<Ears>,
-    pub archive: Arc<dyn Archive>,
 }
 
 /// Why Slack cannot be joined.
@@ -318,7 +311,7 @@ impl Slack {
         };
         tokio::select! {
             ended = listening => ended,
-            why = self.roster.dismissal() => Err(JoinError::Dismissed(why)),
+            why = self.roster.dismissed.reason() => Err(JoinError::Dismissed(why)),
         }
     }
 
@@ -370,7 +363,7 @@ impl Slack {
         if let Err(error) = &answered
             && error.is_about_the_token()
         {
-            self.roster.dismiss("the bot's token is worth nothing any more");
+            self.roster.dismissed.now("the bot's token is worth nothing any more");
         }
         answered
     }

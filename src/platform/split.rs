@@ -12,7 +12,12 @@ const CLOSERS: [char; 14] =
 const LONGEST_NAME: usize = 30;
 const LONGEST_ADDRESS: usize = 1_000;
 
-/// Cuts a text into pieces of at most `longest` characters: behind a paragraph if there is one in
+/// How long a text is, as platforms and browsers count: in units of UTF-16.
+pub fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// Cuts a text into pieces that are at most `longest`, as [`length`] counts: behind a paragraph if there is one in
 /// the second half, else behind a line, a sentence, a word, and only then anywhere. A block of code
 /// is cut if nothing else can be; then the one piece closes it and the next one opens it again.
 pub fn split(text: &str, longest: usize) -> Vec<String> {
@@ -24,7 +29,7 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
     while at < text.len() {
         let opening = around(&fences, at).map(|fence| format!("{}\n", fence.opening));
         let opening = opening.unwrap_or_default();
-        let room = longest - opening.chars().count();
+        let room = longest - length(&opening);
         let cut = Window { text, fences: &fences, at, room }.cut();
         let body = text[at..cut].trim_end();
         if !body.trim().is_empty() {
@@ -64,9 +69,7 @@ fn fences(text: &str, longest: usize) -> Vec<Fence<'_>> {
         start = end;
     }
     fences.extend(open);
-    fences.retain(|fence| {
-        (fence.opening.chars().count() + fence.marker.chars().count() + 2) * 2 <= longest
-    });
+    fences.retain(|fence| (length(fence.opening) + length(fence.marker) + 2) * 2 <= longest);
     fences
 }
 
@@ -120,7 +123,7 @@ struct Window<'a> {
 impl Window<'_> {
     fn cut(&self) -> usize {
         let rest = &self.text[self.at..];
-        let Some((end, _)) = rest.char_indices().nth(self.room) else {
+        let Some(end) = end_of(rest, self.room) else {
             return self.text.len();
         };
         let head = &rest[..end];
@@ -151,9 +154,8 @@ impl Window<'_> {
     /// Not even one cluster of letters fits.
     fn hard(&self, head: &str) -> usize {
         let end = self.at + head.len();
-        let spare = around(self.fences, end).map_or(0, |fence| fence.marker.chars().count() + 1);
-        let letters = (head.chars().count() - spare).max(1);
-        head.char_indices().nth(letters).map_or(head.len(), |(cut, _)| cut)
+        let spare = around(self.fences, end).map_or(0, |fence| length(fence.marker) + 1);
+        end_of(head, length(head).saturating_sub(spare)).unwrap_or(head.len())
     }
 
     fn is_code(&self, cut: usize) -> bool {
@@ -172,10 +174,21 @@ impl Window<'_> {
         };
         let is_in_code = fence.code.start <= here && here <= fence.code.end;
         let has_code = self.text[fence.code.start.max(self.at).min(here)..here].trim() != "";
-        let length = self.text[self.at..here].trim_end().chars().count();
-        let has_room = length + 1 + fence.marker.chars().count() <= self.room;
+        let used = length(self.text[self.at..here].trim_end());
+        let has_room = used + 1 + length(fence.marker) <= self.room;
         is_border && is_in_code && has_code && has_room
     }
+}
+
+/// Where a text is too long for the room. One letter has room anywhere.
+fn end_of(text: &str, room: usize) -> Option<usize> {
+    let mut left = room;
+    let mut ends = text.char_indices().skip_while(|(at, letter)| {
+        let fits = letter.len_utf16() <= left;
+        left = left.saturating_sub(letter.len_utf16());
+        fits || *at == 0
+    });
+    ends.next().map(|(end, _)| end)
 }
 
 fn paragraphs(head: &str) -> Vec<usize> {
@@ -213,7 +226,7 @@ fn words(head: &str) -> Vec<usize> {
 fn kept_together(rest: &str, end: usize, room: usize) -> Vec<Range<usize>> {
     let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
     let kept = starts.filter_map(|(at, _)| Some(at..at + kept_length(&rest[at..])?));
-    kept.filter(|kept| rest[kept.clone()].chars().count() <= room).collect()
+    kept.filter(|kept| length(&rest[kept.clone()]) <= room).collect()
 }
 
 fn kept_length(from: &str) -> Option<usize> {
@@ -248,6 +261,8 @@ mod tests {
     fn long_texts_are_cut_at_the_best_border() {
         for (text, longest, expected) in [
             ("short", 10, vec!["short"]),
+            ("𠮷𠮷𠮷", 4, vec!["𠮷𠮷", "𠮷"]),
+            ("𠮷𠮷", 1, vec!["𠮷", "𠮷"]),
             ("  ", 10, vec![]),
             ("one two three", 8, vec!["one two", "three"]),
             ("A b. C d e f g", 10, vec!["A b.", "C d e f g"]),
@@ -258,9 +273,9 @@ mod tests {
             ("ああああ", 1, vec!["あ", "あ", "あ", "あ"]),
             ("「そうですね。」と言いました", 10, vec!["「そうですね。」", "と言いました"]),
             ("It works (really!) as told", 20, vec!["It works (really!)", "as told"]),
-            ("見て👩\u{200d}👧だよ", 4, vec!["見て", "👩\u{200d}👧だ", "よ"]),
+            ("見て👩\u{200d}👧だよ", 6, vec!["見て", "👩\u{200d}👧だ", "よ"]),
             ("かか\u{3099}か", 2, vec!["か", "か\u{3099}", "か"]),
-            ("👩\u{200d}👧", 2, vec!["👩\u{200d}", "👧"]),
+            ("👩\u{200d}👧", 3, vec!["👩\u{200d}", "👧"]),
             (
                 "see [the two words](https://a.example) now",
                 32,
@@ -274,7 +289,7 @@ mod tests {
             ("これはとても長い文です@hanako", 14, vec!["これはとても長い文です", "@hanako"]),
         ] {
             let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| piece.chars().count() <= longest), "{pieces:?}");
+            assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)), "{pieces:?}");
             assert_eq!(pieces, expected, "{text:?} in {longest}");
         }
     }
@@ -311,7 +326,7 @@ mod tests {
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {
             let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| piece.chars().count() <= longest), "{pieces:?}");
+            assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)), "{pieces:?}");
             assert_eq!(pieces, expected, "{text:?} in {longest}");
         }
     }
@@ -346,7 +361,7 @@ mod tests {
             let pieces = split(&text, longest);
             prop_assert_eq!(content(&pieces.join("\n")), content(&text));
             for piece in &pieces {
-                prop_assert!(piece.chars().count() <= longest, "{:?}", piece);
+                prop_assert!(length(piece) <= longest, "{:?}", piece);
                 prop_assert!(!piece.trim().is_empty());
                 if marks(&text).is_multiple_of(2) {
                     prop_assert_eq!(marks(piece) % 2, 0, "{:?} of {:?}", piece, pieces);
@@ -358,7 +373,7 @@ mod tests {
         fn any_text_is_cut_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
             let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
             let pieces = split(&text, longest);
-            prop_assert!(pieces.iter().all(|piece| piece.chars().count() <= longest.max(1)));
+            prop_assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)));
             let shorter = letters(&pieces.concat());
             let mut told = shorter.chars();
             // A piece may open a block again by its line.

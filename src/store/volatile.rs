@@ -77,16 +77,21 @@ impl Default for VolatileStore {
 impl Store for VolatileStore {
     async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
         let now = hearing.now;
-        Ok(self.write(|state| match hearing.heard {
-            Heard::Message(message, _) => {
-                state.hear_message(message, hearing.sent_as, hearing.follows, hearing.remember)
+        Ok(self.write(|state| {
+            if let Some(so_far) = hearing.so_far {
+                state.hear_bookmark(so_far);
             }
-            Heard::Edit(edit) => state.hear_edit(&edit, hearing.follows),
-            Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
-            Heard::Channel(channel) => state.hear_channel(channel, now),
-            Heard::User(user) => state.hear_user(user),
-            Heard::Reaction(reaction) => state.hear_reaction(&reaction),
-            Heard::Bookmark(bookmark) => state.hear_bookmark(bookmark),
+            match hearing.heard {
+                Heard::Message(message, _) => {
+                    state.hear_message(message, hearing.sent_as, hearing.follows, hearing.remember)
+                }
+                Heard::Edit(edit) => state.hear_edit(&edit, hearing.follows),
+                Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
+                Heard::Channel(channel) => state.hear_channel(channel, now),
+                Heard::User(user) => state.hear_user(user),
+                Heard::Reaction(reaction) => state.hear_reaction(&reaction),
+                Heard::Bookmark(bookmark) => state.hear_bookmark(bookmark),
+            }
         }))
     }
 

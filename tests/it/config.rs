@@ -1,6 +1,7 @@
 //! The one file of settings: what variables do to it, and what it means.
 
 mod bad;
+mod discord;
 mod example;
 mod minds;
 mod notices;

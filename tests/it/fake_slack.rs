@@ -1,14 +1,14 @@
 //! What our fake Slack promises to those who test against it. That it is like Slack is proven by
 //! Slack's own clients (`scripts/peers`).
 
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::process::{Command, Stdio};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi::clock::Clock;
+use aizuchi::dev::fault::Hang;
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
-use aizuchi::dev::slack::fault::{Fault, Hang};
+use aizuchi::dev::slack::fault::Fault;
 use aizuchi::dev::slack::hands::{Connections, Reason, Then};
 use aizuchi::dev::slack::mail::{Greeting, Receipt};
 use aizuchi::dev::slack::message::Saying;
@@ -370,13 +370,13 @@ async fn a_fault_is_met_once() {
         assert!(broken.is_err(), "{fault:?}");
         assert_eq!(stage.slack.posts().len(), posts, "{fault:?}");
     }
-    stage.slack.fault("chat.postMessage", Fault::RateLimited(7));
+    stage.slack.fault("chat.postMessage", Fault::rate_limited(7));
     let limited = stage.send("chat.postMessage", &arguments).await.unwrap();
     assert_eq!(
         (limited.status().as_u16(), &limited.headers()["retry-after"]),
         (429, &"7".parse().unwrap())
     );
-    stage.slack.fault("chat.postMessage", Fault::Error("restricted_action".to_owned()));
+    stage.slack.fault("chat.postMessage", Fault::error("restricted_action"));
     assert_eq!(stage.post("hello").await["error"], "restricted_action");
     for fault in [Fault::Status(503), Fault::Garbage] {
         stage.slack.fault("chat.postMessage", fault);
@@ -578,22 +578,4 @@ async fn a_mention_in_a_direct_message_is_told_once() {
     assert_eq!(heard(&mut socket).await["payload"]["event"]["channel_type"], "im");
     stage.slack.say(&direct, &stage.mio, "are you there?").unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "are you there?");
-}
-
-#[tokio::test]
-async fn the_program_serves_one_until_it_is_asked_to_stop() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
-        .args(["dev", "slack", "--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let base = first.trim().rsplit(' ').next().unwrap();
-    let answer = http().get(format!("{base}/control/state")).send().await.unwrap();
-    let state: Value = answer.json().await.unwrap();
-    let names = state["channels"].as_array().unwrap().iter().map(|channel| &channel["name"]);
-    assert!(names.clone().any(|name| name == "general"), "{:?}", names.collect::<Vec<_>>());
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

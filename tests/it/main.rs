@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod admission;
+mod apart;
 mod api;
 mod breakdowns;
 mod browser;
@@ -14,11 +15,15 @@ mod cost;
 mod crash;
 mod deciding;
 mod defects;
+mod discord;
 mod eval;
+mod fake_discord;
 mod fake_slack;
+mod fakes;
 mod fence;
 mod flow;
 mod import;
+mod kept;
 mod memory;
 mod memos;
 mod minds;

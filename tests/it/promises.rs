@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aizuchi::chat::{
     Arrival, AuthorKind, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, Role,
-    User, UserId,
+    User, UserId, WorkspaceId,
 };
 use aizuchi::clock::seconds;
 use aizuchi::context::Spent;
@@ -939,6 +939,37 @@ async fn how_far_a_history_was_heard_is_kept() {
         let bookmarks: Vec<_> =
             bookmarks.iter().map(|bookmark| (&*bookmark.place, &*bookmark.value)).collect();
         assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
+    on_each(|kept| async move {
+        let heard = |id: &str, so_far: &str| Hearing {
+            so_far: Some(Bookmark {
+                workspace: WorkspaceId::new("streams"),
+                place: "session".into(),
+                value: so_far.into(),
+            }),
+            ..Hearing::of(
+                Heard::Message(line(top("garden"), id, at(1), "alice", id), Arrival::Live),
+                Follows::Nothing(Gate::CaughtUp),
+                at(1),
+            )
+        };
+        // In one transaction, the last one counts.
+        let both = [kept.store.hear(heard("1", "7")), kept.store.hear(heard("2", "8"))];
+        futures_util::future::try_join_all(both).await.unwrap();
+        let so_far = || async {
+            let bookmarks = kept.archive.bookmarks(&WorkspaceId::new("streams")).await.unwrap();
+            bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(so_far().await, ["8"]);
+        // What is known already has been heard as well.
+        assert!(!kept.store.hear(heard("2", "9")).await.unwrap().is_new);
+        assert_eq!(so_far().await, ["9"]);
+        assert_eq!(kept.texts().await, ["1", "2"]);
     })
     .await;
 }

@@ -97,6 +97,17 @@ impl Server {
         self.state.next.lock().unwrap().extend(treatments);
     }
 
+    /// What is said next.
+    pub fn will_say(&self, texts: &[&str]) {
+        self.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+    }
+
+    /// What was asked last.
+    pub fn prompt(&self) -> String {
+        let seen = self.seen();
+        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+    }
+
     /// Nothing is prepared any more.
     pub fn forget(&self) {
         self.state.next.lock().unwrap().clear();

@@ -5,5 +5,5 @@ mod check;
 mod faults;
 mod hooks;
 mod patience;
-mod stage;
+pub mod stage;
 mod talk;

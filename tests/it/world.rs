@@ -729,7 +729,7 @@ impl Platform for Room {
         Ok(said.iter().find(|(other, _)| other.key == piece.key).map(|(_, posted)| posted.clone()))
     }
 
-    fn typing(&self, _piece: &Piece) -> SignedDuration {
+    async fn show_typing(&self, _piece: &Piece) -> SignedDuration {
         self.typings.fetch_add(1, Ordering::SeqCst);
         *self.typing.lock().unwrap()
     }

@@ -11,15 +11,16 @@ mod reactions;
 use axum::extract::{ConnectInfo, Path, Request, State as Reached};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use crate::dev::fault::{Faulty, Hang, meet};
 use crate::dev::slack::Served;
 use crate::dev::slack::arguments::Arguments;
-use crate::dev::slack::fault::{Fault, Hang};
 use crate::dev::slack::journal::Call;
 use crate::dev::slack::refusal::{Refusal, refuse};
 use crate::dev::slack::state::{Chore, State};
-use crate::dev::slack::wire::Cutter;
+use crate::dev::wire::Cutter;
 
 /// Answers one call.
 pub async fn call(
@@ -43,10 +44,7 @@ pub async fn call(
         (state.journal.calls.len() - 1, state.faults.take(&method))
     });
     let call = Asked { served, cutter, method, arguments, token, host, number };
-    match fault {
-        None => call.commit().into_response(),
-        Some(fault) => call.meet(fault).await,
-    }
+    meet(&call, fault).await
 }
 
 fn host(headers: &HeaderMap) -> String {
@@ -66,44 +64,42 @@ struct Asked {
     number: usize,
 }
 
-impl Asked {
-    async fn meet(self, fault: Fault) -> Response {
-        match fault {
-            Fault::ResetBefore => self.reset(),
-            Fault::ResetAfter => {
-                self.commit();
-                self.reset()
-            }
-            Fault::HangBefore(hang) => {
-                self.hang(hang).await;
-                self.commit().into_response()
-            }
-            Fault::HangAfter(hang) => {
-                let answer = self.commit();
-                self.hang(hang).await;
-                answer.into_response()
-            }
-            Fault::CommitLater { after, answer } => {
-                self.commit_later(after);
-                let Some(status) = answer else {
-                    self.hang(Hang::UntilReleased).await;
-                    return self.reset();
-                };
-                page(status)
-            }
-            Fault::Status(status) => page(status),
-            Fault::StatusAfter(status) => {
-                self.commit();
-                page(status)
-            }
-            Fault::Garbage => "<html><body>It works!</body></html>".into_response(),
-            Fault::RateLimited(seconds) => self.refused(Refusal::rate_limited(seconds)),
-            Fault::Error(error) => self.refused(refuse(&error)),
-        }
+impl Faulty for Asked {
+    type Refusal = Refusal;
+
+    fn commit(&self) -> Response {
+        self.answered().into_response()
     }
 
+    fn commit_later(&self, after: SignedDuration) {
+        let fake = &self.served.fake;
+        let (method, arguments) = (self.method.clone(), self.arguments.clone());
+        let chore = Chore::Commit { method, arguments };
+        fake.change(|state| state.later(&fake.settings, after, chore));
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response {
+        let answer = Answer::from(Err(refusal));
+        self.served.fake.change(|state| {
+            state.journal.calls[self.number].answer = Some(answer.body.clone());
+        });
+        answer.into_response()
+    }
+
+    async fn hang(&self, hang: Hang) {
+        let Served { fake, shutdown } = &self.served;
+        let releases = |state: &State| state.faults.releases;
+        fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
+    }
+
+    fn cutter(&self) -> &Cutter {
+        &self.cutter
+    }
+}
+
+impl Asked {
     /// Does what is asked for.
-    fn commit(&self) -> Answer {
+    fn answered(&self) -> Answer {
         let fake = &self.served.fake;
         fake.change(|state| {
             let checked = access::check(
@@ -129,53 +125,6 @@ impl Asked {
         let url = format!("ws://{}/link?ticket={ticket}&app_id={app}", self.host);
         state.mail.tickets.push(ticket);
         json!({ "ok": true, "url": url })
-    }
-
-    fn commit_later(&self, after: jiff::SignedDuration) {
-        let fake = &self.served.fake;
-        let (method, arguments) = (self.method.clone(), self.arguments.clone());
-        let chore = Chore::Commit { method, arguments };
-        fake.change(|state| state.later(&fake.settings, after, chore));
-    }
-
-    fn refused(&self, refusal: Refusal) -> Response {
-        let answer = Answer::from(Err(refusal));
-        self.served.fake.change(|state| {
-            state.journal.calls[self.number].answer = Some(answer.body.clone());
-        });
-        answer.into_response()
-    }
-
-    /// Whatever is answered now does not get through.
-    fn reset(&self) -> Response {
-        self.cutter.cut();
-        StatusCode::OK.into_response()
-    }
-
-    async fn hang(&self, hang: Hang) {
-        let fake = &self.served.fake;
-        let released = async {
-            let mut changed = fake.changed();
-            let before = fake.read(|state| state.faults.releases);
-            while fake.read(|state| state.faults.releases) == before {
-                // The sender lives as long as the fake that is held here.
-                let _ = changed.changed().await;
-            }
-        };
-        let over = async {
-            match hang {
-                Hang::For(time) => {
-                    let clock = &fake.settings.clock;
-                    clock.sleep_until(clock.now() + time).await;
-                }
-                Hang::UntilReleased => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = released => {}
-            () = over => {}
-            () = self.served.shutdown.cancelled() => {}
-        }
     }
 }
 
@@ -251,10 +200,4 @@ impl IntoResponse for Answer {
         }
         response
     }
-}
-
-/// A page of some server in between.
-fn page(status: u16) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, "<html><body>Something went wrong.</body></html>").into_response()
 }

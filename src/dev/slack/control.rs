@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::dev::order::{self, Answer};
 use crate::dev::slack::channel::{Channel, NewChannel};
 use crate::dev::slack::fault::{Cap, FaultShape};
 use crate::dev::slack::hands::{Reason, Then};
@@ -147,29 +147,12 @@ fn once() -> usize {
     1
 }
 
-type Answer = (StatusCode, Json<Value>);
-
 pub async fn order(
     State(served): State<Served>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
 ) -> Answer {
-    let mut order = body.map_or_else(|| json!({}), |Json(body)| body);
-    if let Some(fields) = order.as_object_mut() {
-        fields.insert("verb".to_owned(), json!(verb));
-    }
-    let order: Order = match serde_json::from_value(order) {
-        Ok(order) => order,
-        Err(error) => return refused(&error.to_string()),
-    };
-    match obey(&served.fake, order) {
-        Ok(answer) => (StatusCode::OK, Json(answer)),
-        Err(refusal) => refused(&refusal.error),
-    }
-}
-
-fn refused(error: &str) -> Answer {
-    (StatusCode::BAD_REQUEST, Json(json!({ "ok": false, "error": error })))
+    order::obey(&verb, body, |order| obey(&served.fake, order))
 }
 
 fn obey(fake: &FakeSlack, order: Order) -> Result<Value, Refusal> {

@@ -1,89 +1,49 @@
-//! What goes wrong on purpose: for each method a queue of faults, each used once.
+//! How this Slack fails on purpose, and how it is stingy.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::dev::slack::refusal::Refusal;
+use crate::dev::fault;
+use crate::dev::slack::refusal::{Refusal, refuse};
 
-/// What a call meets instead of a plain answer. `Before` and `After` are about the change it makes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
-    /// The connection is reset; nothing was done.
-    ResetBefore,
-    /// It was done, and the connection is reset before the answer.
-    ResetAfter,
-    /// It does not answer for a while, then does what it was asked to. Who hangs up stops it.
-    HangBefore(Hang),
-    /// It does what it was asked to, and does not answer for a while.
-    HangAfter(Hang),
-    /// It is done so much later, whoever has hung up by then; meanwhile it says nothing, or this.
-    CommitLater { after: SignedDuration, answer: Option<u16> },
-    /// This status and a page, as a proxy sends it; nothing was done.
-    Status(u16),
-    /// It was done, and this status is the answer.
-    StatusAfter(u16),
-    /// 200, and something that is no JSON; nothing was done.
-    Garbage,
+pub type Fault = fault::Fault<Refusal>;
+pub type Faults = fault::Faults<String, Refusal>;
+pub type FaultShape = fault::FaultShape<RefusalShape>;
+
+impl Fault {
     /// 429, with so many seconds to wait.
-    RateLimited(u64),
+    pub fn rate_limited(seconds: u64) -> Self {
+        Self::Refused(Refusal::rate_limited(seconds))
+    }
+
     /// `ok: false` with this error.
-    Error(String),
+    pub fn error(error: &str) -> Self {
+        Self::Refused(refuse(error))
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hang {
-    For(SignedDuration),
-    UntilReleased,
-}
-
-/// A fault as JSON says it.
+/// A refusal as JSON says it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum FaultShape {
-    ResetBefore,
-    ResetAfter,
-    HangBefore { milliseconds: Option<i64> },
-    HangAfter { milliseconds: Option<i64> },
-    CommitLater { milliseconds: i64, status: Option<u16> },
-    Status { status: u16 },
-    StatusAfter { status: u16 },
-    Garbage,
+pub enum RefusalShape {
     RateLimited { seconds: u64 },
     Error { error: String },
 }
 
-impl From<FaultShape> for Fault {
-    fn from(shape: FaultShape) -> Self {
-        let hang = |milliseconds: Option<i64>| {
-            let hang = milliseconds.map(SignedDuration::from_millis).map(Hang::For);
-            hang.unwrap_or(Hang::UntilReleased)
-        };
+impl From<RefusalShape> for Refusal {
+    fn from(shape: RefusalShape) -> Self {
         match shape {
-            FaultShape::ResetBefore => Fault::ResetBefore,
-            FaultShape::ResetAfter => Fault::ResetAfter,
-            FaultShape::HangBefore { milliseconds } => Fault::HangBefore(hang(milliseconds)),
-            FaultShape::HangAfter { milliseconds } => Fault::HangAfter(hang(milliseconds)),
-            FaultShape::CommitLater { milliseconds, status } => Fault::CommitLater {
-                after: SignedDuration::from_millis(milliseconds),
-                answer: status,
-            },
-            FaultShape::Status { status } => Fault::Status(status),
-            FaultShape::StatusAfter { status } => Fault::StatusAfter(status),
-            FaultShape::Garbage => Fault::Garbage,
-            FaultShape::RateLimited { seconds } => Fault::RateLimited(seconds),
-            FaultShape::Error { error } => Fault::Error(error),
+            RefusalShape::RateLimited { seconds } => Refusal::rate_limited(seconds),
+            RefusalShape::Error { error } => refuse(&error),
         }
     }
 }
 
-/// What is to go wrong yet.
+/// How much of histories is told.
 #[derive(Default)]
-pub struct Faults {
-    queues: BTreeMap<String, VecDeque<Fault>>,
-    /// How often hanging calls have been released.
-    pub releases: u64,
+pub struct Caps {
     cap: Option<Cap>,
     /// When each capped method was let through last.
     let_through: BTreeMap<String, Timestamp>,
@@ -103,20 +63,7 @@ impl Default for Cap {
     }
 }
 
-impl Faults {
-    pub fn add(&mut self, method: &str, fault: Fault) {
-        self.queues.entry(method.to_owned()).or_default().push_back(fault);
-    }
-
-    pub fn clear(&mut self) {
-        self.queues.clear();
-        self.releases += 1;
-    }
-
-    pub fn take(&mut self, method: &str) -> Option<Fault> {
-        self.queues.get_mut(method)?.pop_front()
-    }
-
+impl Caps {
     pub fn cap(&mut self, cap: Option<Cap>) {
         self.cap = cap;
         self.let_through.clear();

@@ -233,7 +233,7 @@ impl FakeSlack {
 
     /// The next call of a method meets this; several form a queue.
     pub fn fault(&self, method: &str, fault: Fault) {
-        self.change(|state| state.faults.add(method, fault));
+        self.change(|state| state.faults.add(method.to_owned(), fault));
     }
 
     pub fn fault_times(&self, method: &str, fault: &Fault, times: usize) {
@@ -253,7 +253,7 @@ impl FakeSlack {
     }
 
     pub fn cap_history(&self, cap: Option<Cap>) {
-        self.change(|state| state.faults.cap(cap));
+        self.change(|state| state.caps.cap(cap));
     }
 
     pub fn set_standing(&self, standing: Standing) {

@@ -1,15 +1,13 @@
-//! A plain page on which one person is everybody: reads and writes as anyone, anywhere. The lines
-//! are in a frame of their own that loads itself again, so that what is being written stays.
+//! The page on the fake Slack's own address.
 
 use std::cmp::Reverse;
 
-use askama::Template;
 use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{Html, IntoResponse, Redirect, Response};
-use serde::Deserialize;
+use axum::http::HeaderMap;
+use axum::response::Response;
 
+use crate::dev::page::{self, Choice, Choices, Filled, Here, Line, Replica};
 use crate::dev::slack::channel::{Channel, Kind};
 use crate::dev::slack::message::{Message, Saying};
 use crate::dev::slack::refusal::{Refusal, refuse};
@@ -17,109 +15,12 @@ use crate::dev::slack::ts::Ts;
 use crate::dev::slack::user::User;
 use crate::dev::slack::workspace::{Ephemeral, Workspace};
 use crate::dev::slack::{FakeSlack, Served};
-use crate::persona::Language;
-
-/// Where on the page one is, as its addresses and forms carry it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Here {
-    /// Who is speaking.
-    user: String,
-    channel: String,
-    thread: String,
-    /// The line that is being changed.
-    edit: String,
-    error: String,
-}
-
-#[derive(Template)]
-#[template(path = "slack_page.html")]
-struct FramePage<'a> {
-    language: &'a str,
-    words: Words,
-    here: &'a Here,
-    users: Vec<Choice>,
-    channels: Vec<Choice>,
-    /// What the line that is being changed says now.
-    old: String,
-}
-
-#[derive(Template)]
-#[template(path = "slack_lines.html")]
-struct LinesPage<'a> {
-    language: &'a str,
-    words: Words,
-    here: &'a Here,
-    lines: Vec<Line>,
-}
-
-/// Something to choose from.
-struct Choice {
-    id: String,
-    name: String,
-    is_chosen: bool,
-}
-
-struct Line {
-    ts: String,
-    /// What a reply to it belongs to.
-    thread: String,
-    name: String,
-    at: String,
-    text: String,
-    note: String,
-    reactions: String,
-    is_reply: bool,
-    is_own: bool,
-}
-
-struct Words {
-    title: &'static str,
-    speak_as: &'static str,
-    channel: &'static str,
-    go: &'static str,
-    message: &'static str,
-    send: &'static str,
-    save: &'static str,
-    cancel: &'static str,
-    reply: &'static str,
-    edit: &'static str,
-    delete: &'static str,
-    nothing: &'static str,
-    in_thread: &'static str,
-    changing: &'static str,
-    lines: &'static str,
-}
-
-impl Words {
-    fn of(language: Language) -> Self {
-        let pick = |english, japanese| language.pick(english, japanese);
-        Self {
-            title: pick("A fake Slack", "開発用の Slack もどき"),
-            speak_as: pick("Speak as", "話す人"),
-            channel: pick("Channel", "チャンネル"),
-            go: pick("Go", "移動"),
-            message: pick("Message", "メッセージ"),
-            send: pick("Send", "送信"),
-            save: pick("Save", "保存"),
-            cancel: pick("Cancel", "やめる"),
-            reply: pick("Reply", "返信"),
-            edit: pick("Edit", "編集"),
-            delete: pick("Delete", "削除"),
-            nothing: pick("Nobody has said anything here yet.", "まだ発言はありません。"),
-            in_thread: pick("In a thread", "スレッドに返信中"),
-            changing: pick("Changing a line", "発言を編集中"),
-            lines: pick("Lines", "発言"),
-        }
-    }
-}
 
 pub async fn frame(
     State(served): State<Served>,
     headers: HeaderMap,
     Query(here): Query<Here>,
 ) -> Response {
-    let language = language(&headers);
     served.fake.read(|state| {
         let team = &state.workspace;
         let here = completed(team, here);
@@ -127,14 +28,8 @@ pub async fn frame(
             .and_then(|ts: Ts| team.message(&here.channel, ts).ok())
             .map(|message| message.text.clone())
             .unwrap_or_default();
-        shown(&FramePage {
-            language: language.tag(),
-            words: Words::of(language),
-            users: users(team, &here),
-            channels: channels(team, &here),
-            here: &here,
-            old,
-        })
+        let choices = Choices { users: users(team, &here), channels: channels(team, &here), old };
+        page::frame(Replica::Slack, &headers, &here, choices)
     })
 }
 
@@ -143,29 +38,11 @@ pub async fn lines(
     headers: HeaderMap,
     Query(here): Query<Here>,
 ) -> Response {
-    let language = language(&headers);
     served.fake.read(|state| {
         let team = &state.workspace;
         let lines = team.channel(&here.channel).map(|channel| told(team, channel, &here));
-        shown(&LinesPage {
-            language: language.tag(),
-            words: Words::of(language),
-            here: &here,
-            lines: lines.unwrap_or_default(),
-        })
+        page::lines(Replica::Slack, &headers, &here, lines.unwrap_or_default())
     })
-}
-
-#[derive(Debug, Deserialize)]
-pub struct Filled {
-    user: String,
-    channel: String,
-    #[serde(default)]
-    thread: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    ts: String,
 }
 
 /// Does what a form asks for, and shows the page again.
@@ -175,21 +52,16 @@ pub async fn obey(
     Form(filled): Form<Filled>,
 ) -> Response {
     let done = done(&served.fake, &verb, &filled);
-    let page = if matches!(verb.as_str(), "say" | "edit") { "/" } else { "/lines" };
-    let mut address =
-        format!("{page}?user={}&channel={}", escaped(&filled.user), escaped(&filled.channel));
-    if verb == "say" && !filled.thread.is_empty() {
-        address.push_str(&format!("&thread={}", escaped(&filled.thread)));
-    }
-    if let Err(refusal) = done {
-        address.push_str(&format!("&error={}", escaped(&refusal.error)));
-    }
-    Redirect::to(&address).into_response()
+    let error = done.err().map(|refusal| refusal.error).unwrap_or_default();
+    let Filled { user, channel, thread, .. } = filled;
+    // One stays in the thread in which one speaks.
+    let thread = if verb == "say" { thread } else { String::new() };
+    page::back(&verb, &Here { user, channel, thread, edit: String::new(), error })
 }
 
 fn done(fake: &FakeSlack, verb: &str, filled: &Filled) -> Result<(), Refusal> {
     let Filled { user, channel, text, .. } = filled;
-    let ts = filled.ts.parse().unwrap_or_default();
+    let ts = filled.line.parse().unwrap_or_default();
     // As Slack's own clients write it.
     let text = text.trim().replace('&', "&amp;").replace("\r\n", "\n");
     let text = mentions(fake, &text.replace('<', "&lt;").replace('>', "&gt;"));
@@ -300,7 +172,7 @@ fn line(team: &Workspace, message: &Message, here: &Here) -> Line {
     let notes: Vec<&str> = message.subtype.as_deref().into_iter().chain(edited).collect();
     let at = jiff::Timestamp::from_second(i64::try_from(message.ts.unix_seconds()).unwrap_or(0));
     Line {
-        ts: message.ts.to_string(),
+        id: message.ts.to_string(),
         thread: message.thread.unwrap_or(message.ts).to_string(),
         name,
         at: at.map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default(),
@@ -318,25 +190,4 @@ fn readable(team: &Workspace, text: &str) -> String {
         text.replace(&format!("<@{}>", user.id), &format!("@{}", user.shown()))
     });
     named.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-}
-
-fn language(headers: &HeaderMap) -> Language {
-    let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    if wanted.is_some_and(|wanted| wanted.starts_with("ja")) { Language::Ja } else { Language::En }
-}
-
-fn escaped(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let escape = |byte: u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escape).collect()
-}
-
-fn shown(page: &impl Template) -> Response {
-    match page.render() {
-        Ok(html) => Html(html).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
 }

@@ -12,8 +12,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::dev::slack::hands::{Reason, disconnect_frame};
 use crate::dev::slack::mail::Frame;
-use crate::dev::slack::wire::Cutter;
 use crate::dev::slack::{FakeSlack, Served};
+use crate::dev::wire::Cutter;
 
 #[derive(Deserialize)]
 pub struct LinkQuery {

@@ -1,14 +1,13 @@
 //! Everything a fake Slack remembers, and what is to be done later.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
+use crate::dev::chores::Chores;
 use crate::dev::slack::Settings;
 use crate::dev::slack::api;
 use crate::dev::slack::arguments::Arguments;
-use crate::dev::slack::fault::Faults;
+use crate::dev::slack::fault::{Caps, Faults};
 use crate::dev::slack::journal::Journal;
 use crate::dev::slack::mail::{LetterKind, Mail, Tried, event_callback};
 use crate::dev::slack::push::{Address, Push, Trust};
@@ -18,14 +17,14 @@ pub struct State {
     pub workspace: Workspace,
     pub mail: Mail,
     pub faults: Faults,
+    pub caps: Caps,
     pub journal: Journal,
     pub standing: Standing,
     /// Where events go instead of to a socket.
     pub address: Option<Address>,
     /// Requests that are to be made.
     pub pushes: Vec<Push>,
-    chores: BTreeMap<(Timestamp, u64), Chore>,
-    last_chore: u64,
+    chores: Chores<Chore>,
 }
 
 /// What the app's tokens are worth.
@@ -56,12 +55,12 @@ impl State {
             workspace: Workspace::new(&settings.team, &settings.domain, &settings.bot, clock),
             mail: Mail::default(),
             faults: Faults::default(),
+            caps: Caps::default(),
             journal: Journal::default(),
             standing: Standing::default(),
             address: None,
             pushes: Vec::new(),
-            chores: BTreeMap::new(),
-            last_chore: 0,
+            chores: Chores::default(),
         }
     }
 
@@ -102,24 +101,17 @@ impl State {
     }
 
     pub fn later(&mut self, settings: &Settings, wait: SignedDuration, chore: Chore) {
-        let now = settings.clock.now();
-        self.last_chore += 1;
-        let due = now.checked_add(wait).unwrap_or(Timestamp::MAX);
-        self.chores.insert((due, self.last_chore), chore);
+        self.chores.add(settings.clock.now(), wait, chore);
     }
 
     pub fn next_chore(&self) -> Option<Timestamp> {
-        self.chores.keys().next().map(|(due, _)| *due)
+        self.chores.next()
     }
 
     /// Does what is due.
     pub fn do_chores(&mut self, settings: &Settings) {
         let now = settings.clock.now();
-        while let Some(entry) = self.chores.first_entry() {
-            if entry.key().0 > now {
-                return;
-            }
-            let chore = entry.remove();
+        while let Some(chore) = self.chores.take_due(now) {
             self.do_chore(chore, settings);
         }
     }
@@ -149,14 +141,9 @@ impl State {
 
     /// Every acknowledgment that is still awaited comes too late, and every wait for another try is over.
     pub fn hurry(&mut self, settings: &Settings) {
-        let chores = std::mem::take(&mut self.chores);
-        for (due, chore) in chores {
-            match chore {
-                Chore::Bring(_) | Chore::Miss(_) => self.do_chore(chore, settings),
-                Chore::Commit { .. } => {
-                    self.chores.insert(due, chore);
-                }
-            }
+        let is_wait = |chore: &Chore| matches!(chore, Chore::Bring(_) | Chore::Miss(_));
+        for chore in self.chores.take_all(is_wait) {
+            self.do_chore(chore, settings);
         }
     }
 }

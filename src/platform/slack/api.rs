@@ -11,6 +11,8 @@ use reqwest::{Client, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::platform::wire::{never_left, plainly};
+
 /// How long opening a connection may take.
 const CONNECTING: Duration = Duration::from_secs(5);
 /// Slack says so where it sends no `Retry-After`.
@@ -152,25 +154,11 @@ fn code_like(code: &str) -> String {
 
 /// A call that failed before its answer came.
 fn unsent(error: &reqwest::Error) -> ApiError {
-    if error.is_connect() || error.is_builder() {
+    if never_left(error) {
         ApiError::Unreachable(plainly(error))
     } else {
         ApiError::Unknown(plainly(error))
     }
-}
-
-/// What went wrong, without the address: nothing of it may be secret, but nobody needs it.
-fn plainly(error: &reqwest::Error) -> String {
-    let what = if error.is_timeout() {
-        "no answer in time"
-    } else if error.is_connect() {
-        "no connection"
-    } else if error.is_body() || error.is_decode() {
-        "the answer broke off"
-    } else {
-        "the connection broke"
-    };
-    what.to_owned()
 }
 
 fn retry_after(response: &Response) -> Option<SignedDuration> {

@@ -5,22 +5,19 @@
 //! comparing what it shows now with what is stored.
 
 pub mod pass;
-pub mod wanted;
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use crate::chat::{Bookmark, ChannelId, Heard};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, ts};
-use crate::platform::slack::history::wanted::Place;
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Events, Slack};
+use crate::platform::wanted::Place;
 
-/// After so many channels, the log says how many are left.
-const TOLD_EVERY: usize = 20;
 /// Slack delivers an event for so long; what is older has come or will not.
 const DELIVERED: SignedDuration = SignedDuration::from_mins(10);
 /// How far back a new channel is read where each page takes a minute.
@@ -59,7 +56,7 @@ impl Slack {
                 match self.catch_up(&room, since).await {
                     Ok(new) => {
                         done.insert(room.clone());
-                        self.tell_progress(&room, new, later.len());
+                        self.wanted.tell_progress("Slack", &room, new, later.len());
                     }
                     Err(TakeError::Slack(ApiError::Refused(code))) => {
                         // Where nothing may be read, it goes on with what it hears.
@@ -98,11 +95,7 @@ impl Slack {
     /// Reads first where something is to be done. Never ends.
     pub(super) async fn stay_ready(&self) {
         loop {
-            let place = self.wanted.hurried().await;
-            let Some(since) = self.air.state().since else { continue };
-            if self.wanted.is_caught_up(&place, since) {
-                continue;
-            }
+            let (place, since) = self.wanted.next_hurried(&self.air).await;
             match self.read_soon(&place, since).await {
                 Ok(()) | Err(TakeError::Slack(ApiError::Refused(_))) => {
                     self.wanted.note(place, since);
@@ -124,19 +117,6 @@ impl Slack {
             None => drop(self.read_pages(&mut pass).await?),
         }
         self.hear_what_is_gone(&pass).await
-    }
-
-    fn tell_progress(&self, room: &ChannelId, new: usize, failed: usize) {
-        let left = self.wanted.count();
-        debug!("caught up on {room}: {new} new lines; {left} channels are left");
-        match left {
-            0 if failed == 0 => info!("caught up on all Slack channels"),
-            0 => info!("caught up on all Slack channels but {failed}, which are tried again"),
-            left if left.is_multiple_of(TOLD_EVERY) => {
-                info!("{left} Slack channels are to be read yet")
-            }
-            _ => {}
-        }
     }
 
     /// Reads what was said in a room since its bookmark, and says how much of it was new.

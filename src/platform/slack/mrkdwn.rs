@@ -7,7 +7,7 @@ pub mod write;
 
 use std::sync::Arc;
 
-use crate::chat::{ChannelId, UserId, ends_line};
+use crate::chat::{ChannelId, UserId};
 
 /// Who and what an id stands for.
 pub struct Names<'a> {
@@ -21,14 +21,6 @@ pub struct Names<'a> {
 /// `&`, `<` and `>` mean something to Slack and have to be written as entities.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Without controls, and with one kind of line end.
-pub fn clean(text: &str) -> String {
-    let kept = text.replace("\r\n", "\n");
-    let kept =
-        kept.chars().filter(|letter| *letter == '\t' || ends_line(*letter) || !letter.is_control());
-    kept.map(|letter| if ends_line(letter) { '\n' } else { letter }).collect()
 }
 
 /// Ids are all that tells a name from text in brackets.

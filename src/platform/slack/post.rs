@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility};
+use crate::chat::{ChannelId, ConversationId, MessageId, Visibility};
 use crate::event::{Piece, Posted};
+use crate::platform::people::{PRESENT, People};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{METADATA, of_history, text, time, ts};
 use crate::platform::slack::manifest::KEYS;
@@ -26,8 +27,6 @@ const PACE: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(2);
 /// Slack shows about so many characters well; escaping makes more of them.
 const LONGEST_POST: usize = 3_000;
-/// Whoever has spoken among so many lines is there to be named.
-const PRESENT: usize = 100;
 /// Clocks differ, so the history is read from before the dispatch.
 const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 
@@ -136,7 +135,7 @@ impl Platform for Slack {
 impl Slack {
     async fn say(&self, piece: &Piece) -> Result<Posted, PlatformError> {
         let people = self.people(&piece.conversation.channel).await;
-        let words = write(&piece.text, &|name| people.get(&name.to_lowercase()).cloned());
+        let words = write(&piece.text, &|name| people.called(name));
         let thread = self.thread(piece);
         let mut arguments = vec![
             ("channel", piece.conversation.channel.to_string()),
@@ -173,8 +172,8 @@ impl Slack {
         }
     }
 
-    /// Who has spoken in a channel lately, by their names in small letters. Two of one name are nobody.
-    async fn people(&self, channel: &ChannelId) -> HashMap<String, UserId> {
+    /// Who has spoken in a channel lately.
+    async fn people(&self, channel: &ChannelId) -> People {
         let query = LineQuery {
             workspace: self.who.workspace.clone(),
             channel: channel.clone(),
@@ -182,16 +181,7 @@ impl Slack {
             span: Span::Newest,
             limit: PRESENT,
         };
-        let lines = self.archive.lines(query).await.unwrap_or_default();
-        let mut people: HashMap<String, Option<UserId>> = HashMap::new();
-        for line in lines.iter().filter(|line| line.message.author.kind == AuthorKind::Human) {
-            let author = &line.message.author.id;
-            let known = people.entry(line.name.to_lowercase()).or_insert(Some(author.clone()));
-            if known.as_ref() != Some(author) {
-                *known = None;
-            }
-        }
-        people.into_iter().filter_map(|(name, user)| Some((name, user?))).collect()
+        People::of(&self.archive.lines(query).await.unwrap_or_default())
     }
 
     async fn react(&self, piece: &Piece, on: &MessageId) -> Result<Posted, PlatformError> {

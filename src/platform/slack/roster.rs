@@ -4,16 +4,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use crate::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
+use crate::platform::dismissal::Dismissal;
 use crate::platform::slack::from_slack::Person;
 
 #[derive(Default)]
 pub struct Roster {
     known: RwLock<Known>,
     asked: Notify,
-    dismissed: watch::Sender<Option<&'static str>>,
+    pub dismissed: Dismissal,
 }
 
 #[derive(Default)]
@@ -144,24 +145,6 @@ impl Roster {
                 return questions;
             }
             asked.await;
-        }
-    }
-
-    /// The workspace does not want us any more.
-    pub fn dismiss(&self, why: &'static str) {
-        self.dismissed.send_replace(Some(why));
-    }
-
-    /// Waits until the workspace does not want us any more, and says why.
-    pub async fn dismissal(&self) -> &'static str {
-        let mut dismissed = self.dismissed.subscribe();
-        loop {
-            if let Some(why) = *dismissed.borrow_and_update() {
-                return why;
-            }
-            if dismissed.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
         }
     }
 

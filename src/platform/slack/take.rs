@@ -92,13 +92,13 @@ impl Slack {
             }
             Told::User(person) => Ok(self.hear_person(&person).await?),
             Told::Uninstalled => {
-                self.roster.dismiss("the app was uninstalled");
+                self.roster.dismissed.now("the app was uninstalled");
                 Ok(())
             }
             Told::Revoked(bots) => {
                 // People's tokens are revoked in the same way.
                 if bots.contains(&self.who.user) {
-                    self.roster.dismiss("the bot's token was revoked");
+                    self.roster.dismissed.now("the bot's token was revoked");
                 }
                 Ok(())
             }

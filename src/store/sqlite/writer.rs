@@ -1,6 +1,7 @@
 //! The one task that writes. It gathers what is waiting into one transaction (group commit), so
 //! that one `fsync` pays for many messages; only then are the callers told.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -9,7 +10,7 @@ use sqlx::{Connection, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{Heard, User};
+use crate::chat::{Bookmark, Heard, User};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
 use crate::store::sqlite::forget::Forgotten;
@@ -254,6 +255,9 @@ impl SqliteWriter {
         changes: &[Change],
     ) -> Result<Vec<Written>, StoreError> {
         let written = apply(&mut self.connection, counters, changes).await?;
+        for so_far in newest_so_far(changes) {
+            hear::hear_bookmark(&mut self.connection, counters, so_far).boxed().await?;
+        }
         if changes.iter().any(may_change_lines) {
             index::drop_stale(&mut self.connection).boxed().await?;
         }
@@ -368,6 +372,24 @@ async fn apply_one(
             Ok(Written::Nothing)
         }
     }
+}
+
+/// How far each stream was heard with these changes.
+fn newest_so_far(changes: &[Change]) -> impl Iterator<Item = &Bookmark> {
+    let so_far = changes.iter().filter_map(|change| match change {
+        Change::Hear(hearing) => hearing.so_far.as_ref(),
+        Change::Claim { .. }
+        | Change::Complete { .. }
+        | Change::ClaimChores { .. }
+        | Change::CompleteChore { .. }
+        | Change::DropExchanges { .. }
+        | Change::Forget { .. }
+        | Change::Order { .. }
+        | Change::Nothing => None,
+    });
+    let newest: BTreeMap<_, _> =
+        so_far.map(|so_far| ((so_far.workspace.as_str(), &so_far.place), so_far)).collect();
+    newest.into_values()
 }
 
 /// Can it change or remove a line that is indexed?

@@ -183,7 +183,7 @@ fn an_empty_variable_sets_nothing() {
 #[test]
 fn what_has_no_effect_is_told() {
     for (text, expected) in [
-        ("discord:\n  token: x\n", "1:1: discord has no effect in this version yet"),
+        ("tools:\n  web_search: {enabled: true}\n", "1:1: tools has no effect in this version yet"),
         (
             "agents:\n  response:\n    client_args: {api_kye: hunter2}\n",
             "3:19: agents.response.client_args.api_kye has no effect; did you mean \"api_key\"?",
@@ -208,8 +208,9 @@ fn the_program_says_what_has_no_effect() {
     // It is stopped by a port that is taken.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap();
-    let config =
-        format!("http:\n  listen: {taken}\ndiscord:\n  token: hunter2\nlogging:\n  format: json\n");
+    let config = format!(
+        "http:\n  listen: {taken}\ntools:\n  web_search: {{api_key: hunter2}}\nlogging:\n  format: json\n"
+    );
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =
         aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
@@ -219,7 +220,7 @@ fn the_program_says_what_has_no_effect() {
     assert_eq!(warning["level"], "WARN");
     assert_eq!(
         warning["fields"]["message"],
-        "config.yaml:3:1: discord has no effect in this version yet"
+        "config.yaml:3:1: tools has no effect in this version yet"
     );
     assert!(refusal.contains(&format!("another program listens on {taken}")), "{refusal}");
 }

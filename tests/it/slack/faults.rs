@@ -1,6 +1,7 @@
 //! What goes wrong between Slack and us: the scenarios that bear these numbers in the list of what must hold.
 
-use aizuchi::dev::slack::fault::{Cap, Fault, Hang};
+use aizuchi::dev::fault::Hang;
+use aizuchi::dev::slack::fault::{Cap, Fault};
 use aizuchi::dev::slack::hands::{Reason, Then};
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::ts::Ts;
@@ -110,7 +111,7 @@ async fn h13_a_post_whose_answer_is_lost_is_said_once() {
 async fn h17_a_busy_slack_is_given_time() {
     let stage = Stage::new().await;
     let program = stage.start().await;
-    stage.slack.fault("chat.postMessage", Fault::RateLimited(3));
+    stage.slack.fault("chat.postMessage", Fault::rate_limited(3));
     stage.asks(&stage.tea, &stage.mio, "one?");
     stage.until(|slack| slack.calls("chat.postMessage").len() == 1).await;
     stage.asks(&stage.attic, &stage.mio, "two?");
@@ -129,7 +130,7 @@ async fn h19_what_is_refused_is_not_tried_again() {
     let program = stage.start().await;
     let errors = ["channel_not_found", "is_archived", "msg_too_long", "restricted_action"];
     for (number, error) in (1..).zip(errors) {
-        stage.slack.fault("chat.postMessage", Fault::Error(error.to_owned()));
+        stage.slack.fault("chat.postMessage", Fault::error(error));
         stage.asks(&stage.tea, &stage.mio, error);
         stage.until_kept("SELECT count(*) FROM dead_letters", number).await;
         assert_eq!(stage.slack.calls("chat.postMessage").len() as i64, number, "{error}");
@@ -231,7 +232,7 @@ async fn nothing_is_said_before_what_was_missed_is_read() {
     program.kill();
     stage.slack.delete(&stage.tea, question).unwrap();
     stage.slack.make_private(&stage.tea, &stage.mio).unwrap();
-    stage.slack.fault("conversations.history", Fault::RateLimited(2));
+    stage.slack.fault("conversations.history", Fault::rate_limited(2));
     let program = stage.home.start();
     stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
@@ -350,9 +351,9 @@ async fn it_is_not_ready_while_it_is_off_the_air() {
     stage.slack.fault_times("apps.connections.open", &Fault::Status(503), 8);
     stage.slack.cut();
     // The program notices a moment after Slack has.
-    let told = stage.until_ready_is(&program, 503).await;
+    let told = stage.home.until_ready_is(&program, 503).await;
     assert!(told.contains("no connection to the Slack workspace"), "{told}");
     stage.slack.clear_faults();
-    stage.until_ready_is(&program, 200).await;
+    stage.home.until_ready_is(&program, 200).await;
     assert_eq!(program.stop(), Some(0));
 }

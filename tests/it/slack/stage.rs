@@ -1,24 +1,18 @@
 //! A workspace with two people and the program in a public and a private channel.
 
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
 use aizuchi::dev::slack::journal::Post;
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::ts::Ts;
 use aizuchi::dev::slack::{FakeSlack, Settings, serve};
-use sqlx::{ConnectOptions, Row};
-use tokio::net::TcpListener;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
+use crate::apart::serve_apart;
 use crate::program::{Home, Program};
-use crate::providers::{Limits, Server, Treatment};
-
-/// No test waits longer than this for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often the program's database is looked into, where nothing else tells.
-const LOOK: Duration = Duration::from_millis(20);
+use crate::providers::{Limits, Server};
 
 pub struct Stage {
     pub slack: Arc<FakeSlack>,
@@ -53,15 +47,13 @@ impl Default for Setting {
     }
 }
 
-/// On a thread of its own: a test blocks while a program starts, which asks Slack who it is.
-fn serve_apart(listener: std::net::TcpListener, fake: Arc<FakeSlack>, stop: CancellationToken) {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            listener.set_nonblocking(true).unwrap();
-            serve(TcpListener::from_std(listener).unwrap(), fake, stop).await.unwrap();
-        });
-    });
+/// What is kept of it is looked at where it is kept.
+impl Deref for Stage {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        &self.home
+    }
 }
 
 impl Stage {
@@ -92,11 +84,9 @@ impl Stage {
         };
         let tea = fake.add_channel(channel("tea", Kind::Public)).unwrap();
         let attic = fake.add_channel(channel("attic", Kind::Private)).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let stop = CancellationToken::new();
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
         let api = format!("http://{address}/api");
-        serve_apart(listener, fake.clone(), stop.clone());
         let model = Server::start(Limits::default()).await;
         let home = Home::new(wait);
         home.add(&format!(
@@ -111,7 +101,6 @@ impl Stage {
 {more}",
             model.base
         ));
-        let _stop = stop.drop_guard();
         Self { slack: fake, api, model, home, bot, mio, ren, tea, attic, _stop }
     }
 
@@ -137,92 +126,7 @@ impl Stage {
 
     /// Waits until something is so in the workspace.
     pub async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        let mut changed = self.slack.changed();
-        let waiting = async {
-            while !is_so(&self.slack) {
-                changed.changed().await.unwrap();
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
-    }
-
-    /// Waits until a statement counts so many in the program's database.
-    pub async fn until_kept(&self, statement: &str, count: i64) {
-        let waiting = async {
-            while self.count(statement).await != count {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!(
-                "{statement}: {} and not {count}\n{}",
-                self.count(statement).await,
-                self.home.log()
-            );
-        }
-    }
-
-    /// Waits until the log has these words.
-    pub async fn until_log(&self, words: &str) {
-        let waiting = async {
-            while !self.home.log().contains(words) {
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()));
-    }
-
-    /// Waits until the program answers `/ready` with this status, and returns what it says.
-    pub async fn until_ready_is(&self, program: &Program, status: u16) -> String {
-        let waiting = async {
-            loop {
-                let answer = program.request("/ready").await;
-                if answer.status() == status {
-                    return answer.text().await.unwrap();
-                }
-                tokio::time::sleep(LOOK).await;
-            }
-        };
-        let log = || self.home.log();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{}", log()))
-    }
-
-    /// Waits until the program has ended by itself with an error, and returns its last words.
-    pub async fn ends(&self, program: Program) -> String {
-        let code = tokio::task::spawn_blocking(move || program.ended()).await.unwrap();
-        assert_eq!(code, Some(1), "{}", self.home.log());
-        self.home.log().lines().last().unwrap_or_default().to_owned()
-    }
-
-    /// What a statement counts in the program's database.
-    pub async fn count(&self, statement: &str) -> i64 {
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(self.home.database()).read_only(true);
-        let Ok(mut connection) = options.connect().await else { return -1 };
-        let counted = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
-        counted.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
-    }
-
-    /// Another program writes to the database until the returned connection is dropped.
-    pub async fn lock_database(&self) -> sqlx::SqliteConnection {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.home.database());
-        let mut connection = options.connect().await.unwrap();
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.unwrap();
-        connection
-    }
-
-    /// What the program has kept of a channel, oldest first.
-    pub async fn kept(&self, channel: &str) -> Vec<String> {
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(self.home.database()).read_only(true);
-        let mut connection = options.connect().await.unwrap();
-        let rows = sqlx::query(
-            "SELECT text FROM messages WHERE channel = ?1 AND deleted_ms IS NULL ORDER BY at_ms, id",
-        );
-        let rows = rows.bind(channel).fetch_all(&mut connection).await.unwrap();
-        rows.iter().map(|row| row.get(0)).collect()
+        self.home.until_changed(self.slack.changed(), || is_so(&self.slack)).await;
     }
 
     /// Somebody says something in a channel.
@@ -243,7 +147,7 @@ impl Stage {
 
     /// What the model says next.
     pub fn will_say(&self, texts: &[&str]) {
-        self.model.then(texts.iter().map(|text| Treatment::Says((*text).to_owned())));
+        self.model.will_say(texts);
     }
 
     /// Waits for so many posts, and returns them all.
@@ -254,7 +158,6 @@ impl Stage {
 
     /// What the model was asked last.
     pub fn prompt(&self) -> String {
-        let seen = self.model.seen();
-        seen.last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
+        self.model.prompt()
     }
 }

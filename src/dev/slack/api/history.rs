@@ -39,7 +39,7 @@ impl Span {
 /// The top level, newest first.
 pub fn history(state: &mut State, arguments: &Arguments) -> Result<Value, Refusal> {
     let now = state.workspace.now();
-    let cap = state.faults.history_limit("conversations.history", now)?;
+    let cap = state.caps.history_limit("conversations.history", now)?;
     let team = &state.workspace;
     let channel = team.joined_channel(arguments.required("channel", "channel_not_found")?)?;
     let (span, limit) = (Span::read(arguments)?, limit(arguments, 100).min(cap));
@@ -68,7 +68,7 @@ pub fn history(state: &mut State, arguments: &Arguments) -> Result<Value, Refusa
 /// A thread: its parent, and then the replies, oldest first. The parent comes with each page.
 pub fn replies(state: &mut State, arguments: &Arguments) -> Result<Value, Refusal> {
     let now = state.workspace.now();
-    let cap = state.faults.history_limit("conversations.replies", now)?;
+    let cap = state.caps.history_limit("conversations.replies", now)?;
     let team = &state.workspace;
     let channel = team.joined_channel(arguments.required("channel", "channel_not_found")?)?;
     let ts = arguments.required_ts("ts", "invalid_arguments")?;

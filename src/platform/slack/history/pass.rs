@@ -1,31 +1,27 @@
 //! One reading of a channel's history: page by page, thread by thread, compared with what is stored.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::stream::{FuturesOrdered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tracing::{info, warn};
+use tracing::warn;
 
-use crate::chat::{Arrival, Bookmark, ChannelId, Deletion, Heard, Message, MessageId};
+use crate::chat::{Arrival, Bookmark, ChannelId, Heard, Message, MessageId};
+use crate::platform::catching_up::{Stored, deletion, gone, stored_since};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Line, is_tombstone, of_history, ts};
 use crate::platform::slack::history::{CAPPED, DELIVERED};
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Slack, next_cursor};
-use crate::store::{LineQuery, Span};
 
 /// As many lines in a page as Slack gives.
 const PAGE: usize = 999;
 /// What an app gets that was distributed outside of Slack's Marketplace since May 2025, and how often.
 const CAPPED_PAGE: usize = 15;
 const CAPPED_PACE: SignedDuration = SignedDuration::from_secs(60);
-/// How many stored lines of a channel are compared with its history at most.
-const MOST_COMPARED: usize = 20_000;
-/// So many lines may be missing at once.
-const MOST_MISSING: usize = 100;
 /// How many lines wait for one commit.
 const AT_ONCE: usize = 64;
 /// The history may lag behind what is said by so much.
@@ -73,7 +69,7 @@ pub(super) struct Pass {
     /// Slack shows nothing that is older.
     floor: Timestamp,
     /// What is stored since `from`, unless that is too much to compare.
-    stored: Option<HashMap<MessageId, Arc<Message>>>,
+    stored: Option<Stored>,
     /// What Slack shows.
     seen: HashSet<MessageId>,
     /// The threads that were read since `from`.
@@ -91,22 +87,7 @@ impl Slack {
         since: Timestamp,
         is_first: bool,
     ) -> Result<Pass, TakeError> {
-        let query = LineQuery {
-            workspace: self.who.workspace.clone(),
-            channel: channel.clone(),
-            thread: None,
-            span: Span::AfterTime(from - SignedDuration::from_millis(1)),
-            limit: MOST_COMPARED + 1,
-        };
-        let stored = self.archive.lines(query).await?;
-        let is_too_much = stored.len() > MOST_COMPARED;
-        if is_too_much {
-            info!(
-                "a channel has so many lines that edits and deletions of the past are not looked for"
-            );
-        }
-        let stored = stored.into_iter().filter(|line| !line.is_deleted);
-        let stored = stored.map(|line| (line.message.id.clone(), line.message)).collect();
+        let stored = stored_since(&*self.archive, &self.who.workspace, channel, from).await?;
         Ok(Pass {
             channel: channel.clone(),
             from,
@@ -115,7 +96,7 @@ impl Slack {
             began: self.now(),
             is_first,
             floor: from,
-            stored: (!is_too_much).then_some(stored),
+            stored,
             seen: HashSet::new(),
             threads: HashSet::new(),
             spoke: BTreeMap::new(),
@@ -298,25 +279,10 @@ impl Slack {
     /// What is stored and not in the history any more was deleted meanwhile. Each is looked for once more,
     /// since nothing brings it back; and where very much is missing, something else is wrong.
     pub(super) async fn hear_what_is_gone(&self, pass: &Pass) -> Result<(), TakeError> {
-        let missing = pass.stored.iter().flat_map(HashMap::values).filter(|line| pass.misses(line));
-        let missing: Vec<&Arc<Message>> = missing.collect();
-        if missing.len() > MOST_MISSING {
-            warn!(
-                "{} lines of a channel are missing in Slack's history, which is not believed",
-                missing.len()
-            );
-            return Ok(());
-        }
-        for message in missing {
-            if self.is_there(message).await? {
-                continue;
+        for message in gone(pass.stored.as_ref(), |line| pass.misses(line), "Slack") {
+            if !self.is_there(message).await? {
+                self.ears.hear(deletion(message, pass.began)).await?;
             }
-            let deletion = Deletion {
-                conversation: message.conversation.clone(),
-                message: message.id.clone(),
-                at: pass.began,
-            };
-            self.ears.hear(Heard::Deletion(deletion)).await?;
         }
         Ok(())
     }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::chat::one_line;
 use crate::persona::Language;
-use crate::platform::slack::mrkdwn::read::{Read, read};
+use crate::platform::read::Read;
+use crate::platform::slack::mrkdwn::read::read;
 use crate::platform::slack::mrkdwn::{Names, escape};
 
 /// The words of a message and a line for each file. Both may be missing.

@@ -2,15 +2,9 @@
 //! stay as they are written.
 
 use crate::chat::{ChannelId, Mention, UserId, one_line};
+use crate::platform::read::{Read, clean};
 use crate::platform::slack::emoji;
-use crate::platform::slack::mrkdwn::{Names, clean, is_id};
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
-    pub text: String,
-    /// Each once, in the order of the text.
-    pub mentions: Vec<Mention>,
-}
+use crate::platform::slack::mrkdwn::{Names, is_id};
 
 /// Reads any text; what is not of Slack's making in it stays as it is.
 pub fn read(text: &str, names: &Names<'_>) -> Read {

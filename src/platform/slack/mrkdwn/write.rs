@@ -2,18 +2,18 @@
 //! those whom it calls by `@` and their name: every other `<` goes out as an entity.
 
 mod page;
-mod people;
-mod table;
 
 use pulldown_cmark::{
     Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
 };
 
 use crate::chat::{UserId, is_unseen, one_line};
-use crate::platform::slack::mrkdwn::{clean, escape};
+use crate::platform::people::{Part, parts as called};
+use crate::platform::read::clean;
+use crate::platform::slack::mrkdwn::{escape, is_id};
 use crate::platform::strong::{has_marks, parts, plain, with_marks};
+use crate::platform::table;
 use page::{Holder, Page};
-use people::{Piece, pieces};
 
 /// Looks like a backtick, and ends no code.
 const BACKTICK: &str = "\u{2cb}";
@@ -181,13 +181,14 @@ impl<'a> Writer<'a> {
             self.page.put(&escape(line));
             return;
         }
-        for piece in pieces(line, self.people) {
-            match piece {
+        let people = |name: &str| (self.people)(name).filter(|id| is_id(id.as_str()));
+        for part in called(line, &people) {
+            match part {
                 // A text with three backticks in it must not begin a block of code.
-                Piece::Words(words) => {
+                Part::Words(words) => {
                     self.page.put(&escape(words).replace("``", "`\u{200b}`"));
                 }
-                Piece::Person(id) => self.page.put(&format!("<@{id}>")),
+                Part::Person(id) => self.page.put(&format!("<@{id}>")),
             }
         }
     }

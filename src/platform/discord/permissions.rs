@@ -1,0 +1,165 @@
+//! What somebody may do in a channel of a server, and what the bot needs there.
+
+use twilight_model::channel::ChannelType;
+use twilight_model::channel::permission_overwrite::PermissionOverwrite;
+use twilight_model::guild::Permissions;
+use twilight_model::id::Id;
+use twilight_model::id::marker::{GuildMarker, RoleMarker, UserMarker};
+use twilight_util::permission_calculator::PermissionCalculator;
+
+/// A permission that the bot asks for.
+pub struct Need {
+    pub permission: Permissions,
+    /// As Discord's pages call it.
+    pub name: &'static str,
+    /// What for, in words that go on after “to”.
+    pub reason: &'static str,
+}
+
+const fn need(permission: Permissions, name: &'static str, reason: &'static str) -> Need {
+    Need { permission, name, reason }
+}
+
+pub const NEEDS: [Need; 6] = [
+    need(Permissions::VIEW_CHANNEL, "View Channels", "hear what is said"),
+    need(
+        Permissions::READ_MESSAGE_HISTORY,
+        "Read Message History",
+        "catch up on what was said while it was away",
+    ),
+    need(Permissions::SEND_MESSAGES, "Send Messages", "speak"),
+    need(Permissions::SEND_MESSAGES_IN_THREADS, "Send Messages in Threads", "speak in threads"),
+    need(Permissions::ADD_REACTIONS, "Add Reactions", "nod with an emoji"),
+    need(
+        Permissions::CREATE_PUBLIC_THREADS,
+        "Create Public Threads",
+        "open a thread where it is mentioned",
+    ),
+];
+
+/// Only needed where `discord.threads` is `auto`.
+pub const THREADS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
+
+/// Everything that an invitation asks for.
+pub fn all() -> Permissions {
+    NEEDS.iter().fold(Permissions::empty(), |all, need| all | need.permission)
+}
+
+/// A server, as far as it decides who may do what.
+pub struct Rights<'a> {
+    pub guild: Id<GuildMarker>,
+    pub owner: Option<Id<UserMarker>>,
+    /// All roles of the server. The one with the server's own id is everyone's.
+    pub roles: &'a [(Id<RoleMarker>, Permissions)],
+}
+
+impl Rights<'_> {
+    /// What a member with these roles may do in a channel.
+    pub fn of(
+        &self,
+        user: Id<UserMarker>,
+        held: &[Id<RoleMarker>],
+        kind: ChannelType,
+        overwrites: &[PermissionOverwrite],
+    ) -> Permissions {
+        let roles = self.roles.iter().filter(|(role, _)| held.contains(role));
+        let roles: Vec<_> = roles.copied().collect();
+        let calculator = PermissionCalculator::new(self.guild, user, self.everyones(), &roles);
+        let calculator = match self.owner {
+            Some(owner) => calculator.owner_id(owner),
+            None => calculator,
+        };
+        calculator.in_channel(kind, overwrites)
+    }
+
+    /// Everyone on the server may read the channel, also what was said before they came.
+    pub fn is_public(&self, kind: ChannelType, overwrites: &[PermissionOverwrite]) -> bool {
+        let nobody = Id::new(u64::MAX);
+        let calculator = PermissionCalculator::new(self.guild, nobody, self.everyones(), &[]);
+        let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
+        calculator.in_channel(kind, overwrites).contains(reading)
+    }
+
+    fn everyones(&self) -> Permissions {
+        let everyone = self.roles.iter().find(|(role, _)| role.get() == self.guild.get());
+        everyone.map_or(Permissions::empty(), |(_, permissions)| *permissions)
+    }
+}
+
+/// What the bot lacks of what it needs.
+pub fn missing(has: Permissions) -> impl Iterator<Item = &'static Need> {
+    NEEDS.iter().filter(move |need| !has.contains(need.permission))
+}
+
+#[cfg(test)]
+mod tests {
+    use twilight_model::channel::permission_overwrite::PermissionOverwriteType;
+
+    use super::*;
+
+    const GUILD: Id<GuildMarker> = Id::new(1);
+    const BOT: Id<UserMarker> = Id::new(9);
+    const READING: Permissions = Permissions::VIEW_CHANNEL.union(Permissions::READ_MESSAGE_HISTORY);
+
+    fn overwrite(
+        id: u64,
+        kind: PermissionOverwriteType,
+        allow: Permissions,
+        deny: Permissions,
+    ) -> PermissionOverwrite {
+        PermissionOverwrite { allow, deny, id: Id::new(id), kind }
+    }
+
+    #[test]
+    fn a_channel_is_public_if_everyone_may_read_it() {
+        use PermissionOverwriteType::{Member, Role};
+        let none = Permissions::empty();
+        for (everyone, overwrites, expected) in [
+            (READING, vec![], true),
+            (none, vec![], false),
+            (Permissions::VIEW_CHANNEL, vec![], false),
+            (READING, vec![overwrite(1, Role, none, Permissions::VIEW_CHANNEL)], false),
+            (none, vec![overwrite(1, Role, READING, none)], true),
+            (READING, vec![overwrite(5, Role, none, READING)], true),
+            (none, vec![overwrite(5, Role, READING, none)], false),
+            (none, vec![overwrite(9, Member, READING, none)], false),
+            (Permissions::ADMINISTRATOR, vec![], true),
+        ] {
+            let roles = [(Id::new(1), everyone), (Id::new(5), READING)];
+            let rights = Rights { guild: GUILD, owner: Some(BOT), roles: &roles };
+            let is_public = rights.is_public(ChannelType::GuildText, &overwrites);
+            assert_eq!(is_public, expected, "{everyone:?} {overwrites:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_bot_lacks_is_named() {
+        let roles =
+            [(Id::new(1), READING), (Id::new(5), Permissions::SEND_MESSAGES), (Id::new(6), all())];
+        let rights = Rights { guild: GUILD, owner: None, roles: &roles };
+        let lacks = |held: &[u64], overwrites: &[PermissionOverwrite]| {
+            let held: Vec<_> = held.iter().map(|role| Id::new(*role)).collect();
+            let has = rights.of(BOT, &held, ChannelType::GuildText, overwrites);
+            missing(has).map(|need| need.name).collect::<Vec<_>>()
+        };
+        assert_eq!(lacks(&[6], &[]), [""; 0]);
+        assert_eq!(
+            lacks(&[5], &[]),
+            ["Send Messages in Threads", "Add Reactions", "Create Public Threads"]
+        );
+        let muted = overwrite(
+            9,
+            PermissionOverwriteType::Member,
+            Permissions::empty(),
+            Permissions::SEND_MESSAGES,
+        );
+        assert_eq!(lacks(&[6], &[muted]), ["Send Messages"]);
+        let hidden = overwrite(
+            1,
+            PermissionOverwriteType::Role,
+            Permissions::empty(),
+            Permissions::VIEW_CHANNEL,
+        );
+        assert_eq!(lacks(&[5], &[hidden])[0], "View Channels");
+    }
+}

@@ -1,0 +1,28 @@
+//! A fake platform on a thread of its own: a test blocks while a program starts, which asks the platform who
+//! it is.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Serves until the guard is dropped, and says where.
+pub fn serve_apart<F>(
+    serve: impl FnOnce(TcpListener, CancellationToken) -> F + Send + 'static,
+) -> (SocketAddr, DropGuard)
+where
+    F: Future<Output = anyhow::Result<()>>,
+{
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            listener.set_nonblocking(true).unwrap();
+            serve(TcpListener::from_std(listener).unwrap(), stopped).await.unwrap();
+        });
+    });
+    (address, stop.drop_guard())
+}

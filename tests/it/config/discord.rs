@@ -1,0 +1,78 @@
+//! How a Discord bot is logged in.
+
+use std::collections::BTreeMap;
+
+use aizuchi::config::Config;
+use aizuchi::config::environment::Environment;
+use aizuchi::config::platforms::{Discord, Threads};
+use aizuchi::config::secret::Secret;
+use aizuchi::rules::Mode;
+use jiff::SignedDuration;
+
+fn refused(text: &str) -> String {
+    Config::read(text, "config.yaml", &Environment::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_token_is_enough() {
+    let text = "discord:\n  token: ' a.b.c '\nresponse: {mode: companion}\n";
+    let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(loaded.warnings, [""; 0]);
+    assert_eq!(
+        loaded.config.discord(),
+        Some(Discord {
+            token: Secret::new("a.b.c"),
+            threads: Threads::Never,
+            channels: BTreeMap::new(),
+            archive_minutes: None,
+            settle: SignedDuration::from_secs(30),
+            history: SignedDuration::from_hours(7 * 24),
+            shards: None,
+            api_base: None,
+            gateway_url: None,
+        })
+    );
+    for text in ["", "discord:\n", "discord: ${DISCORD:-}\n"] {
+        assert_eq!(Config::parse(text).unwrap().discord(), None, "{text}");
+    }
+}
+
+#[test]
+fn everything_can_be_set() {
+    let text = "
+discord:
+  token: a.b.c
+  threads: auto
+  auto_archive_minutes: 4320
+  settle_seconds: 20
+  history_days: 0
+  shards: 2
+  api_base: http://127.0.0.1:9
+  gateway_url: ws://127.0.0.1:9/gateway
+channels: {\"#tea\": {threads: never}, \"12\": {mode: observe}}
+";
+    let config = Config::parse(text).unwrap();
+    let discord = config.discord().unwrap();
+    assert_eq!(discord.channels, BTreeMap::from([("#tea".to_owned(), Threads::Never)]));
+    let told = (discord.threads, discord.archive_minutes, discord.settle, discord.shards);
+    assert_eq!(told, (Threads::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
+    assert_eq!(discord.gateway_url.as_deref(), Some("ws://127.0.0.1:9/gateway"));
+    let shown = format!("{config:?} {discord:?}");
+    assert!(!shown.contains("a.b.c"), "{shown}");
+    // A few rules are no judge among real people.
+    assert_eq!(config.rulebook().usual.mode, Mode::MentionOnly);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    for (text, expected) in [
+        ("discord:\n  threads: auto\n", "config.yaml:1:1: discord needs token"),
+        ("discord: {token: x, settle_seconds: 15}\n", "settle_seconds must be more than 15"),
+        ("discord: {token: x, auto_archive_minutes: 61}\n", "60, 1440, 4320 or 10080"),
+        ("discord: {token: x, thread: auto}\n", "threads"),
+        ("discord: {token: x, threads: always}\n", "auto"),
+    ] {
+        let told = refused(text);
+        assert!(told.contains(expected), "{told}");
+    }
+}

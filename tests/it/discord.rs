@@ -1,0 +1,11 @@
+//! Discord: what people there see of it, and what Discord does. The Discord is our fake one, which others'
+//! clients have been run against (`scripts/peers`).
+
+mod answers;
+mod check;
+mod faults;
+mod gaps;
+mod post;
+mod stage;
+mod talk;
+mod together;

@@ -1,0 +1,125 @@
+//! `aizuchi check` and `aizuchi discord invite` in front of Discord.
+
+use std::sync::Arc;
+
+use aizuchi::dev::discord::channel::NewChannel;
+use aizuchi::dev::discord::hands::arrange::Rule;
+use aizuchi::dev::discord::state::Token;
+use aizuchi::dev::discord::{FakeDiscord, Settings, serve};
+use tokio_util::sync::DropGuard;
+use twilight_model::gateway::Intents;
+use twilight_model::guild::Permissions;
+
+use crate::apart::serve_apart;
+use crate::program::Home;
+
+struct Stage {
+    fake: Arc<FakeDiscord>,
+    home: Home,
+    _stop: DropGuard,
+}
+
+impl Stage {
+    /// A server of Mio's with a channel for all.
+    fn new(more: &str) -> Self {
+        let fake = FakeDiscord::new(Settings::default());
+        let mio = fake.add_user("Mio");
+        fake.add_guild("Tea House", mio);
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
+        let home = Home::new(1.0);
+        home.add(&format!(
+            "discord:\n  token: dev-discord-token\n  api_base: http://{address}\n{more}"
+        ));
+        Self { fake, home, _stop }
+    }
+
+    /// What it says of Discord, and whether all is well.
+    fn check(&self) -> (Vec<String>, bool) {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+        let output = command.arg("--config").arg(self.home.config()).arg("check").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let told = text.lines().filter(|line| line.contains(" discord "));
+        let told = told.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        (told.collect(), output.status.success())
+    }
+
+    fn channel(&self, name: &str) -> aizuchi::dev::discord::id::ChannelId {
+        let new = NewChannel { name: name.to_owned(), ..NewChannel::default() };
+        self.fake.add_channel(new).unwrap()
+    }
+}
+
+#[test]
+fn all_is_well() {
+    let stage = Stage::new("");
+    stage.channel("tea");
+    let (told, is_well) = stage.check();
+    assert!(is_well, "{told:#?}");
+    let expected = [
+        "ok discord logs in as Aizuchi",
+        "ok discord it may read what people write (Message Content Intent)",
+        "ok discord 1000 of 1000 logins a day are left",
+        "ok discord on the server Tea House it hears #tea",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(stage.fake.connections(), 0);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let stage = Stage::new(
+        "  threads: auto\nchannels: {\"#news\": {mode: observe}, \"#attic\": {mode: companion}, C012: {mode: off}}\n",
+    );
+    let (tea, news) = (stage.channel("tea"), stage.channel("news"));
+    let speaking = Permissions::SEND_MESSAGES | Permissions::CREATE_PUBLIC_THREADS;
+    stage.fake.rule(tea, Rule::Deny, speaking).unwrap();
+    stage.fake.rule(news, Rule::Deny, speaking).unwrap();
+    stage.fake.rule_intent(Rule::Deny, Intents::MESSAGE_CONTENT);
+    stage.fake.set_budget(20);
+    let (told, is_well) = stage.check();
+    assert!(!is_well);
+    let failed: Vec<&str> =
+        told.iter().filter_map(|line| line.strip_prefix("FAIL discord ")).collect();
+    assert!(failed[0].starts_with("the Message Content Intent is off"), "{failed:#?}");
+    assert!(failed[0].contains("https://discord.com/developers/applications/"), "{failed:#?}");
+    let expected = [
+        "20 of 1000 logins a day are left; wait for a day before the start",
+        "on Tea House, in #tea: the permission Send Messages is missing, which it needs to speak",
+        "on Tea House, in #tea: the permission Create Public Threads is missing, which it needs to \
+         open a thread where it is mentioned",
+        "the settings name #attic, which it does not see on any server: give its role View Channels there",
+    ];
+    assert_eq!(failed[1..], expected);
+}
+
+#[test]
+fn a_token_that_is_refused_is_said_alone() {
+    let stage = Stage::new("");
+    stage.fake.set_token(Token::Reset);
+    let (told, is_well) = stage.check();
+    assert!(!is_well);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("FAIL discord Discord refuses discord.token"), "{told:?}");
+    assert!(!told[0].contains("dev-discord-token"));
+}
+
+#[test]
+fn an_invitation_is_printed() {
+    let told = |arguments: &[&str], token: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+        let ran = command.args(["discord", "invite"]).args(arguments);
+        let output = ran.env("DISCORD_TOKEN", token).output().unwrap();
+        let told = if output.status.success() { output.stdout } else { output.stderr };
+        String::from_utf8(told).unwrap()
+    };
+    let link = "https://discord.com/oauth2/authorize?client_id=123456789012345678&\
+                scope=bot+applications.commands&permissions=309237713984\n";
+    assert_eq!(told(&["--application", "123456789012345678"], ""), link);
+    assert_eq!(told(&[], "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z"), link);
+    assert!(told(&[], "odd").contains("--application"));
+    let sections = "discord: {token: MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z}\n";
+    let home = Home::new(1.0);
+    home.add(sections);
+    assert_eq!(told(&["--config", home.config().to_str().unwrap()], ""), link);
+}
