@@ -105,6 +105,7 @@ impl App {
             Arc::new(LocalRoom::new(in_room, store.clone(), clock.clone(), persona.name.clone()));
         let platform: Arc<dyn Platform> = room.clone();
         let mut platforms = Platforms(HashMap::from([(local::workspace(), platform)]));
+        let answers = answers(config, store.clone(), store.clone());
         let slack = match config.slack() {
             None => None,
             Some(settings) => {
@@ -115,6 +116,7 @@ impl App {
                     persona: persona.clone(),
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),
+                    answers: answers.clone(),
                 };
                 let slack = Arc::new(Slack::new(settings, who, surroundings).await?);
                 platforms.0.insert(slack.who().workspace.clone(), slack.clone());
@@ -134,6 +136,7 @@ impl App {
                     persona: persona.clone(),
                     ears: ears(config.waiting(), Withheld::Dropped),
                     archive: store.clone(),
+                    answers: answers.clone(),
                 };
                 let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
                 platforms.0.insert(discord::everywhere(), discord.clone());
@@ -142,7 +145,7 @@ impl App {
         };
         let agent = agent(
             config,
-            (store.clone(), store.clone()),
+            (store.clone(), answers),
             platforms.clone(),
             clock.clone(),
             metrics.clone(),
@@ -283,7 +286,7 @@ async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> 
 /// Who judges, replies and remembers, as the settings say.
 pub fn agent(
     config: &Config,
-    (store, archive): (Arc<dyn Store>, Arc<dyn Archive>),
+    (store, answers): (Arc<dyn Store>, Arc<Answers>),
     platforms: Platforms,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -291,7 +294,7 @@ pub fn agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     Ok(Agent {
-        answers: Arc::new(answers(config, store.clone(), archive)),
+        answers,
         store,
         platforms,
         minds: Minds {
@@ -317,14 +320,14 @@ pub fn agent(
 }
 
 /// What commands are answered with.
-fn answers(config: &Config, store: Arc<dyn Store>, archive: Arc<dyn Archive>) -> Answers {
-    Answers {
+pub fn answers(config: &Config, store: Arc<dyn Store>, archive: Arc<dyn Archive>) -> Arc<Answers> {
+    Arc::new(Answers {
         store,
         archive,
         rulebook: config.agent().rulebook,
         persona: config.persona(),
         zone: config.zone_or(TimeZone::system()),
-    }
+    })
 }
 
 /// The built-in mind would take no notice of tools.

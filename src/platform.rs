@@ -7,10 +7,10 @@ mod catching_up;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
-mod manner;
 pub mod people;
 pub mod read;
 pub mod slack;
+pub mod slash;
 pub mod split;
 pub mod strong;
 pub mod table;
@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use crate::chat::{ConversationId, WorkspaceId};
+use crate::command::answer::Answers;
 use crate::event::{Piece, Posted};
 use crate::hear::Ears;
 use crate::persona::Persona;
@@ -83,6 +84,7 @@ pub struct Surroundings {
     pub persona: Arc<Persona>,
     pub ears: Arc<Ears>,
     pub archive: Arc<dyn Archive>,
+    pub answers: Arc<Answers>,
 }
 
 /// The platform of each workspace, or of all that have its name before a colon.

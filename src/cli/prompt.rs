@@ -59,14 +59,9 @@ impl PromptOf {
         let conversation = self.conversation(&path).await?;
         let store = Arc::new(Onlooker::store(&path).await?);
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
-        let agent = app::agent(
-            config,
-            (store.clone(), store),
-            Platforms(HashMap::new()),
-            clock,
-            metrics,
-            0,
-        )?;
+        let answers = app::answers(config, store.clone(), store.clone());
+        let agent =
+            app::agent(config, (store, answers), Platforms(HashMap::new()), clock, metrics, 0)?;
         let verb = match self.question {
             Question::Judge => Verb::Judge,
             Question::Reply => Verb::Reply,

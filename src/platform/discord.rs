@@ -59,6 +59,7 @@ use crate::platform::discord::roster::Roster;
 use crate::platform::discord::session::Mark;
 use crate::platform::discord::shards::Shards;
 use crate::platform::dismissal::Dismissal;
+use crate::platform::slash::Slash;
 use crate::platform::wanted::Wanted;
 use crate::store::{Archive, Order, StoreError};
 
@@ -152,6 +153,7 @@ pub struct Discord {
     who: Who,
     persona: Arc<Persona>,
     ears: Arc<Ears>,
+    slash: Slash,
     archive: Arc<dyn Archive>,
     clock: Clock,
     roster: Roster,
@@ -353,7 +355,8 @@ impl Discord {
         who: Who,
         surroundings: Surroundings,
     ) -> anyhow::Result<Self> {
-        let Surroundings { persona, ears, archive } = surroundings;
+        let Surroundings { persona, ears, archive, answers } = surroundings;
+        let slash = Slash { ears: ears.clone(), answers };
         let clock = ears.clock.clone();
         let (roster, mut marks) = (Roster::default(), HashMap::new());
         for workspace in who.workspaces() {
@@ -370,6 +373,7 @@ impl Discord {
             settings,
             who,
             persona,
+            slash,
             archive,
             clock,
             ears,

@@ -42,6 +42,7 @@ use crate::platform::slack::history::pass::Cap;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
+use crate::platform::slash::Slash;
 use crate::platform::wanted::Wanted;
 use crate::store::{Archive, Order, StoreError};
 
@@ -129,6 +130,7 @@ pub struct Slack {
     who: Who,
     persona: Arc<Persona>,
     ears: Arc<Ears>,
+    slash: Slash,
     archive: Arc<dyn Archive>,
     clock: Clock,
     roster: Roster,
@@ -239,7 +241,8 @@ impl Slack {
         who: Who,
         surroundings: Surroundings,
     ) -> anyhow::Result<Self> {
-        let Surroundings { persona, ears, archive } = surroundings;
+        let Surroundings { persona, ears, archive, answers } = surroundings;
+        let slash = Slash { ears: ears.clone(), answers };
         let roster = Roster::default();
         roster
             .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
@@ -258,6 +261,7 @@ impl Slack {
             settings,
             who,
             persona,
+            slash,
             archive,
             clock,
             roster,

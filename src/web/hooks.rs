@@ -31,7 +31,7 @@ pub async fn slack(
     })?;
     let kind = text(header::CONTENT_TYPE.as_str()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
-        return command(slack, &body);
+        return command(slack, &body).await;
     }
     let payload: Value = serde_json::from_slice(&body)
         .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the body is no JSON"))?;
@@ -45,10 +45,10 @@ pub async fn slack(
 }
 
 /// A slash command comes as a form.
-fn command(slack: &Slack, body: &Bytes) -> Result<Response, Problem> {
+async fn command(slack: &Slack, body: &Bytes) -> Result<Response, Problem> {
     let wrong = || Problem::new(StatusCode::BAD_REQUEST, "the body is no form");
     let form = std::str::from_utf8(body).map_err(|_| wrong())?;
     let form: Uri = format!("/?{form}").parse().map_err(|_| wrong())?;
     let Query(form) = Query::<Map<String, Value>>::try_from_uri(&form).map_err(|_| wrong())?;
-    Ok(Json(slack.command(&Value::Object(form))).into_response())
+    Ok(Json(slack.command(&Value::Object(form)).await).into_response())
 }

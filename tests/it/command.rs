@@ -65,14 +65,9 @@ fn the_room_takes_nobodys_time_unless_a_config_says_so() {
         let store = Arc::new(aizuchi::store::volatile::VolatileStore::new());
         let clock = aizuchi::clock::Clock::system();
         let platforms = Platforms::default();
-        let agent = aizuchi::app::agent(
-            &config,
-            (store.clone(), store),
-            platforms,
-            clock,
-            Arc::default(),
-            0,
-        );
+        let answers = aizuchi::app::answers(&config, store.clone(), store.clone());
+        let agent =
+            aizuchi::app::agent(&config, (store, answers), platforms, clock, Arc::default(), 0);
         let settings = agent.unwrap().settings;
         (settings.timings[&local::workspace()], settings.timing)
     };

@@ -508,6 +508,16 @@ pub fn parts_with(
     (Arc::new(ears), runner)
 }
 
+/// What commands are answered with, where no channel has rules of its own.
+pub fn answers(
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+    persona: &Arc<Persona>,
+) -> Arc<Answers> {
+    let (rulebook, zone) = (Arc::default(), jiff::tz::TimeZone::UTC);
+    Arc::new(Answers { store, archive, rulebook, persona: persona.clone(), zone })
+}
+
 fn mind(llm: Arc<dyn Llm>, persona: &Arc<Persona>) -> agent::Mind {
     agent::Mind { llm, persona: persona.clone() }
 }

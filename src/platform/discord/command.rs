@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use tracing::{info, warn};
 use twilight_model::channel::message::MessageFlags;
 
-use crate::chat::ChannelId;
+use crate::chat::{ChannelId, UserId};
+use crate::command::{Command, Given};
 use crate::persona::Language;
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::{ApiError, Call};
 use crate::platform::discord::from_discord::{Place, id_of, text};
-use crate::platform::manner::in_words;
 
 /// Somebody gives a command; the answer to it is a message.
 const COMMAND: u64 = 2;
@@ -70,8 +70,14 @@ impl Discord {
         };
         match ground {
             Some(ground) => {
-                let place = &ground.conversation;
-                in_words(&self.persona, self.ears.rooms.mode(&place.workspace, &place.channel))
+                let Some(by) = text(&given["member"]["user"]["id"]).or(text(&given["user"]["id"]))
+                else {
+                    return self.absence_in_words();
+                };
+                let (place, by) = (ground.conversation, UserId::new(by));
+                let role = self.ears.rooms.role(&place.workspace, &by);
+                let command = Command::Status;
+                self.slash.obey(&Given { command, place, by, role, at: self.now() }).await
             }
             None => self.absence_in_words(),
         }

@@ -1,27 +1,38 @@
-//! The slash command `/aizuchi`: how it takes part in a channel, for the one who asks.
+//! The slash command `/aizuchi`.
 
 use serde_json::{Value, json};
 
-use crate::chat::ChannelId;
+use crate::chat::{ChannelId, ConversationId, UserId};
+use crate::command::Given;
 use crate::persona::Language;
-use crate::platform::manner::in_words;
 use crate::platform::slack::Slack;
 use crate::platform::slack::from_slack::text;
 use crate::platform::slack::roster::Standing;
+use crate::platform::slash::Slash;
 
 impl Slack {
     /// The answer that Slack shows to the asker alone.
-    pub fn command(&self, payload: &Value) -> Value {
-        let channel = text(&payload["channel_id"]).map(ChannelId::new);
-        let room = channel.and_then(|channel| self.roster.room(&channel));
-        let told = match room.filter(|room| room.standing == Standing::Member) {
-            Some(room) => {
-                let mode = self.ears.rooms.mode(&self.who.workspace, &room.channel.id);
-                in_words(&self.persona, mode)
-            }
+    pub async fn command(&self, payload: &Value) -> Value {
+        let told = match self.given(payload) {
+            Some(given) => self.slash.obey(&given).await,
             None => self.absence_in_words(),
         };
         json!({ "response_type": "ephemeral", "text": told })
+    }
+
+    /// Only where it is a member anybody can order anything.
+    fn given(&self, payload: &Value) -> Option<Given> {
+        let channel = ChannelId::new(text(&payload["channel_id"])?);
+        let by = UserId::new(text(&payload["user_id"])?);
+        self.roster.room(&channel).filter(|room| room.standing == Standing::Member)?;
+        let workspace = self.who.workspace.clone();
+        Some(Given {
+            command: Slash::read(text(&payload["text"]).unwrap_or_default()),
+            role: self.ears.rooms.role(&workspace, &by),
+            place: ConversationId { workspace, channel, thread: None },
+            by,
+            at: self.now(),
+        })
     }
 
     fn absence_in_words(&self) -> String {

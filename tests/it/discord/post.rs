@@ -92,7 +92,12 @@ impl Voice {
             system_prompt: String::new(),
             language: Language::En,
         });
-        let surroundings = Surroundings { persona, ears: ears.clone(), archive: store.clone() };
+        let surroundings = Surroundings {
+            answers: crate::world::answers(store.clone(), store.clone(), &persona),
+            persona,
+            ears: ears.clone(),
+            archive: store.clone(),
+        };
         let who = who(&settings, &*store).await.unwrap();
         let discord = Discord::new(settings, who, surroundings).await.unwrap();
         let place = ConversationId {

@@ -58,7 +58,12 @@ impl Alone {
             language: Language::En,
         };
         let (persona, archive) = (Arc::new(persona), kept.archive.clone());
-        let surroundings = Surroundings { persona, ears, archive };
+        let surroundings = Surroundings {
+            answers: crate::world::answers(kept.store.clone(), archive.clone(), &persona),
+            persona,
+            ears,
+            archive,
+        };
         let who = slack::ask_who(&settings).await.unwrap();
         let slack = Arc::new(Slack::new(settings, who, surroundings).await.unwrap());
         let stop = CancellationToken::new();
