@@ -96,6 +96,7 @@ impl App {
                 waiting,
                 withheld,
                 commanded_as: Some(persona.name.as_str().into()),
+                announces: config.response.announce,
                 remembers_after: Some(config.remembers_after()),
                 seed,
             })

@@ -49,6 +49,9 @@ opaque_id!(
     UserId
 );
 
+/// Stands for the persona's joining in the place of a line's id: as people see it, that is said in a room, too.
+pub const JOINED: &str = "joined";
+
 /// A channel's top level (`thread` is `None`) or one thread: the unit that is judged and answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ConversationId {

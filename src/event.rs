@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
-    UserId,
+    Author, AuthorKind, ChannelId, ConversationId, JOINED, Message, MessageId, Reaction,
+    ReactionChange, UserId,
 };
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
@@ -171,6 +171,11 @@ pub struct DraftNotes {
 }
 
 impl DraftNotes {
+    /// The newest line that it answers, if it is one that people see.
+    pub fn newest_owed(&self) -> Option<&MessageId> {
+        self.owed.last().filter(|line| line.as_str() != JOINED)
+    }
+
     /// The lines of its channel that it answers.
     pub fn answered(&self, channel: &ChannelId) -> Vec<LineId> {
         let answered = self.owed.iter().chain(&self.about);

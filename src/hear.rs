@@ -11,7 +11,8 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{
-    Arrival, AuthorKind, Bookmark, ConversationId, Edit, Heard, Mention, Message, MessageId,
+    Arrival, Author, AuthorKind, Bookmark, ConversationId, Edit, Heard, JOINED, Mention, Message,
+    MessageId, UserId,
 };
 use crate::clock::{Clock, chance, seconds};
 use crate::command::{Command, Given};
@@ -79,6 +80,8 @@ pub struct Ears {
     /// The name that commands are given to. Without one there are none: in what is only recorded, nobody
     /// gives any.
     pub commanded_as: Option<Arc<str>>,
+    /// Whether it says in each room that it joins what it hears and keeps.
+    pub announces: bool,
     /// How long after it was heard a line is remembered, if it is.
     pub remembers_after: Option<SignedDuration>,
     /// Makes this installation's chance its own.
@@ -160,6 +163,34 @@ impl Ears {
             self.under_way.overtake(&conversation);
         }
         Ok(receipt)
+    }
+
+    /// It is in a room, and may be new there: once for each it is owed to the people that they hear what it
+    /// hears and keeps. `persona` is its own user.
+    pub async fn join(
+        &self,
+        conversation: ConversationId,
+        persona: UserId,
+    ) -> Result<(), StoreError> {
+        let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
+        let id = MessageId::new(JOINED);
+        let is_silent = self.rooms.mode(&workspace, &channel).is_silent();
+        if !self.announces || is_silent || self.store.knows(&workspace, &channel, &id).await? {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let joining = Message {
+            conversation,
+            id,
+            at: now,
+            author: Author { id: persona, kind: AuthorKind::Persona },
+            text: "".into(),
+            mentions: Vec::new(),
+            edits: 0,
+        };
+        let heard = Heard::Message(joining, Arrival::Live);
+        let _turn = self.rooms.hear().await;
+        self.store.hear(Hearing::of(heard, Follows::Obey { due: now }, now)).await.map(|_| ())
     }
 
     /// The command that somebody has just given, if it is one: in a direct message every line may be.

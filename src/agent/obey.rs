@@ -3,6 +3,7 @@
 
 use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, Trouble};
+use crate::chat::{JOINED, MessageId, UserId};
 use crate::command::{Command, Given};
 use crate::context::{CommandLine, Context};
 use crate::decision::Ended;
@@ -15,6 +16,9 @@ impl Agent {
     /// The answer to whoever gave the first of the commands, if there are any. Others are answered next.
     pub(super) async fn obey(&self, context: &Context) -> Result<Option<End>, Trouble> {
         let Some(first) = context.commands.first() else { return Ok(None) };
+        if first.line.as_str() == JOINED {
+            return self.announce(context, first).map(Some);
+        }
         let of_one = context.commands.iter().filter(|command| command.by == first.by);
         let (mut answers, mut owed) = (Vec::new(), Vec::new());
         for line in of_one {
@@ -23,19 +27,39 @@ impl Agent {
             }
             owed.push(line.line.clone());
         }
+        let why = gate_reason(Gate::Command, self.persona.language);
+        let only_for = Some(first.by.clone());
+        self.say_past_judging(context, answers.join("\n\n"), owed, why, only_for).map(Some)
+    }
+
+    /// Words that look at no talk: what people have said is still to be judged.
+    fn say_past_judging(
+        &self,
+        context: &Context,
+        words: String,
+        owed: Vec<MessageId>,
+        why: &str,
+        only_for: Option<UserId>,
+    ) -> Result<End, Trouble> {
         let platform = self.platforms.of(&context.conversation.workspace)?;
         let notes = DraftNotes {
             owed,
             about: None,
             made_from: Lineage::default(),
-            // It has looked at no talk: what people have said is still to be judged.
             considered: 0,
             ends: Ended::Spoke,
-            why: gate_reason(Gate::Command, self.persona.language).to_owned(),
-            only_for: Some(first.by.clone()),
+            why: why.to_owned(),
+            only_for,
         };
-        let words = Words::Said(split(&answers.join("\n\n"), platform.longest_post()));
-        Ok(Some(End::Drafted { draft: Draft { words, notes }, due: self.now() }))
+        let words = Words::Said(split(&words, platform.longest_post()));
+        Ok(End::Drafted { draft: Draft { words, notes }, due: self.now() })
+    }
+
+    /// Everybody in the room is to know it, unless nobody wants to hear anything.
+    fn announce(&self, context: &Context, joined: &CommandLine) -> Result<End, Trouble> {
+        let words = self.answers.notice(self.facts(context).mode());
+        let why = self.persona.language.pick("I have joined", "参加したばかりです");
+        self.say_past_judging(context, words, vec![joined.line.clone()], why, None)
     }
 
     fn given(&self, context: &Context, line: &CommandLine) -> Option<Given> {

@@ -126,6 +126,7 @@ async fn bring(
         withheld: Withheld::Dropped,
         // Whoever was ordered about then was another.
         commanded_as: None,
+        announces: false,
         // What is remembered of it comes along; the rest is remembered with what is said next.
         remembers_after: None,
         seed: 0,

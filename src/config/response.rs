@@ -44,6 +44,8 @@ pub struct ResponseConfig {
     pub gates: Vec<JudgeGate>,
     /// A judge that is less sure than this is not followed: it stays silent.
     pub min_confidence: Ratio,
+    /// Once in each room that it joins, it says what it hears and keeps, and how to silence it.
+    pub announce: bool,
     /// After it has spoken unasked, a companion keeps out of the talk for so long.
     pub cooldown_seconds: Seconds,
     /// It keeps out of talk of which it has said more than this share.
@@ -170,6 +172,7 @@ impl Default for ResponseConfig {
             max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],
             min_confidence: Ratio(rules.min_confidence),
+            announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
             max_share: Ratio(rules.most_share),
             reactions: rules.reactions.into_iter().map(Reaction).collect(),

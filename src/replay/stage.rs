@@ -78,6 +78,7 @@ pub fn play(
         waiting: policy.config.waiting(),
         withheld: Withheld::Dropped,
         commanded_as: None,
+        announces: false,
         // Nobody here could read it.
         remembers_after: None,
         seed: rules.seed,

@@ -14,8 +14,7 @@ async fn a_mention_is_answered_where_it_stood() {
     let general = &channels["channels"][0];
     assert_eq!((&general["id"], &general["name"]), (&json!("general"), &json!("general")));
     let parent = room.says("alice", "the roses look ill").await;
-    let body =
-        json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi why?" });
+    let body = json!({ "channel": "general", "thread": parent, "user": "bob", "text": "@Aizuchi how come?" });
     let (status, said) = room.post(&body).await;
     assert_eq!(status, 201);
     assert!(said["ts"].as_f64().is_some_and(|ts| ts > 1.7e9));

@@ -33,11 +33,18 @@ impl Home {
     pub fn on(port: u16, wait: f64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
-            "storage:\n  url: sqlite://{}\nhttp:\n  listen: 127.0.0.1:{port}\nresponse:\n  min_wait_seconds: {wait}\n",
+            "storage:\n  url: sqlite://{}\nhttp:\n  listen: 127.0.0.1:{port}\nresponse:\n  min_wait_seconds: {wait}\n  announce: false\n",
             folder.path().join("room.db").display(),
         );
         std::fs::write(folder.path().join("config.yaml"), config).unwrap();
         Self { folder }
+    }
+
+    /// It shall tell what it hears in the rooms that it joins.
+    pub fn announce(&self) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        let config = config.replace("  announce: false\n", "  announce: true\n");
+        std::fs::write(self.config(), config).unwrap();
     }
 
     /// Adds sections to the config.

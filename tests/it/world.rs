@@ -463,6 +463,7 @@ pub fn parts_with(
         rooms,
         withheld: Withheld::Dropped,
         commanded_as: Some("Aizuchi".into()),
+        announces: true,
         under_way: under_way.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),

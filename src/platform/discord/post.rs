@@ -278,7 +278,8 @@ fn answered<'a>(
     let notes = &piece.draft;
     let newest = lines.iter().rev().find(|line| line.message.conversation == *place);
     let is_newest = |id: &MessageId| newest.is_some_and(|newest| newest.message.id == *id);
-    let answered = notes.owed.last().or(notes.about.as_ref().filter(|about| !is_newest(about)))?;
+    let answered =
+        notes.newest_owed().or(notes.about.as_ref().filter(|about| !is_newest(about)))?;
     // What a thread was opened below is not in it.
     (thread != Some(answered)).then_some(answered)
 }

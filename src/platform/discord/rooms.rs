@@ -153,7 +153,23 @@ impl Discord {
         for thread in threads {
             self.hear_thread(thread).await?;
         }
-        Ok(())
+        self.introduce(&guild).await
+    }
+
+    /// A server has many channels; one of them is told for all: its lobby, or the first that it hears.
+    async fn introduce(&self, guild: &Guild) -> Result<(), StoreError> {
+        let is_heard = |room: &ChannelId| {
+            let room = self.roster.room(room);
+            room.is_some_and(|room| {
+                room.standing == Standing::Member && room.kind == Some(ChannelType::GuildText)
+            })
+        };
+        let rooms = guild.lobby.iter().chain(guild.rooms.iter().map(|room| &room.id));
+        let Some(channel) = rooms.into_iter().find(|room| is_heard(room)).cloned() else {
+            return Ok(());
+        };
+        let room = ConversationId { workspace: workspace(guild.id), channel, thread: None };
+        self.ears.join(room, self.who.user.clone()).await
     }
 
     async fn hear_rooms(&self, guild: &Guild) -> Result<(), StoreError> {

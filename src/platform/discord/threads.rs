@@ -33,7 +33,7 @@ impl Discord {
         if place.thread.is_some() || place.workspace == direct() {
             return None;
         }
-        let asked = piece.draft.owed.last()?;
+        let asked = piece.draft.newest_owed()?;
         let name = self.channel_name(place).await;
         let rule = self.settings.threads.of(place.channel.as_str(), name.as_deref());
         (rule == Threads::Auto).then(|| asked.clone())

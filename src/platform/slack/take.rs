@@ -221,10 +221,23 @@ impl Slack {
             (Some(Standing::Member), Standing::Member) => {}
             // It was in it when it stopped.
             (Some(Standing::Unknown), Standing::Member) => self.wanted.add(&id),
-            (Some(Standing::Out) | None, Standing::Member) => self.wanted.meet(&id, self.now()),
+            (Some(Standing::Out) | None, Standing::Member) => {
+                self.wanted.meet(&id, self.now());
+                self.introduce(id).await?;
+            }
             (_, Standing::Out | Standing::Unknown) => self.wanted.leave(&id),
         }
         Ok(())
+    }
+
+    /// Whoever writes to it alone knows that it reads that.
+    async fn introduce(&self, channel: ChannelId) -> Result<(), StoreError> {
+        let workspace = self.who.workspace.clone();
+        if self.ears.rooms.is_direct(&workspace, &channel) {
+            return Ok(());
+        }
+        let room = ConversationId { workspace, channel, thread: None };
+        self.ears.join(room, self.who.user.clone()).await
     }
 
     /// A room that was public may be read by its members alone from now on.

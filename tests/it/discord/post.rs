@@ -79,6 +79,7 @@ impl Voice {
             store: store.clone(),
             rooms: Arc::new(Rooms::default()),
             commanded_as: None,
+            announces: false,
             withheld: Withheld::Dropped,
             under_way: Arc::new(UnderWay::default()),
             clock: Clock::system(),

@@ -18,6 +18,8 @@ pub struct Guild {
     pub name: Arc<str>,
     pub owner: Option<UserId>,
     pub roles: Vec<Role>,
+    /// Where Discord itself tells who has joined.
+    pub lobby: Option<ChannelId>,
     pub rooms: Vec<Room>,
     pub threads: Vec<Thread>,
     /// Those of its members that are told of, ourselves among them.
@@ -64,6 +66,7 @@ pub fn guild(whole: &Value) -> Option<Guild> {
         name: one_line(text(&whole["name"])?).into(),
         owner: text(&whole["owner_id"]).map(UserId::new),
         roles: list(whole, "roles").filter_map(role).collect(),
+        lobby: text(&whole["system_channel_id"]).map(ChannelId::new),
         rooms: list(whole, "channels").filter_map(|it| room(it, Some(id))).collect(),
         threads: list(whole, "threads").filter_map(|it| thread(it, Some(id))).collect(),
         members: list(whole, "members").filter_map(|it| member(it, id)).collect(),
