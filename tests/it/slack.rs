@@ -4,6 +4,7 @@
 mod check;
 mod faults;
 mod hooks;
+mod orders;
 mod patience;
 pub mod stage;
 mod talk;

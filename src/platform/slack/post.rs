@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, ConversationId, MessageId, Visibility};
+use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
 use crate::event::{Piece, Posted};
 use crate::platform::people::{PRESENT, People};
 use crate::platform::slack::api::ApiError;
@@ -94,6 +94,10 @@ impl Platform for Slack {
     async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
         match &piece.on {
             Some(on) => self.find_reaction(piece, on).await,
+            // Better unsaid than twice: whoever saw nothing asks again.
+            None if piece.draft.only_for.is_some() && !self.is_direct(piece) => {
+                Ok(Some(self.whispered(piece)))
+            }
             None => self.find_post(piece).await,
         }
     }
@@ -134,6 +138,9 @@ impl Platform for Slack {
 
 impl Slack {
     async fn say(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        if let Some(user) = piece.draft.only_for.as_ref().filter(|_| !self.is_direct(piece)) {
+            return self.whisper(piece, user).await;
+        }
         let people = self.people(&piece.conversation.channel).await;
         let words = write(&piece.text, &|name| people.called(name));
         let thread = self.thread(piece);
@@ -156,17 +163,44 @@ impl Slack {
         Ok(Posted { id: MessageId::new(id), thread, at, author: self.who.user.clone() })
     }
 
+    /// Only one person sees it. No history has it, so nobody can look whether it was said.
+    async fn whisper(&self, piece: &Piece, user: &UserId) -> Result<Posted, PlatformError> {
+        let mut arguments = vec![
+            ("channel", piece.conversation.channel.to_string()),
+            ("user", user.to_string()),
+            ("text", write(&piece.text, &|_| None)),
+            ("link_names", "false".to_owned()),
+            ("parse", "none".to_owned()),
+        ];
+        let thread = &piece.conversation.thread;
+        arguments.extend(thread.as_ref().map(|thread| ("thread_ts", thread.to_string())));
+        self.call("chat.postEphemeral", &arguments).await.map_err(unsaid)?;
+        Ok(self.whispered(piece))
+    }
+
+    fn whispered(&self, piece: &Piece) -> Posted {
+        Posted {
+            id: MessageId::new(piece.key.clone()),
+            thread: piece.conversation.thread.clone(),
+            at: self.now(),
+            author: self.who.user.clone(),
+        }
+    }
+
+    fn is_direct(&self, piece: &Piece) -> bool {
+        let room = self.roster.room(&piece.conversation.channel);
+        room.is_some_and(|room| room.channel.visibility == Visibility::Direct)
+    }
+
     /// The thread that an answer goes to: the one where it was asked, or a new one below the line.
     fn thread(&self, piece: &Piece) -> Option<MessageId> {
         if piece.conversation.thread.is_some() {
             return piece.conversation.thread.clone();
         }
-        let room = self.roster.room(&piece.conversation.channel);
-        let is_direct = room.is_some_and(|room| room.channel.visibility == Visibility::Direct);
         match self.settings.reply_in {
-            ReplyIn::Thread if !is_direct => {
+            ReplyIn::Thread if !self.is_direct(piece) => {
                 let notes = &piece.draft;
-                notes.owed.last().or(notes.about.as_ref()).cloned()
+                notes.newest_owed().or(notes.about.as_ref()).cloned()
             }
             ReplyIn::Thread | ReplyIn::Same => None,
         }

@@ -83,11 +83,21 @@ async fn a_slash_command_is_answered_to_whoever_gives_it() {
     let stage = Stage::over_http(SECRET).await;
     let program = stage.home.start();
     stage.until_kept("SELECT count(*) FROM channels WHERE workspace = 'T0DEV00001'", 2).await;
-    for (channel, words) in [
-        (stage.tea.as_str(), "In this channel, Aizuchi joins in when the talk rests"),
-        ("C0NOWHERE", "Aizuchi is not in this channel."),
+    for (channel, line, words) in [
+        (
+            stage.tea.as_str(),
+            "",
+            "In this channel, Aizuchi answers when it is mentioned, and joins",
+        ),
+        (&stage.tea, "why%3F", "I have decided nothing here yet"),
+        (&stage.tea, "mute+2h", "I say nothing here until"),
+        (&stage.tea, "sing", "Say `@Aizuchi` and one of these"),
+        (&stage.tea, "mode+off", "Only an admin may order that."),
+        (&stage.tea, "unmute", "I may speak again."),
+        ("C0NOWHERE", "", "Aizuchi is not in this channel."),
     ] {
-        let body = format!("command=%2Faizuchi&text=&channel_id={channel}&user_id={}", stage.mio);
+        let user = &stage.mio;
+        let body = format!("command=%2Faizuchi&text={line}&channel_id={channel}&user_id={user}");
         let kind = "application/x-www-form-urlencoded";
         let (status, answer) = Signed { kind, ..Signed::json(&body) }.send(&program).await;
         assert_eq!((status, &answer["response_type"]), (200, &json!("ephemeral")));

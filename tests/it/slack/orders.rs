@@ -1,0 +1,92 @@
+//! What people order in Slack, and what it tells when it joins.
+
+use aizuchi::dev::fault::Fault;
+use aizuchi::dev::slack::channel::NewChannel;
+use serde_json::Value;
+
+use crate::slack::stage::Stage;
+
+/// What only one person has seen, with who that is.
+fn whispers(stage: &Stage) -> Vec<(String, String)> {
+    let calls = stage.slack.calls("chat.postEphemeral");
+    let argument = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let told = |call: &aizuchi::dev::slack::journal::Call| {
+        (argument(&call.arguments["user"]), argument(&call.arguments["text"]))
+    };
+    calls.iter().map(told).collect()
+}
+
+#[tokio::test]
+async fn a_command_is_answered_to_whoever_gives_it_and_holds() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.asks(&stage.tea, &stage.mio, "mute 2h");
+    stage.until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
+    let (user, text) = whispers(&stage).remove(0);
+    assert_eq!(user, stage.mio);
+    assert!(text.starts_with("I say nothing here until"), "{text}");
+    stage.asks(&stage.tea, &stage.ren, "are you there?");
+    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'muted'", 1).await;
+    stage.asks(&stage.tea, &stage.ren, "unmute");
+    stage.until(|slack| slack.calls("chat.postEphemeral").len() == 2).await;
+    stage.will_say(&["I am."]);
+    stage.asks(&stage.tea, &stage.ren, "and now?");
+    assert_eq!(stage.posts(1).await.remove(0).text, "I am.");
+    assert!(!stage.prompt().contains("mute"));
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn in_a_direct_message_a_command_needs_no_name_and_its_answer_stays() {
+    let stage = Stage::new().await;
+    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    let program = stage.start().await;
+    stage.says(&direct, &stage.mio, "status");
+    let post = stage.posts(1).await.remove(0);
+    assert_eq!(post.channel, direct);
+    assert!(post.text.starts_with("In this channel, Aizuchi"), "{}", post.text);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// An answer that may have been said is not said again: only its reader could tell, and asks again.
+#[tokio::test]
+async fn a_whisper_whose_fate_is_unknown_is_not_repeated() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.slack.fault_times("chat.postEphemeral", &Fault::ResetAfter, 1);
+    stage.asks(&stage.tea, &stage.mio, "status");
+    stage
+        .until_kept("SELECT count(*) FROM decisions WHERE gate = 'command' AND ended = 'spoke'", 1)
+        .await;
+    assert_eq!(whispers(&stage).len(), 1);
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
+    let stage = Stage::new().await;
+    stage.home.announce();
+    let members = vec![stage.mio.clone(), stage.ren.clone()];
+    let garden = NewChannel { name: "garden".to_owned(), members, ..NewChannel::default() };
+    let garden = stage.slack.add_channel(garden).unwrap();
+    let program = stage.start().await;
+    let posts = stage.posts(2).await;
+    let mut told: Vec<_> = posts.iter().map(|post| post.channel.clone()).collect();
+    told.sort();
+    let mut rooms = vec![stage.tea.clone(), stage.attic.clone()];
+    rooms.sort();
+    assert_eq!(told, rooms);
+    assert!(posts[0].text.contains("Aizuchi, a bot") && posts[0].text.contains("forget me"));
+    stage.slack.join(&garden, &stage.bot).unwrap();
+    assert_eq!(stage.posts(3).await.last().unwrap().channel, garden);
+    stage.slack.leave(&garden, &stage.bot).unwrap();
+    stage.slack.join(&garden, &stage.bot).unwrap();
+    assert_eq!(program.stop(), Some(0));
+    // Neither a restart nor coming back is news.
+    let program = stage.start().await;
+    stage.asks(&garden, &stage.mio, "do you know this garden?");
+    stage.posts(4).await;
+    stage.until_kept("SELECT count(*) FROM steps", 0).await;
+    assert_eq!(stage.slack.posts().len(), 4);
+    assert_eq!(program.stop(), Some(0));
+}
