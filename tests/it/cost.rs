@@ -180,17 +180,17 @@ async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
     another bot                0        0       0        0         0        0
     channel off                0        0       0        0         0        0
     fewer than 3 lines         0        0       0        0         0        0
-    ending                     1     2543       1     3993         1     1640
-    new talk, no               3     9028       1     3993         2     5395
-    conflict, no               3     9028       1     3993         2     5436
-    new talk, yes              3     9028       1     3993         2     5395  reply
+    ending                     1     2543       1     4246         1     1640
+    new talk, no               3     9028       1     4246         2     5628
+    conflict, no               3     9028       1     4246         2     5669
+    new talk, yes              3     9028       1     4246         2     5628  reply
     within 10 minutes          1     2543       0        0         0        0
-    same, unchanged            3     5587       1     4457         2     5823
-    same, changed, no          5    12272       1     4457         2     5823
-    same, changed, yes         5    12272       1     4457         2     5823  reply
-    different, no              4    10858       1     4457         2     5823
-    different, yes             4    10858       1     4457         2     5823  reply
-    an hour later, no          5    12272       1     4457         2     5823
+    same, unchanged            3     5587       1     4710         2     6056
+    same, changed, no          5    12272       1     4710         2     6056
+    same, changed, yes         5    12272       1     4710         2     6056  reply
+    different, no              4    10858       1     4710         2     6056
+    different, yes             4    10858       1     4710         2     6056  reply
+    an hour later, no          5    12272       1     4710         2     6056
     mention                    0        0       0        0         0        0  reply
     ");
 }
