@@ -5,6 +5,7 @@
 pub mod channel_messages;
 pub mod state;
 pub mod words;
+pub mod names;
 pub mod floor;
 
 use std::collections::{BTreeMap, BTreeSet};

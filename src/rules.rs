@@ -109,7 +109,9 @@ pub struct Allowance {
 pub struct Rules {
     pub mode: Mode,
     pub quiet_hours: Option<QuietHours>,
-    /// A verdict of a lower confidence is silence.
+    /// A verdict of a lower confidence is silence. By the scale of the prompt, 0.7 and more is a question or
+    /// a plea that is plainly open; less is trouble that is only told, what may have been answered, and what
+    /// was asked a moment ago while people are talking.
     pub min_confidence: f64,
     /// What it may react with; with none it does not.
     pub reactions: Vec<String>,
@@ -126,7 +128,7 @@ impl Default for Rules {
         Self {
             mode: Mode::Companion,
             quiet_hours: None,
-            min_confidence: 0.5,
+            min_confidence: 0.7,
             reactions: ["👍", "👀", "🎉", "❤️", "😄", "🙏"].map(str::to_owned).to_vec(),
             facilitation: Facilitation::default(),
             cooldown: SignedDuration::ZERO,

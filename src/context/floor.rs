@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{AuthorKind, Mention, Message, UserId, starts_with_name};
+use crate::chat::{AuthorKind, Mention, Message, UserId};
 use crate::context::Context;
+use crate::context::names::Names;
 use crate::context::words::{asks_for_help, ends_talk, thanks};
 use crate::quote::holds_name;
 use crate::rhythm::question::is_question;
-use crate::rhythm::sight::LINES_IN_SIGHT;
 
+/// A question that has scrolled further up than this is left alone.
+const REMEMBERED_LINES: usize = 25;
 /// Up to this many people talk in turns, so whoever speaks next is taken to answer; in a larger
 /// round an answer names whom it is for.
 const SMALL_ROUND: usize = 3;
@@ -23,9 +25,6 @@ const TALK_LASTS: SignedDuration = SignedDuration::from_mins(10);
 const LATELY: SignedDuration = SignedDuration::from_mins(5);
 /// Two people hold the floor if so many of the newest human lines are theirs.
 const EXCHANGE: usize = 4;
-/// Whoever has a shorter name is called with a mark behind it, as is who has a word for a name.
-const SHORTEST_CALL: usize = 3;
-const ALSO_WORDS: [&str; 6] = ["any", "can", "mark", "may", "will", "how"];
 
 /// The newest lines of a context's target, and what they are to each other.
 #[derive(Debug)]
@@ -80,9 +79,9 @@ impl<'a> Floor<'a> {
     /// A question that has scrolled out of sight is left alone.
     pub fn of(context: &'a Context) -> Self {
         let target = context.target();
-        let newest = &target[target.len().saturating_sub(LINES_IN_SIGHT)..];
-        let known = known_names(newest, context);
-        let lines = newest.iter().map(|message| Line::of(message, &known, context));
+        let newest = &target[target.len().saturating_sub(REMEMBERED_LINES)..];
+        let names = names(newest, context);
+        let lines = newest.iter().map(|message| Line::of(message, &names, context));
         let mut floor = Self { asked: Vec::new(), target, lines: lines.collect() };
         let is_small = people(target.iter()).len() <= SMALL_ROUND;
         let places = 0..floor.lines.len();
@@ -110,7 +109,8 @@ impl<'a> Floor<'a> {
         people(self.lines.iter().map(|line| line.message)).len() > 1
     }
 
-    /// Two people who talk with each other, if there are no others in the newest lines.
+    /// Two people who talk with each other, if there are no others in the newest lines: one of them calls
+    /// the other, or nobody else has been there of late.
     pub fn holders(&self) -> Option<[&'a UserId; 2]> {
         let humans = self.lines.iter().rev().filter(|line| line.message.is_human());
         let newest: Vec<&Line<'a>> = humans.take(EXCHANGE).collect();
@@ -120,11 +120,21 @@ impl<'a> Floor<'a> {
         let mut people = people.into_iter();
         let holders = [people.next()?, people.next()?];
         let outsider = |line: &&Line<'a>| line.to.is_some_and(|to| !holders.contains(&to));
-        let is_exchange = newest.len() == EXCHANGE
-            && people.next().is_none()
-            && lasted <= TALK_LASTS
-            && !newest.iter().any(outsider);
+        let is_two = newest.len() == EXCHANGE && people.next().is_none() && lasted <= TALK_LASTS;
+        let call_each_other = newest.iter().any(|line| line.to.is_some());
+        let is_exchange = is_two
+            && !newest.iter().any(outsider)
+            && (call_each_other || self.are_alone(holders, last.message.at));
         is_exchange.then_some(holders)
+    }
+
+    fn are_alone(&self, holders: [&UserId; 2], now: Timestamp) -> bool {
+        let mut of_late = self
+            .lines
+            .iter()
+            .map(|line| line.message)
+            .filter(|line| line.is_human() && now.duration_since(line.at) <= TALK_LASTS);
+        of_late.all(|line| holders.contains(&&line.author.id))
     }
 
     pub fn bustle(&self, now: Timestamp) -> Bustle {
@@ -213,18 +223,14 @@ impl<'a> Floor<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(message: &'a Arc<Message>, known: &[(&'a UserId, String)], context: &'a Context) -> Self {
+    fn of(message: &'a Arc<Message>, names: &Names<'a>, context: &'a Context) -> Self {
         let author = &message.author.id;
         let text = message.text.to_lowercase();
         let mentioned = message.mentions.iter().find_map(|mention| match mention {
             Mention::User(user) => (user != author).then_some(user),
             Mention::Persona => None,
         });
-        let begun = || {
-            let mut others = known.iter().filter(|(user, _)| *user != author);
-            others.find(|(_, name)| begins_with_name(&text, name)).map(|(user, _)| *user)
-        };
-        let to = mentioned.or_else(begun);
+        let to = mentioned.or_else(|| names.called(&text, author));
         Self { message, name: context.name(author).to_lowercase(), text, to }
     }
 
@@ -237,20 +243,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Everybody who may be called by name, in lower case.
-fn known_names<'a>(lines: &'a [Arc<Message>], context: &'a Context) -> Vec<(&'a UserId, String)> {
+/// Everybody who may be called.
+fn names<'a>(lines: &'a [Arc<Message>], context: &'a Context) -> Names<'a> {
     let users: BTreeSet<&UserId> =
         lines.iter().map(|line| &line.author.id).chain(context.names.keys()).collect();
-    users.into_iter().map(|user| (user, context.name(user).to_lowercase())).collect()
-}
-
-/// `bob: …`, `bob, …`, `@bob …`, `bob what …`, `花子さん、…`; both in lower case.
-fn begins_with_name(text: &str, name: &str) -> bool {
-    let is_plain = name.chars().count() >= SHORTEST_CALL && !ALSO_WORDS.contains(&name);
-    let called = text.trim_start_matches(['@', '＠', ' ']);
-    let rest = called.strip_prefix(name).filter(|_| !name.is_empty());
-    let is_bare = || rest.is_some_and(|rest| rest.starts_with(' ')) && is_plain;
-    starts_with_name(text, name) || is_bare()
+    let known = users.into_iter().map(|user| (user, context.name(user).to_lowercase()));
+    Names::new(known.collect())
 }
 
 /// Who has the last word in the thread that a line opened, if that answers it.
@@ -324,6 +322,9 @@ mod tests {
             (vec![("ann", "who has the key?"), ("dan", "annoying")], Open),
             (vec![("ann", "who has the key?"), ("bot", "ann: see the list")], TakenUp(&bot)),
             (vec![("花子", "鍵はどこですか"), ("dan", "花子さん、棚です")], TakenUp(&dan)),
+            (vec![("annabel", "who has the key?"), ("dan", "anabel: I do")], TakenUp(&dan)),
+            (vec![("ann", "who has the key? thanks in advance"), ("ann", "hello?")], Open),
+            (vec![("ann", "who has the key?"), ("ann", "thanks in advance")], Open),
             (vec![("bob", "hm"), ("ann", "bob: who has the key?")], PutTo(&bob)),
             (vec![("bob", "hm"), ("ann", "bob who has the key?")], PutTo(&bob)),
             (vec![("bob", "hm"), ("ann", "dan、鍵はどこですか")], PutTo(&dan)),
@@ -358,7 +359,7 @@ mod tests {
     #[test]
     fn a_talk_is_over_after_a_while_and_a_question_scrolls_away() {
         let long_ago = [("bob", "ann: try the door")];
-        let quiet = vec![("bot", "…"); 18];
+        let quiet = vec![("bot", "…"); 23];
         let asks = [("ann", "is there a key?")];
         let near = context(&[&CROWD[..], &long_ago, &quiet, &asks].concat());
         assert!(matches!(Floor::of(&near).asked[0].fate, Fate::InTalk(_)));
@@ -379,7 +380,10 @@ mod tests {
             let context = context(lines);
             Floor::of(&context).holders() == Some([&ann, &bob])
         };
-        assert!(holds(&pair) && holds(&[&[dan], &pair[..]].concat()));
+        let called = [&[dan], &pair[..4], &[("bob", "ann: d")]].concat();
+        assert!(holds(&pair) && holds(&called));
+        // They need not talk with each other.
+        assert!(!holds(&[&[dan], &pair[..]].concat()));
         assert!(!holds(&[&pair[..], &[dan]].concat()) && !holds(&pair[..3]));
         let to_dan = [&[dan], &pair[..4], &[("bob", "dan: look")]].concat();
         assert!(!holds(&to_dan));

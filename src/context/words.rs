@@ -15,6 +15,8 @@ const THANKS: [&str; 10] = [
     "解決し",
     "助かりました",
 ];
+/// Whoever says this still waits.
+const FOR_LATER: [&str; 3] = ["in advance", "for any help", "よろしくお願い"];
 const GOODBYES: [&str; 8] =
     ["bye", "good night", "see you", "cya", "お疲れ", "おやすみ", "また明日", "失礼します"];
 const PLEAS: [&str; 26] = [
@@ -55,7 +57,8 @@ pub fn asks_for_help(text: &str) -> bool {
 /// The speaker is content, or has what was wanted.
 pub fn thanks(text: &str) -> bool {
     let lower = text.to_lowercase();
-    THANKS.iter().any(|word| lower.contains(word))
+    let holds = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    holds(&THANKS) && !holds(&FOR_LATER)
 }
 
 pub fn ends_talk(text: &str) -> bool {
@@ -85,6 +88,19 @@ mod tests {
             ("プリンターが届きました", false),
         ] {
             assert_eq!(asks_for_help(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn whoever_gives_thanks_before_the_answer_still_waits() {
+        for (line, expected) in [
+            ("thanks, that was it", true),
+            ("Thanks in advance!", false),
+            ("thanks for any help", false),
+            ("ありがとうございました", true),
+            ("ありがとうございます、よろしくお願いします", false),
+        ] {
+            assert_eq!(thanks(line), expected, "{line}");
         }
     }
 

@@ -1,26 +1,47 @@
 //! What asks the room something: a question, and nobody's name before it. From the words of one line
 //! alone, in English and Japanese.
 
-const BEGINNINGS: [&str; 9] = [
+const BEGINNINGS: [&str; 13] = [
     "does anyone",
     "does anybody",
     "anyone know",
     "anybody know",
     "can someone",
     "can anyone",
+    "can anybody",
+    "could someone",
+    "could anyone",
+    "could anybody",
     "how do i",
     "how can i",
     "is there a way",
 ];
-const ENDINGS: [&str; 7] =
-    ["ですか", "ますか", "ませんか", "でしょうか", "教えてください", "教えて", "ないかな"];
+const ENDINGS: [&str; 9] = [
+    "ですか",
+    "ますか",
+    "ませんか",
+    "でしょうか",
+    "教えてください",
+    "教えて",
+    "ないかな",
+    "だっけ",
+    "でしたっけ",
+];
 
 pub fn is_question(text: &str) -> bool {
     let lower = text.to_lowercase();
     let end = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    lower.contains(['?', '？'])
+    lower.split_whitespace().any(has_mark)
         || BEGINNINGS.iter().any(|beginning| lower.contains(beginning))
         || ENDINGS.iter().any(|ending| end.ends_with(ending))
+}
+
+/// A question mark within a link asks nothing, unless it is behind it.
+fn has_mark(word: &str) -> bool {
+    match word.find("://") {
+        Some(_) => word.ends_with(['?', '？']),
+        None => word.contains(['?', '？']),
+    }
 }
 
 /// Whom a line begins by calling, if that is what its first words are: `bob: …`, `@bob, …`, `花子さん、…`.
@@ -42,6 +63,10 @@ mod tests {
             ("これは何？", true),
             ("どなたかご存じでしょうか。", true),
             ("does anyone have a spare cable", true),
+            ("could anybody lend me a cable", true),
+            ("鍵はどこでしたっけ", true),
+            ("have you seen https://example.org/?", true),
+            ("https://example.org/?page=2", false),
             ("so that is it", false),
             ("いいですね", false),
         ] {

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// A reader's eye, and the judge's, has so many lines before it.
-pub const LINES_IN_SIGHT: usize = 20;
+const LINES_IN_SIGHT: usize = 20;
 
 /// How much longer a line is in sight, if people go on as they did within the newest lines: until twenty
 /// stand below it. `lines` are the times of a conversation's lines, oldest first.

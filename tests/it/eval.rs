@@ -599,7 +599,7 @@ fn what_is_dumped_of_a_decision_tells_nothing_of_its_label() {
         assert!(dumped.contains(said) && !dumped.contains("SILENT"), "{dumped}");
         assert!(!dumped.contains("handled") && !dumped.contains("SPEAK"), "{dumped}");
     }
-    let open = "- Open: “2026-02-25 06:13:10 ann” asked the room 10 s ago (lines since: 0); \
+    let open = "- Put to the room: “2026-02-25 06:13:10 ann”, 10 s ago (lines since: 0); \
                 nobody has named “ann” since.";
     let dumped = std::fs::read_to_string(folder.path().join("prompts/d1.txt")).unwrap();
     assert!(dumped.contains(open), "{dumped}");
