@@ -4,7 +4,7 @@
 use crate::agent::judge::gate_reason;
 use crate::agent::{Agent, Trouble};
 use crate::chat::{JOINED, MessageId, UserId};
-use crate::command::{Command, Given};
+use crate::command::{Command, Given, words};
 use crate::context::{CommandLine, Context};
 use crate::decision::Ended;
 use crate::decision::gate::Gate;
@@ -15,7 +15,9 @@ use crate::platform::split::split;
 impl Agent {
     /// The answer to whoever gave the first of the commands, if there are any. Others are answered next.
     pub(super) async fn obey(&self, context: &Context) -> Result<Option<End>, Trouble> {
-        let Some(first) = context.commands.first() else { return Ok(None) };
+        let Some(first) = context.commands.first() else {
+            return self.refuse_edited(context).transpose();
+        };
         if first.line.as_str() == JOINED {
             return self.announce(context, first).map(Some);
         }
@@ -60,6 +62,17 @@ impl Agent {
         let words = self.answers.notice(self.facts(context).mode());
         let why = self.persona.language.pick("I have joined", "参加したばかりです");
         self.say_past_judging(context, words, vec![joined.line.clone()], why, None)
+    }
+
+    /// A line that an edit has made a command: what it says was not carried out, and a mind might say it was.
+    fn refuse_edited(&self, context: &Context) -> Option<Result<End, Trouble>> {
+        let mut owed = context.owed.iter().filter_map(|id| context.message(id));
+        let name = &self.persona.name;
+        let line = owed.find(|line| line.edits > 0 && Command::read(&line.text, name).is_some())?;
+        let language = self.persona.language;
+        let (words, why) = (words::edited(language), gate_reason(Gate::Command, language));
+        let (owed, by) = (vec![line.id.clone()], Some(line.author.id.clone()));
+        Some(self.say_past_judging(context, words.to_owned(), owed, why, by))
     }
 
     fn given(&self, context: &Context, line: &CommandLine) -> Option<Given> {

@@ -47,25 +47,26 @@ impl Answers {
             Command::Memory => self.remembered(given).await?,
             Command::Status => {
                 let rules = self.rulebook.of(channel, &self.channel_name(given).await?);
-                told.status(mode(&orders, channel, rules.mode), orders.muted_in(channel, now))
+                let silence = silence(&orders, channel, &told);
+                let silence = silence.map_or(String::new(), |silence| format!("\n{silence}"));
+                told.mode(mode(&orders, channel, rules.mode))
+                    + &silence
                     + &self.listening(&orders, given, language)
             }
             Command::Mode(_) => {
                 let rules = self.rulebook.of(channel, &self.channel_name(given).await?);
                 told.mode(mode(&orders, channel, rules.mode))
             }
-            Command::Mute { place: Place::Everywhere, .. } => {
-                told.silence(orders.muted_everywhere, Place::Everywhere)
-            }
-            Command::Unmute(Place::Everywhere) => {
-                told.silence(orders.muted_everywhere, Place::Everywhere)
+            Command::Mute { place: Place::Everywhere, .. } | Command::Unmute(Place::Everywhere) => {
+                let mute = orders.muted_everywhere.filter(|mute| mute.holds_at(now));
+                mute.map_or_else(|| told.awake(), |mute| told.silence(mute, Place::Everywhere))
             }
             Command::Unmute(Place::Here) => match orders.muted_in(channel, now) {
                 Some(mute) if given.role < mute.by => told.stays_silent(mute),
-                mute => told.silence(mute, Place::Here),
+                _ => silence(&orders, channel, &told).unwrap_or_else(|| told.awake()),
             },
             Command::Mute { place: Place::Here, .. } | Command::Stop => {
-                told.silence(orders.muted_in(channel, now), Place::Here)
+                silence(&orders, channel, &told).unwrap_or_else(|| told.awake())
             }
             Command::ForgetMe => words::forgotten(language).to_owned(),
             Command::OptOut | Command::OptIn => {
@@ -135,6 +136,16 @@ impl Answers {
         let channels = self.archive.channels(&given.place.workspace).await?;
         let here = channels.into_iter().find(|channel| channel.id == given.place.channel);
         Ok(here.map_or_else(|| given.place.channel.0.clone(), |channel| channel.name))
+    }
+}
+
+/// That it is to say nothing, if it is. Where that holds everywhere, taking it back here would change nothing.
+fn silence(orders: &Orders, channel: &ChannelId, told: &Told<'_>) -> Option<String> {
+    let everywhere = orders.muted_everywhere.filter(|mute| mute.holds_at(told.now));
+    match (everywhere, orders.muted_in(channel, told.now)) {
+        (Some(mute), _) => Some(told.silence(mute, Place::Everywhere)),
+        (None, Some(mute)) => Some(told.silence(mute, Place::Here)),
+        (None, None) => None,
     }
 }
 

@@ -95,6 +95,8 @@ const HELP: [&str; 6] = ["help", "commands", "what can you do", "ヘルプ", "�
 const MODE: [&str; 2] = ["mode", "モード"];
 const EVERYWHERE: [&str; 5] =
     ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
+/// What a command may end with.
+const MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
 /// What politeness adds to a command; the longest first.
 const POLITE: [&str; 14] = [
     "をお願いします",
@@ -141,7 +143,9 @@ impl Command {
     pub fn read(text: &str, name: &str) -> Option<Self> {
         let line = without_name(&plain(text), &plain(name));
         let whole = tidy(&line);
-        let is_one_of = |all: &[&str]| all.contains(&whole.as_str());
+        // どうして ends like a polite command.
+        let bare = line.trim_matches(MARKS);
+        let is_one_of = |all: &[&str]| all.contains(&whole.as_str()) || all.contains(&bare);
         let command = match () {
             () if is_one_of(&WHY) => Command::Why,
             () if is_one_of(&STATUS) => Command::Status,
@@ -249,8 +253,7 @@ fn without_name(line: &str, name: &str) -> String {
 
 /// Without the marks at its end, and what politeness adds.
 fn tidy(line: &str) -> String {
-    let marks = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
-    let mut line = line.trim_matches(marks);
+    let mut line = line.trim_matches(MARKS);
     line = line.strip_prefix("please ").unwrap_or(line);
     while let Some(shorter) = POLITE.iter().find_map(|word| {
         let shorter = line.strip_suffix(word)?;
@@ -258,7 +261,7 @@ fn tidy(line: &str) -> String {
         let is_cut = word.is_ascii() && !shorter.ends_with(' ');
         (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
     }) {
-        line = shorter.trim_end_matches(marks);
+        line = shorter.trim_end_matches(MARKS);
     }
     line.to_owned()
 }
@@ -282,6 +285,7 @@ mod tests {
             ("Aizuchi, why did you say that?", Why),
             ("why @aizuchi?", Why),
             ("@Aizuchi なんで？", Why),
+            ("@Aizuchi どうして？", Why),
             ("＠Aizuchiさん、どうして黙っているの？", Why),
             ("@Aizuchi: status", Status),
             ("@Aizuchi 状態", Status),

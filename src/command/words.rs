@@ -49,15 +49,7 @@ impl Told<'_> {
         }
     }
 
-    /// How it takes part, and whether it may speak.
-    pub fn status(&self, mode: Mode, mute: Option<Mute>) -> String {
-        let mode = self.mode(mode);
-        match mute {
-            Some(mute) => format!("{mode}\n{}", self.silence(Some(mute), Place::Here)),
-            None => mode,
-        }
-    }
-
+    /// How it takes part.
     pub fn mode(&self, mode: Mode) -> String {
         let (name, manner) = (self.name, manner(mode, self.language));
         match self.language {
@@ -66,12 +58,11 @@ impl Told<'_> {
         }
     }
 
-    /// What is true of its silence now.
-    pub fn silence(&self, mute: Option<Mute>, place: Place) -> String {
-        let Some(mute) = mute.filter(|mute| mute.holds_at(self.now)) else {
-            let awake = self.language.pick("I may speak again.", "また話せるようになりました。");
-            return awake.to_owned();
-        };
+    pub fn awake(&self) -> String {
+        self.language.pick("I may speak again.", "また話せるようになりました。").to_owned()
+    }
+
+    pub fn silence(&self, mute: Mute, place: Place) -> String {
         let (until, undo) = (self.until(mute), self.undo(place));
         match (self.language, place) {
             (Language::En, Place::Here) => format!("I say nothing here {until}. {undo}"),
@@ -155,6 +146,14 @@ fn ended(sentence: &str, mark: char) -> String {
 
 pub fn not_allowed(language: Language) -> &'static str {
     language.pick("Only an admin may order that.", "これを指示できるのは管理者だけです。")
+}
+
+/// A line that was a command only after its author had changed it.
+pub fn edited(language: Language) -> &'static str {
+    language.pick(
+        "I take commands only as they are first written; please write it anew.",
+        "編集された発言はコマンドとして受け付けません。もう一度書いてください。",
+    )
 }
 
 pub fn nothing_decided(language: Language) -> &'static str {

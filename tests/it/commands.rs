@@ -415,3 +415,25 @@ async fn what_is_heard_twice_is_obeyed_once() {
     [m001] spoke: bob asked me (reply kept)
     ");
 }
+
+/// It must not say that it does what it does not do.
+#[tokio::test]
+async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
+    let told = tell(|world| async move {
+        let line = world.says("alice", "@Aizuchi mut 2h").await;
+        world.edits(&line, "@Aizuchi mute 2h").await;
+        world.pass(5).await;
+        assert!(world.mind.asked(Verb::Reply).is_empty());
+        world.says("bob", "@Aizuchi are you there?").await;
+        world.pass(100).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi mute 2h
+       0s (persona): I take commands only as they are first written; please write it anew.
+       5s bob: @Aizuchi are you there?
+       5s (persona): Here I am.
+    [m000] spoke by command: it was said to steer me ()
+    [m001] spoke: bob asked me (reply kept)
+    ");
+}

@@ -30,7 +30,8 @@ impl Discord {
     /// The line below which an answer opens a thread, or would have.
     pub(super) async fn opens(&self, piece: &Piece) -> Option<MessageId> {
         let place = &piece.conversation;
-        if place.thread.is_some() || place.workspace == direct() {
+        let is_command = piece.draft.only_for.is_some();
+        if place.thread.is_some() || place.workspace == direct() || is_command {
             return None;
         }
         let asked = piece.draft.newest_owed()?;
