@@ -64,11 +64,12 @@ impl Agent {
         context.circumstances.delays.draw(waited, longest, yields, draw)
     }
 
+    /// `None`: it is out of sight as it is, and haste would not bring it back.
     fn left_in_sight(&self, judgment: &Judgment, context: &Context) -> Option<SignedDuration> {
         let target = context.target();
         let place = target.iter().position(|line| Some(&line.id) == judgment.about.as_ref())?;
         let times: Vec<Timestamp> = target.iter().map(|line| line.at).collect();
-        Some(in_sight(&times, place, self.now()))
+        Some(in_sight(&times, place, self.now())).filter(|left| left.is_positive())
     }
 
     /// When words are said that it began to think of at `began`: at their moment, if a person could have
