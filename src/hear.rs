@@ -15,7 +15,7 @@ use crate::chat::{
     MessageId, UserId,
 };
 use crate::clock::{Clock, chance, seconds};
-use crate::command::{Command, Given};
+use crate::command::{Command, Given, STOPS_FOR};
 use crate::decision::gate::Gate;
 use crate::event::{Course, Follows, Rest};
 use crate::hear::rooms::Rooms;
@@ -212,12 +212,21 @@ impl Ears {
 
     /// Carries out what a line orders, unless it is known.
     async fn obey(&self, given: &Given, heard: &Heard) -> Result<(), StoreError> {
-        let (Some(order), Heard::Message(message, _)) = (given.order(), heard) else {
+        let (Some(order), Heard::Message(message, arrival)) = (given.order(), heard) else {
             return Ok(());
         };
+        // Histories are read out of order, so what they order may have been taken back since; whoever wants
+        // to be left out does not wait.
+        let leaves = matches!(given.command, Command::ForgetMe | Command::OptOut);
+        let is_in_time = *arrival == Arrival::Live || leaves;
         let place = &message.conversation;
         let is_known = self.store.knows(&place.workspace, &place.channel, &message.id).await?;
-        if is_known { Ok(()) } else { self.order(order).await }
+        let holds = given.command == Command::Stop && {
+            let orders = self.store.orders(&place.workspace).await?;
+            let until = given.at + STOPS_FOR;
+            orders.muted_here(&place.channel, until - SignedDuration::from_secs(1)).is_some()
+        };
+        if is_known || holds || !is_in_time { Ok(()) } else { self.order(order).await }
     }
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.

@@ -316,10 +316,8 @@ impl Order {
 /// What holds because people ordered it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
-    /// It says nothing anywhere.
-    pub muted_everywhere: Option<Mute>,
-    /// By channel.
-    pub muted: Vec<(ChannelId, Mute)>,
+    /// It says nothing in a channel, or anywhere: one for each who may order it.
+    pub muted: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
 }
@@ -331,28 +329,27 @@ pub struct Mute {
     pub by: Role,
 }
 
-impl Mute {
-    /// What holds when another one is ordered at `now`: nobody makes shorter what an admin wants.
-    pub fn then(before: Option<Self>, new: Self, now: Timestamp) -> Self {
-        let outranking = before.filter(|before| before.by > new.by && now < before.until);
-        outranking.map_or(new, |before| Self { until: before.until.max(new.until), ..before })
-    }
-
-    /// What is left when somebody takes it back.
-    pub fn without(self, by: Role) -> Option<Self> {
-        (self.by > by).then_some(self)
-    }
-
-    pub fn holds_at(&self, now: Timestamp) -> bool {
-        now < self.until
-    }
-}
-
 impl Orders {
-    /// The silence that holds longest in a channel at `now`, if any does.
-    pub fn muted_in(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
-        let here = self.muted.iter().filter(|(muted, _)| muted == channel).map(|(_, mute)| *mute);
-        here.chain(self.muted_everywhere).filter(|mute| mute.holds_at(now)).max()
+    /// The silence that holds longest everywhere at `now`, if any does.
+    pub fn muted_everywhere(&self, now: Timestamp) -> Option<Mute> {
+        self.muted_at(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
+    }
+
+    /// The silence that holds longest in this channel alone.
+    pub fn muted_here(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let here = self.muted_at(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
+        here.map(|(_, mute)| mute).max()
+    }
+
+    /// Of what silences it in a channel, what only somebody of a higher role may take back.
+    pub fn muted_above(&self, role: Role, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
+        let above = self.muted_at(now).filter(|(muted, mute)| is_here(muted) && mute.by > role);
+        above.map(|(_, mute)| mute).max()
+    }
+
+    fn muted_at(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
+        self.muted.iter().filter(move |(_, mute)| now < mute.until).cloned()
     }
 }
 

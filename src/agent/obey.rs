@@ -24,9 +24,11 @@ impl Agent {
         let of_one = context.commands.iter().filter(|command| command.by == first.by);
         let (mut answers, mut owed) = (Vec::new(), Vec::new());
         for line in of_one {
-            if let Some(given) = self.given(context, line) {
-                answers.push(self.answers.to(&given, self.now()).await?);
-            }
+            answers.push(match self.given(context, line) {
+                Some(given) => self.answers.to(&given, self.now()).await?,
+                // It was given to another name.
+                None => words::edited(self.persona.language).to_owned(),
+            });
             owed.push(line.line.clone());
         }
         let why = gate_reason(Gate::Command, self.persona.language);

@@ -46,27 +46,29 @@ impl Answers {
             },
             Command::Memory => self.remembered(given).await?,
             Command::Status => {
-                let rules = self.rulebook.of(channel, &self.channel_name(given).await?);
                 let silence = silence(&orders, channel, &told);
                 let silence = silence.map_or(String::new(), |silence| format!("\n{silence}"));
-                told.mode(mode(&orders, channel, rules.mode))
+                told.mode(self.mode(given, &orders).await?)
                     + &silence
                     + &self.listening(&orders, given, language)
             }
-            Command::Mode(_) => {
-                let rules = self.rulebook.of(channel, &self.channel_name(given).await?);
-                told.mode(mode(&orders, channel, rules.mode))
-            }
+            Command::Mode(_) => told.mode(self.mode(given, &orders).await?),
             Command::Mute { place: Place::Everywhere, .. } | Command::Unmute(Place::Everywhere) => {
-                let mute = orders.muted_everywhere.filter(|mute| mute.holds_at(now));
-                mute.map_or_else(|| told.awake(), |mute| told.silence(mute, Place::Everywhere))
+                match orders.muted_everywhere(now) {
+                    Some(mute) => told.silence(mute, Place::Everywhere),
+                    None => told.awake(self.mode(given, &orders).await?),
+                }
             }
-            Command::Unmute(Place::Here) => match orders.muted_in(channel, now) {
-                Some(mute) if given.role < mute.by => told.stays_silent(mute),
-                _ => silence(&orders, channel, &told).unwrap_or_else(|| told.awake()),
-            },
-            Command::Mute { place: Place::Here, .. } | Command::Stop => {
-                silence(&orders, channel, &told).unwrap_or_else(|| told.awake())
+            Command::Mute { place: Place::Here, .. }
+            | Command::Stop
+            | Command::Unmute(Place::Here) => {
+                let is_undone = matches!(given.command, Command::Unmute(_));
+                let above = orders.muted_above(given.role, channel, now).filter(|_| is_undone);
+                match (above, silence(&orders, channel, &told)) {
+                    (Some(mute), _) => told.stays_silent(mute),
+                    (None, Some(silence)) => silence,
+                    (None, None) => told.awake(self.mode(given, &orders).await?),
+                }
             }
             Command::ForgetMe => words::forgotten(language).to_owned(),
             Command::OptOut | Command::OptIn => {
@@ -132,27 +134,25 @@ impl Answers {
         self.rulebook.opted_out.contains(&given.by) || orders.opted_out.contains(&given.by)
     }
 
-    async fn channel_name(&self, given: &Given) -> Result<Arc<str>, StoreError> {
+    /// What people ordered outranks what the settings say.
+    async fn mode(&self, given: &Given, orders: &Orders) -> Result<Mode, StoreError> {
+        let channel = &given.place.channel;
+        if let Some((_, mode)) = orders.modes.iter().find(|(ordered, _)| ordered == channel) {
+            return Ok(*mode);
+        }
         let channels = self.archive.channels(&given.place.workspace).await?;
-        let here = channels.into_iter().find(|channel| channel.id == given.place.channel);
-        Ok(here.map_or_else(|| given.place.channel.0.clone(), |channel| channel.name))
+        let name = channels.into_iter().find(|known| known.id == *channel);
+        let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
+        Ok(self.rulebook.of(channel, &name).mode)
     }
 }
 
 /// That it is to say nothing, if it is. Where that holds everywhere, taking it back here would change nothing.
 fn silence(orders: &Orders, channel: &ChannelId, told: &Told<'_>) -> Option<String> {
-    let everywhere = orders.muted_everywhere.filter(|mute| mute.holds_at(told.now));
-    match (everywhere, orders.muted_in(channel, told.now)) {
-        (Some(mute), _) => Some(told.silence(mute, Place::Everywhere)),
-        (None, Some(mute)) => Some(told.silence(mute, Place::Here)),
-        (None, None) => None,
-    }
-}
-
-/// What people ordered outranks what the settings say.
-fn mode(orders: &Orders, channel: &ChannelId, usual: Mode) -> Mode {
-    let ordered = orders.modes.iter().find(|(ordered, _)| ordered == channel);
-    ordered.map_or(usual, |(_, mode)| *mode)
+    let everywhere = orders.muted_everywhere(told.now);
+    let everywhere = everywhere.map(|mute| told.silence(mute, Place::Everywhere));
+    let here = || orders.muted_here(channel, told.now);
+    everywhere.or_else(|| here().map(|mute| told.silence(mute, Place::Here)))
 }
 
 fn shortened(text: &str) -> String {

@@ -6,16 +6,17 @@ use jiff::SignedDuration;
 use crate::command::{Command, LONGEST_MUTE, Place};
 use crate::rules::Mode;
 
-const WHY: [&str; 18] = [
+const WHY: [&str; 21] = [
     "why",
     "why did you say that",
     "why did you say nothing",
     "why did you speak",
+    "why did you reply",
+    "why didn't you answer",
     "why do you say nothing",
     "why are you silent",
     "why are you so quiet",
     "why so quiet",
-    "explain",
     "explain yourself",
     "なぜ",
     "なんで",
@@ -24,12 +25,22 @@ const WHY: [&str; 18] = [
     "なぜ話したの",
     "なぜ黙ってるの",
     "なぜ黙っているの",
+    "なんで黙ってるの",
     "どうして黙っているの",
+    "どうして黙ってるの",
 ];
 const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
-const MEMORY: [&str; 6] =
-    ["memory", "what do you remember", "記憶", "メモリー", "何を覚えている", "何を覚えてるの"];
-const STOP: [&str; 14] = [
+const MEMORY: [&str; 8] = [
+    "memory",
+    "what do you remember",
+    "記憶",
+    "メモリー",
+    "何を覚えている",
+    "何を覚えてる",
+    "何を覚えてるの",
+    "何を覚えていますか",
+];
+const STOP: [&str; 15] = [
     "stop",
     "stop it",
     "stop talking",
@@ -43,10 +54,12 @@ const STOP: [&str; 14] = [
     "黙ってて",
     "だまって",
     "静かに",
-    "静か",
+    "静かにして",
+    "静かにしてて",
 ];
-const MUTE: [&str; 6] = ["mute", "be quiet", "ミュート", "黙って", "静かに", "静か"];
-const UNMUTE: [&str; 10] = [
+const MUTE: [&str; 8] =
+    ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
+const UNMUTE: [&str; 11] = [
     "unmute",
     "speak again",
     "you may speak again",
@@ -54,20 +67,23 @@ const UNMUTE: [&str; 10] = [
     "resume",
     "ミュート解除",
     "ミュートを解除",
-    "解除",
+    "アンミュート",
+    "ミュートやめて",
     "話していいよ",
     "話していい",
 ];
-const FORGET_ME: [&str; 10] = [
+const FORGET_ME: [&str; 12] = [
     "forget me",
     "forget-me",
-    "forget everything i said",
-    "forget about me",
     "私を忘れて",
     "私のことを忘れて",
+    "私のこと忘れて",
     "僕を忘れて",
     "僕のことを忘れて",
+    "僕のこと忘れて",
+    "俺を忘れて",
     "俺のことを忘れて",
+    "俺のこと忘れて",
     "わたしのことを忘れて",
 ];
 const OPT_OUT: [&str; 9] = [
@@ -116,8 +132,17 @@ const POLITE: [&str; 14] = [
 ];
 /// What stands between a length of time and what is done for so long.
 const BETWEEN: [&str; 8] = ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
+/// Counts in words.
+const COUNTS: [(&str, &str); 6] = [
+    ("for an hour", "for 1 hour"),
+    ("for a day", "for 1 day"),
+    ("一時間", "1時間"),
+    ("二時間", "2時間"),
+    ("三時間", "3時間"),
+    ("時間半", "時間30分"),
+];
 /// Units of time with what they are in seconds; the longest names first.
-const UNITS: [(&str, i64); 17] = [
+const UNITS: [(&str, i64); 20] = [
     ("minutes", 60),
     ("minute", 60),
     ("hours", 3600),
@@ -126,6 +151,8 @@ const UNITS: [(&str, i64); 17] = [
     ("week", 604_800),
     ("days", 86_400),
     ("day", 86_400),
+    ("hrs", 3600),
+    ("hr", 3600),
     ("mins", 60),
     ("min", 60),
     ("時間", 3600),
@@ -135,29 +162,47 @@ const UNITS: [(&str, i64); 17] = [
     ("m", 60),
     ("h", 3600),
     ("d", 86_400),
+    ("w", 604_800),
 ];
 
 impl Command {
     /// The command that a line is, if it is one. `name` is the persona's, which the line may begin or end
-    /// with, as a mention leaves it.
+    /// with, as a mention leaves it. Whoever is in a talk with the persona alone may leave it out, but a
+    /// “why?” is about what was said then.
     pub fn read(text: &str, name: &str) -> Option<Self> {
-        let line = without_name(&plain(text), &plain(name));
-        let whole = tidy(&line);
-        // どうして ends like a polite command.
-        let bare = line.trim_matches(MARKS);
-        let is_one_of = |all: &[&str]| all.contains(&whole.as_str()) || all.contains(&bare);
-        let command = match () {
-            () if is_one_of(&WHY) => Command::Why,
-            () if is_one_of(&STATUS) => Command::Status,
-            () if is_one_of(&MEMORY) => Command::Memory,
-            () if is_one_of(&STOP) => Command::Stop,
-            () if is_one_of(&FORGET_ME) => Command::ForgetMe,
-            () if is_one_of(&OPT_OUT) => Command::OptOut,
-            () if is_one_of(&OPT_IN) => Command::OptIn,
-            () if is_one_of(&HELP) => Command::Help,
-            () => return read_mode(&whole).or_else(|| read_muting(&whole)),
+        let line = plain(text);
+        let order = without_name(&line, &plain(name));
+        Self::of(&order).filter(|command| *command != Command::Why || order != line)
+    }
+
+    /// The same where nothing is said but commands.
+    pub fn of(order: &str) -> Option<Self> {
+        let order = plain(order);
+        let forms = forms(&order);
+        let bare = forms.first()?.as_str();
+        let asked = match bare {
+            bare if WHY.contains(&bare) => Some(Command::Why),
+            bare if STATUS.contains(&bare) => Some(Command::Status),
+            bare if MEMORY.contains(&bare) => Some(Command::Memory),
+            bare if HELP.contains(&bare) => Some(Command::Help),
+            _ => None,
         };
-        Some(command)
+        // Who asks whether it can be silenced does not silence it.
+        let is_question = order.trim_end().ends_with(['?', '？']);
+        match is_question {
+            true => asked,
+            false => asked.or_else(|| forms.iter().find_map(|form| read_order(form))),
+        }
+    }
+}
+
+fn read_order(form: &str) -> Option<Command> {
+    match form {
+        form if STOP.contains(&form) => Some(Command::Stop),
+        form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
+        form if OPT_OUT.contains(&form) => Some(Command::OptOut),
+        form if OPT_IN.contains(&form) => Some(Command::OptIn),
+        form => read_mode(form).or_else(|| read_muting(form)),
     }
 }
 
@@ -231,6 +276,7 @@ fn plain(text: &str) -> String {
         letter => letter,
     });
     let lower = letters.collect::<String>().to_lowercase();
+    let lower = COUNTS.iter().fold(lower, |line, (said, meant)| line.replace(said, meant));
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -251,10 +297,11 @@ fn without_name(line: &str, name: &str) -> String {
     ended.map_or(line, |line| line.trim_end_matches(marks)).to_owned()
 }
 
-/// Without the marks at its end, and what politeness adds.
-fn tidy(line: &str) -> String {
+/// The line without the marks around it, and what is left of it as politeness is taken off.
+fn forms(line: &str) -> Vec<String> {
     let mut line = line.trim_matches(MARKS);
     line = line.strip_prefix("please ").unwrap_or(line);
+    let mut forms = vec![line.to_owned()];
     while let Some(shorter) = POLITE.iter().find_map(|word| {
         let shorter = line.strip_suffix(word)?;
         // A Latin word begins where it begins, and nothing but politeness is no command.
@@ -262,8 +309,9 @@ fn tidy(line: &str) -> String {
         (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
     }) {
         line = shorter.trim_end_matches(MARKS);
+        forms.push(line.to_owned());
     }
-    line.to_owned()
+    forms
 }
 
 #[cfg(test)]
@@ -280,12 +328,18 @@ mod tests {
         use Place::{Everywhere, Here};
         let mode = |mode| Command::Mode(Some(mode));
         for (line, expected) in [
-            ("why?", Why),
             ("@Aizuchi why?", Why),
             ("Aizuchi, why did you say that?", Why),
             ("why @aizuchi?", Why),
             ("@Aizuchi なんで？", Why),
             ("@Aizuchi どうして？", Why),
+            ("status", Status),
+            ("forget me", ForgetMe),
+            ("@Aizuchi mute for an hour", mute(Some(60), Here)),
+            ("@Aizuchi mute 2 hrs", mute(Some(120), Here)),
+            ("@Aizuchi 1時間半黙ってて", mute(Some(90), Here)),
+            ("@Aizuchi 静かにしてね", Stop),
+            ("@Aizuchi 私のこと忘れて", ForgetMe),
             ("＠Aizuchiさん、どうして黙っているの？", Why),
             ("@Aizuchi: status", Status),
             ("@Aizuchi 状態", Status),
@@ -347,6 +401,15 @@ mod tests {
             "@Aizuchi 静かな部屋だね",
             "@Aizuchi アラームを2時間ミュートする方法は？",
             "@Aizuchi-two why?",
+            "why?",
+            "@Aizuchi forget me?",
+            "@Aizuchi mute?",
+            "@Aizuchi 静かだね",
+            "@Aizuchi 静かね",
+            "@Aizuchi 静か？",
+            "@Aizuchi 記憶して",
+            "@Aizuchi explain",
+            "@Aizuchi 解除して",
         ] {
             assert_eq!(Command::read(line, "Aizuchi"), None, "{line}");
         }

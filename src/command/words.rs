@@ -58,8 +58,10 @@ impl Told<'_> {
         }
     }
 
-    pub fn awake(&self) -> String {
-        self.language.pick("I may speak again.", "また話せるようになりました。").to_owned()
+    /// Nobody has silenced it, which may still be little.
+    pub fn awake(&self, mode: Mode) -> String {
+        let awake = self.language.pick("I am not muted. ", "ミュートされていません。");
+        format!("{awake}{}", self.mode(mode))
     }
 
     pub fn silence(&self, mute: Mute, place: Place) -> String {
@@ -172,19 +174,21 @@ pub fn nothing_remembered(language: Language) -> &'static str {
 
 pub fn forgotten(language: Language) -> &'static str {
     language.pick(
-        "I have deleted what you said where I could hear it, and what I remembered of it. What you say from \
-         now on I hear again; with `opt out` I do not.",
-        "これまでのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。\
-         聞かれたくないときは `オプトアウト` と伝えてください。",
+        "I have deleted what you said in this workspace (on Discord: on this server, or in direct messages), and \
+         what I remembered of it. What you say from now on I hear again; with `opt out` I do not.",
+        "このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）でのあなたの発言と、\
+         そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは \
+         `オプトアウト` と伝えてください。",
     )
 }
 
 pub fn listening(has_opted_out: bool, language: Language) -> &'static str {
     match has_opted_out {
         true => language.pick(
-            "I do not listen to you: what you say is in nothing that I think or remember, and I only take your \
-             commands. `opt in` undoes it.",
-            "あなたの発言は聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。\
+            "I do not listen to you in this workspace (on Discord: on this server, or in direct messages): what you \
+             say here is in nothing that I think or remember, and I only take your commands. `opt in` undoes it.",
+            "このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を\
+             聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。\
              `オプトイン` で元に戻ります。",
         ),
         false => language.pick("I listen to you.", "あなたの発言を聞いています。"),

@@ -21,7 +21,7 @@ impl Slash {
     pub fn read(text: &str) -> Command {
         match text.trim() {
             "" => Command::Status,
-            text => Command::read(text, "").unwrap_or(Command::Help),
+            text => Command::of(text).unwrap_or(Command::Help),
         }
     }
 

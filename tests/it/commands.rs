@@ -110,7 +110,8 @@ async fn muted_it_says_nothing_until_it_is_over_or_undone() {
        0s (persona): I say nothing here until 10:00. `@Aizuchi unmute` undoes it.
        5s bob: @Aizuchi are you there?
       10s bob: @Aizuchi unmute
-      10s (persona): I may speak again.
+      10s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
+      10s (persona): the talk rests and it has something to add.
       15s bob: @Aizuchi are you there now?
       15s (persona): Here I am.
       20s alice: @Aizuchi mute for 30 minutes
@@ -144,7 +145,7 @@ async fn muting_in_japanese() {
        0s (persona): 10:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): また話せるようになりました。
+      10s (persona): ミュートされていません。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -239,15 +240,17 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
     });
     assert_snapshot!(told.await, @"
        0s alice: @Aizuchi opt out
-       0s (persona): I do not listen to you: what you say is in nothing that I think or remember, and I only
-       0s (persona): take your commands. `opt in` undoes it.
+       0s (persona): I do not listen to you in this workspace (on Discord: on this server, or in direct
+       0s (persona): messages): what you say here is in nothing that I think or remember, and I only take your
+       0s (persona): commands. `opt in` undoes it.
        5s alice: 
        5s bob: nor am I
      105s alice: @Aizuchi status
      105s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
      105s (persona): and it has something to add.
-    I do not listen to you: what you say is in nothing that I
-     105s (persona): think or remember, and I only take your commands. `opt in` undoes it.
+    I do not listen to you in this workspace (on Discord: on
+     105s (persona): this server, or in direct messages): what you say here is in nothing that I think or
+     105s (persona): remember, and I only take your commands. `opt in` undoes it.
      110s alice: @Aizuchi opt in
      110s (persona): I listen to you.
      115s alice: @Aizuchi hello
@@ -279,8 +282,9 @@ async fn who_wants_to_be_forgotten_is() {
        0s forgotten: (deleted)
        0s bob: again?
      100s alice: @Aizuchi forget me
-     100s (persona): I have deleted what you said where I could hear it, and what I remembered of it.
-     100s (persona): What you say from now on I hear again; with `opt out` I do not.
+     100s (persona): I have deleted what you said in this workspace (on Discord: on this server, or in direct
+     100s (persona): messages), and what I remembered of it. What you say from now on I hear again; with `opt
+     100s (persona): out` I do not.
      105s alice: a new day
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was said to steer me ()
@@ -302,9 +306,11 @@ async fn forgetting_in_japanese() {
     assert_snapshot!(told.await, @"
        0s forgotten: (deleted)
      100s 花子: @Aizuchi 私のことを忘れて
-     100s (persona): これまでのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
+     100s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。
+     100s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
      105s 花子: @Aizuchi オプトアウト
-     105s (persona): あなたの発言は聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+     105s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。
+     105s (persona): `オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -342,7 +348,8 @@ async fn what_holds_for_others_is_for_admins() {
       15s (persona): An admin wants me to say nothing until somebody undoes it, and only an admin can undo
       15s (persona): that.
       20s root: @Aizuchi unmute
-      20s (persona): I may speak again.
+      20s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
+      20s (persona): the talk rests and it has something to add.
       25s root: @Aizuchi mode mention-only
       25s (persona): In this channel, Aizuchi speaks only when it is mentioned.
       30s alice: the beans are up
@@ -407,7 +414,8 @@ async fn what_is_heard_twice_is_obeyed_once() {
        0s alice: @Aizuchi mute
        0s (persona): I say nothing here until somebody undoes it. `@Aizuchi unmute` undoes it.
        5s alice: @Aizuchi unmute
-       5s (persona): I may speak again.
+       5s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
+       5s (persona): the talk rests and it has something to add.
       15s bob: @Aizuchi are you there?
       15s (persona): Here I am.
     [m1] spoke by command: it was said to steer me ()

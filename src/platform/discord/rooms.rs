@@ -134,6 +134,7 @@ impl Discord {
     /// All of a server.
     pub(super) async fn hear_guild(&self, mut guild: Guild) -> Result<(), StoreError> {
         let workspace = workspace(guild.id);
+        let is_new = self.roster.not_left(&workspace).is_empty();
         if self.roster.guild(guild.id).is_none() {
             self.enter(workspace.clone()).await?;
             let orders = self.ears.store.orders(&workspace).await?;
@@ -153,7 +154,7 @@ impl Discord {
         for thread in threads {
             self.hear_thread(thread).await?;
         }
-        self.introduce(&guild).await
+        if is_new { self.introduce(&guild).await } else { Ok(()) }
     }
 
     /// A server has many channels; one of them is told for all: its lobby, or the first that it hears.

@@ -41,8 +41,7 @@ impl LocalRoom {
         let orders = self.ears.store.orders(&workspace()).await?;
         let now = self.clock.now();
         let manner = |channel: Channel| {
-            let muted = orders.muted.iter().find(|(muted, _)| *muted == channel.id);
-            let muted = muted.map(|(_, mute)| *mute).filter(|mute| mute.holds_at(now));
+            let muted = orders.muted_here(&channel.id, now);
             ChannelManner {
                 mode: self.ears.rooms.mode(&workspace(), &channel.id),
                 is_ordered: self.ears.rooms.ordered_mode(&workspace(), &channel.id).is_some(),
@@ -52,10 +51,7 @@ impl LocalRoom {
         };
         Ok(Manner {
             channels: self.channels().await?.into_iter().map(manner).collect(),
-            muted_until: orders
-                .muted_everywhere
-                .filter(|mute| mute.holds_at(now))
-                .map(|mute| mute.until),
+            muted_until: orders.muted_everywhere(now).map(|mute| mute.until),
         })
     }
 

@@ -185,6 +185,8 @@ pub async fn hear_edit(
     };
     let edit = &match attention {
         Attention::Given => edit.clone(),
+        // A command stays as it was obeyed, and what it might become is not to be listened to.
+        Attention::Command => return Ok(counters.nothing_new()),
         // Where its text is not kept, none is kept now.
         Attention::Withheld if before.text.is_empty() => return Ok(counters.nothing_new()),
         Attention::Withheld => Edit { mentions: Vec::new(), ..edit.clone() },
@@ -205,7 +207,7 @@ pub async fn hear_edit(
     let edited = Edited { before: &before, after: &after };
     let arrived = match attention {
         Attention::Given => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
-        Attention::Withheld => None,
+        Attention::Withheld | Attention::Command => None,
     };
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
@@ -255,7 +257,7 @@ pub async fn hear_deletion(
     let standing = standings.of(&deletion.conversation);
     let arrived = match attention {
         Attention::Given => standing.hear_deletion(&before, deletion.at, rest),
-        Attention::Withheld => None,
+        Attention::Withheld | Attention::Command => None,
     };
     let mut effects = Effects::default();
     if let Some(arrived) = arrived {
@@ -405,6 +407,8 @@ enum Attention {
     Given,
     /// Its author, or its room, is not listened to.
     Withheld,
+    /// It was an order, and no part of the talk.
+    Command,
 }
 
 /// A line that is not deleted, when it was edited last, and whether it is listened to.
@@ -422,8 +426,12 @@ async fn read_line(
         .await
         .map_err(stored)?;
     let Some(row) = row else { return Ok(None) };
-    let is_withheld = rows::column::<i64>(&row, "withheld")? != 0;
-    let attention = if is_withheld { Attention::Withheld } else { Attention::Given };
+    let attention = rows::column::<i64>(&row, "attention")?;
+    let attention = match attention {
+        0 => Attention::Given,
+        1 => Attention::Withheld,
+        _ => Attention::Command,
+    };
     Ok(Some((rows::message(&row)?, rows::column(&row, "edited_ms")?, attention)))
 }
 

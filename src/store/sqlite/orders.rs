@@ -46,8 +46,7 @@ pub async fn write(
             .bind(workspace)
             .bind(everywhere(channel))
             .bind(until.as_millisecond())
-            .bind(by.name())
-            .bind(now.as_millisecond()),
+            .bind(by.name()),
         Order::Unmute { channel, by, .. } => {
             query(sql::UNMUTE).bind(workspace).bind(everywhere(channel)).bind(by.name())
         }
@@ -144,10 +143,8 @@ pub async fn read(readers: &SqlitePool, workspace: &WorkspaceId) -> Result<Order
                 let until = rows::end(rows::column(&row, "until_ms")?)?;
                 let by = rows::named(&rows::column::<String>(&row, "role")?)?;
                 let mute = Mute { until, by };
-                match whom.is_empty() {
-                    true => orders.muted_everywhere = Some(mute),
-                    false => orders.muted.push((ChannelId::new(whom), mute)),
-                }
+                let channel = (!whom.is_empty()).then(|| ChannelId::new(whom));
+                orders.muted.push((channel, mute));
             }
             "mode" => {
                 let mode: Mode = rows::named(&rows::column::<String>(&row, "mode")?)?;

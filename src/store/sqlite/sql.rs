@@ -183,7 +183,7 @@ statements! {
         ON CONFLICT DO NOTHING";
     LINE = "
         SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
-            withheld
+            CASE WHEN gate IS 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
     KNOWS = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
@@ -229,15 +229,11 @@ statements! {
 
     // What people order.
 
-    /// By whom is ?4, at ?5; see [`crate::store::Mute::then`]. Of the roles, `admin` is the smaller word.
     MUTE = "
         INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT DO UPDATE SET
-            until_ms = CASE WHEN role > excluded.role OR until_ms <= ?5 THEN excluded.until_ms
-                WHEN role < excluded.role THEN max(until_ms, excluded.until_ms)
-                ELSE excluded.until_ms END,
-            role = CASE WHEN until_ms <= ?5 THEN excluded.role ELSE min(role, excluded.role) END";
-    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND role >= ?3";
+        ON CONFLICT DO UPDATE SET until_ms = excluded.until_ms";
+    /// By whom is ?3.
+    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
     PUT_MODE = "
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
         ON CONFLICT DO UPDATE SET mode = excluded.mode";
@@ -265,7 +261,7 @@ statements! {
         SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
         UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
         UNION ALL SELECT 'opted_out', user, NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
-        ORDER BY kind, whom";
+        ORDER BY kind, whom, role";
 
     // Where conversations stand.
 

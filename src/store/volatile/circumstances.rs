@@ -10,6 +10,7 @@ use crate::chat::{
     Author, ChannelId, ConversationId, Deletion, Message, MessageId, UserId, WorkspaceId,
 };
 use crate::context::{Circumstances, Intervention, Spent, Window};
+use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, Ended};
 use crate::memory::LineId;
 use crate::store::volatile::{State, StoredLine, Talk, UnaskedPost};
@@ -35,10 +36,9 @@ impl State {
         let ConversationId { workspace, channel, .. } = conversation;
         let orders = self.orders.get(workspace);
         let muted = orders.and_then(|orders| {
-            let here = orders.muted.iter().filter(|(muted, _)| muted == channel);
-            here.map(|(_, mute)| mute.until)
-                .chain(orders.muted_everywhere.map(|mute| mute.until))
-                .max()
+            let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
+            let here = orders.muted.iter().filter(|(muted, _)| is_here(muted));
+            here.map(|(_, mute)| mute.until).max()
         });
         let mode = orders.and_then(|orders| {
             let mut modes = orders.modes.iter();
@@ -112,7 +112,8 @@ impl State {
                         .get(&place)?
                         .lines
                         .iter()
-                        .rfind(|line| line.message.id == *id)?;
+                        .rfind(|line| line.message.id == *id)
+                        .filter(|line| line.gate != Some(Gate::Command))?;
                     let decision = self.decisions.get(&line.decision?)?;
                     (decision.ended == Some(Ended::Spoke)).then_some(decision.id)
                 })
@@ -187,23 +188,12 @@ impl State {
         }
         let orders = self.orders.entry(order.workspace().clone()).or_default();
         match order {
-            Order::Mute { channel: None, until, by, .. } => {
-                let new = Mute { until: in_milliseconds(until), by };
-                orders.muted_everywhere = Some(Mute::then(orders.muted_everywhere, new, now));
+            Order::Mute { channel, until, by, .. } => {
+                orders.muted.retain(|(muted, mute)| *muted != channel || mute.by != by);
+                orders.muted.push((channel, Mute { until: in_milliseconds(until), by }));
             }
-            Order::Mute { channel: Some(channel), until, by, .. } => {
-                let new = Mute { until: in_milliseconds(until), by };
-                let before = orders.muted.iter().find(|(muted, _)| *muted == channel);
-                let mute = Mute::then(before.map(|(_, mute)| *mute), new, now);
-                orders.muted.retain(|(muted, _)| *muted != channel);
-                orders.muted.push((channel, mute));
-            }
-            Order::Unmute { channel: None, by, .. } => {
-                orders.muted_everywhere = orders.muted_everywhere.and_then(|mute| mute.without(by));
-            }
-            Order::Unmute { channel: Some(channel), by, .. } => {
-                let is_kept = |mute: &Mute| mute.without(by).is_some();
-                orders.muted.retain(|(muted, mute)| *muted != channel || is_kept(mute));
+            Order::Unmute { channel, by, .. } => {
+                orders.muted.retain(|(muted, mute)| *muted != channel || mute.by > by);
             }
             Order::Mode { channel, mode, .. } => {
                 orders.modes.retain(|(ordered, _)| *ordered != channel);
@@ -219,7 +209,7 @@ impl State {
             | Order::Remember { .. }
             | Order::Note { .. } => {}
         }
-        orders.muted.sort();
+        orders.muted.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
         orders.opted_out.sort();
     }

@@ -9,6 +9,7 @@ use crate::chat::{
     ReactionChange, User, Visibility,
 };
 use crate::decision::DecisionId;
+use crate::decision::gate::Gate;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
 use crate::memory::LineId;
@@ -80,6 +81,10 @@ impl State {
             return self.receipt(None);
         };
         let known = self.line(&edit.conversation, &edit.message);
+        if known.as_ref().is_some_and(|line| line.gate == Some(Gate::Command)) {
+            // A command stays as it was obeyed, and what it might become is not to be listened to.
+            return self.receipt(None);
+        }
         let away = known.filter(|line| line.is_withheld).map(|line| line.message.text.is_empty());
         let edit = &match away {
             // Where its text is not kept, none is kept now.

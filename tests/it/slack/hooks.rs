@@ -93,7 +93,7 @@ async fn a_slash_command_is_answered_to_whoever_gives_it() {
         (&stage.tea, "mute+2h", "I say nothing here until"),
         (&stage.tea, "sing", "Say `@Aizuchi` and one of these"),
         (&stage.tea, "mode+off", "Only an admin may order that."),
-        (&stage.tea, "unmute", "I may speak again."),
+        (&stage.tea, "unmute", "I am not muted."),
         ("C0NOWHERE", "", "Aizuchi is not in this channel."),
     ] {
         let user = &stage.mio;

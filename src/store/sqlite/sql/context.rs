@@ -54,6 +54,7 @@ macro_rules! circumstances {
                 'answers_in_hour', (SELECT json_group_object(w.asker,
                         (SELECT count(DISTINCT m.decision) FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
+                            AND m.gate IS NOT 'command'
                          CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
                          WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000))
                     FROM (SELECT DISTINCT asker FROM owed INDEXED BY owed_open
