@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi::agent::Settings;
-use aizuchi::chat::{Heard, Role, User};
+use aizuchi::chat::{Arrival, Heard, Role, User};
 use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
 use aizuchi::rules::{Mode, Rulebook, Rules};
@@ -443,5 +443,65 @@ async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
        5s (persona): Here I am.
     [m000] spoke by command: it was said to steer me ()
     [m001] spoke: bob asked me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
+    let told = tell(|world| async move {
+        world.says("alice", "@Aizuchi mute 24h").await;
+        world.pass(5).await;
+        let stop = world.says("bob", "@Aizuchi stop").await;
+        world.edits(&stop, "@Aizuchi stop it, thanks a lot").await;
+        world.pass(5).await;
+        world.says("bob", "@Aizuchi status").await;
+        world.says("alice", "@Aizuchi unmute").await;
+        world.pass(5).await;
+        assert!(world.kept.archive.steps(&workspace()).await.unwrap().is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi mute 24h
+       0s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
+       5s bob: @Aizuchi stop
+       5s (persona): I say nothing here until 2027-01-16 08:00. `@Aizuchi unmute` undoes it.
+      10s bob: @Aizuchi status
+      10s alice: @Aizuchi unmute
+      10s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
+      10s (persona): and it has something to add.
+      10s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
+      10s (persona): the talk rests and it has something to add.
+    [m000] spoke by command: it was said to steer me ()
+    [m001] spoke by command: it was said to steer me ()
+    [m002 m003] spoke by command: it was said to steer me ()
+    [] spoke by command: it was said to steer me ()
+    ");
+}
+
+/// Histories are read out of order, so only who wants to be left out is obeyed late.
+#[tokio::test]
+async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
+    let told = tell(|world| async move {
+        let at = world.clock.now();
+        for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
+        {
+            let line = line(top("garden"), id, at, who, text);
+            world.ears.hear(Heard::Message(line, Arrival::CaughtUp)).await.unwrap();
+        }
+        world.pass(5).await;
+        let orders = world.kept.store.orders(&workspace()).await.unwrap();
+        assert_eq!((orders.muted.len(), orders.opted_out.len()), (0, 1));
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s u-alice: @Aizuchi mute
+       0s u-bob: @Aizuchi opt out
+       0s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
+       0s (persona): the talk rests and it has something to add.
+       0s (persona): I do not listen to you in this workspace (on Discord: on this server, or in direct
+       0s (persona): messages): what you say here is in nothing that I think or remember, and I only take your
+       0s (persona): commands. `opt in` undoes it.
+    [m1 m2] spoke by command: it was said to steer me ()
+    [] spoke by command: it was said to steer me ()
     ");
 }
