@@ -27,6 +27,9 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub const ALL: [Self; 5] =
+        [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off];
+
     pub fn name(self) -> &'static str {
         match self {
             Mode::Companion => "companion",

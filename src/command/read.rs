@@ -209,11 +209,11 @@ fn read_order(form: &str) -> Option<Command> {
 fn read_mode(line: &str) -> Option<Command> {
     let rest = MODE.iter().find_map(|word| line.strip_prefix(word))?;
     let word = rest.trim_start_matches([' ', ':', '：', 'は', 'を']).replace(['-', ' '], "_");
-    let modes = [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off];
     match word.as_str() {
         "default" | "標準" => Some(Command::Mode(None)),
         word => {
-            modes.into_iter().find(|mode| mode.name() == word).map(|mode| Command::Mode(Some(mode)))
+            let mode = Mode::ALL.into_iter().find(|mode| mode.name() == word);
+            mode.map(|mode| Command::Mode(Some(mode)))
         }
     }
 }

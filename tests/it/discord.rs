@@ -3,6 +3,7 @@
 
 mod answers;
 mod check;
+mod commands;
 mod faults;
 mod gaps;
 mod post;

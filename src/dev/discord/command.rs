@@ -11,6 +11,7 @@ use twilight_model::gateway::Intents;
 use crate::dev::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId, UserId};
 use crate::dev::discord::message::{Author, Kind, Message, Telling};
 use crate::dev::discord::refusal::{Reason, Refusal};
+use crate::dev::discord::shape::Way;
 use crate::dev::discord::talk::Place;
 use crate::dev::discord::world::World;
 
@@ -132,6 +133,7 @@ impl World {
         let id: InteractionId = self.new_id();
         let channel = self.channel(using.channel)?;
         let command = self.commands.find(channel.guild, &using.name);
+        let command = command.filter(|command| is_whole(command, &using.options));
         let command = command.ok_or(Reason::UnknownCommand)?["id"].clone();
         let token = format!("dev-interaction-{id}");
         let data = self.interaction_shape(id, &token, &using, &command)?;
@@ -189,7 +191,7 @@ impl World {
             return Ok(shape);
         };
         let mut member = self.member_shape(guild, using.user)?;
-        member["permissions"] = json!(self.permissions(using.user, channel));
+        member["permissions"] = json!(self.told_permissions(using.user, guild, channel));
         shape["member"] = member;
         shape["guild_id"] = json!(guild);
         shape["guild"] = json!({ "id": guild, "locale": "en-US", "features": [] });
@@ -266,10 +268,22 @@ impl World {
             interaction.answers.push(answer);
             interaction.standing = Standing::Answered;
         }
-        if !is_ephemeral {
-            self.put(interaction.channel, message, Telling::Told)?;
+        match is_ephemeral {
+            true => self.tell_of_hidden(interaction.channel, &message)?,
+            false => self.put(interaction.channel, message, Telling::Told)?,
         }
         Ok(id)
+    }
+
+    /// The app is told of what only one person sees, too: as if it were a direct message
+    /// (discord-api-docs 4557).
+    fn tell_of_hidden(&mut self, channel: ChannelId, message: &Message) -> Result<(), Refusal> {
+        let mut shape = self.message_shape(self.channel(channel)?, message, Way::Gateway);
+        if let Some(shape) = shape.as_object_mut() {
+            shape.retain(|key, _| key != "guild_id" && key != "member");
+        }
+        self.tell("MESSAGE_CREATE", Intents::DIRECT_MESSAGES, shape);
+        Ok(())
     }
 
     /// Changes what was said about an interaction.
@@ -308,6 +322,14 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Where there are subcommands, people choose one of them.
+fn is_whole(command: &Value, options: &Value) -> bool {
+    let known = command["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut subcommands =
+        known.iter().filter(|one| matches!(one["type"].as_u64(), Some(1 | 2))).peekable();
+    subcommands.peek().is_none() || subcommands.any(|one| one["name"] == options[0]["name"])
 }
 
 pub fn flags_of(body: &Value) -> MessageFlags {

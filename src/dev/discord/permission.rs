@@ -37,6 +37,12 @@ impl World {
         })
     }
 
+    /// What an interaction tells that somebody may do: in the channel, and what only holds in a whole guild.
+    pub fn told_permissions(&self, user: UserId, guild: GuildId, channel: &Channel) -> Permissions {
+        let guild = self.guild_permissions(user, guild).intersection(guild_wide());
+        self.permissions(user, channel).union(guild)
+    }
+
     fn calculated(
         &self,
         user: UserId,
@@ -120,6 +126,19 @@ impl World {
         let found = overwrites.and_then(|overwrites| overwrites.iter().find(|one| one.id == id));
         found.map_or((Permissions::empty(), Permissions::empty()), |one| (one.allow, one.deny))
     }
+}
+
+/// What no rule of a channel gives or takes.
+fn guild_wide() -> Permissions {
+    Permissions::ADMINISTRATOR
+        | Permissions::MANAGE_GUILD
+        | Permissions::KICK_MEMBERS
+        | Permissions::BAN_MEMBERS
+        | Permissions::VIEW_AUDIT_LOG
+        | Permissions::VIEW_GUILD_INSIGHTS
+        | Permissions::CHANGE_NICKNAME
+        | Permissions::MANAGE_NICKNAMES
+        | Permissions::MANAGE_GUILD_EXPRESSIONS
 }
 
 /// What both can do in a direct message.

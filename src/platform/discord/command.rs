@@ -1,43 +1,55 @@
-//! The slash command `/aizuchi`: how it takes part in a channel, for the one who asks. Nobody else sees it,
-//! and it is no line of the talk.
+//! The slash command `/aizuchi`: the same commands as in plain words, for the one who gives them. Nobody else
+//! sees them or their answers, and they are no lines of the talk.
 
+mod offer;
+
+use futures_util::future::join;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::{info, warn};
+use twilight_model::application::interaction::InteractionType;
 use twilight_model::channel::message::MessageFlags;
+use twilight_model::guild::Permissions;
+use twilight_model::http::interaction::InteractionResponseType;
 
-use crate::chat::{ChannelId, UserId};
-use crate::command::{Command, Given};
+use crate::chat::{ChannelId, Role, UserId};
+use crate::command::Given;
 use crate::persona::Language;
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::{ApiError, Call};
 use crate::platform::discord::from_discord::{Place, id_of, text};
+use crate::platform::discord::permissions::MANAGING;
+use crate::platform::discord::roster::Standing;
+use crate::platform::discord::text::write::{LONGEST, write};
+use crate::platform::slash::Slash;
 
-/// Somebody gives a command; the answer to it is a message.
-const COMMAND: u64 = 2;
-const MESSAGE: u64 = 4;
+/// So many are answered at once: each has three seconds, and one may have much to forget.
+const AT_ONCE: usize = 16;
 
 impl Discord {
-    /// Makes the command known, and answers whoever gives it.
+    /// Makes the commands known, and answers whoever gives one.
     pub(super) async fn obey(&self) {
-        self.register().await;
-        while let Some(given) = self.next_command().await {
-            if given["type"] == COMMAND {
-                self.answer(&given).await;
+        join(self.register(), self.respond_to_all()).await;
+    }
+
+    async fn respond_to_all(&self) {
+        let mut responses = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                given = self.next_command(), if responses.len() < AT_ONCE => match given {
+                    Some(given) => responses.push(self.respond(given)),
+                    None => return,
+                },
+                Some(()) = responses.next() => {}
             }
         }
     }
 
     /// The application is ours alone, so commands of whoever had it before go.
     async fn register(&self) {
-        let commands = json!([{
-            "name": "aizuchi",
-            "type": 1,
-            "description": "How it takes part in this channel",
-            "description_localizations": { "ja": "このチャンネルでの参加のしかた" },
-        }]);
         let path = format!("/applications/{}/commands", self.who.application);
-        let call = Call::of(Method::PUT, path, Some(commands));
+        let call = Call::of(Method::PUT, path, Some(offer::menu()));
         match self.call(&call).await {
             Ok(_) => {}
             Err(error @ ApiError::Refused(_)) => warn!("there is no /aizuchi: {error}"),
@@ -45,42 +57,55 @@ impl Discord {
         }
     }
 
-    async fn answer(&self, given: &Value) {
+    async fn respond(&self, given: Value) {
+        if given["type"] == InteractionType::ApplicationCommand as u8 {
+            let message = InteractionResponseType::ChannelMessageWithSource;
+            self.answer(&given, message, self.aside(&given).await).await;
+        } else if given["type"] == InteractionType::ApplicationCommandAutocomplete as u8 {
+            let choices = InteractionResponseType::ApplicationCommandAutocompleteResult;
+            self.answer(&given, choices, json!({ "choices": offer::lengths(&given["data"]) }))
+                .await;
+        }
+    }
+
+    async fn answer(&self, given: &Value, kind: InteractionResponseType, data: Value) {
         let (Some(id), Some(token)) = (text(&given["id"]), text(&given["token"])) else { return };
-        let body = json!({
-            "type": MESSAGE,
-            "data": {
-                "content": self.told(given).await,
-                "flags": MessageFlags::EPHEMERAL.bits(),
-                "allowed_mentions": { "parse": [] },
-            },
-        });
+        let body = json!({ "type": kind, "data": data });
         let call = Call::post(format!("/interactions/{id}/{token}/callback"), body);
         if let Err(error) = self.call(&call).await {
             info!("a command could not be answered: {error}");
         }
     }
 
-    async fn told(&self, given: &Value) -> String {
-        let channel = text(&given["channel_id"]).map(ChannelId::new);
-        let place = channel.map(|channel| Place { guild: id_of(&given["guild_id"]), channel });
-        let ground = match place {
-            Some(place) => self.ground(&place, None).await.ok(),
-            None => None,
-        };
-        match ground {
-            Some(ground) => {
-                let Some(by) = text(&given["member"]["user"]["id"]).or(text(&given["user"]["id"]))
-                else {
-                    return self.absence_in_words();
-                };
-                let (place, by) = (ground.conversation, UserId::new(by));
-                let role = self.ears.rooms.role(&place.workspace, &by);
-                let command = Command::Status;
-                self.slash.obey(&Given { command, place, by, role, at: self.now() }).await
-            }
+    /// For the one who asks alone. Some of it is a model's words: they call nobody and make Discord fetch
+    /// nothing.
+    async fn aside(&self, given: &Value) -> Value {
+        let told = match self.given(given).await {
+            Some(given) => self.slash.obey(&given).await,
             None => self.absence_in_words(),
-        }
+        };
+        json!({
+            "content": shortened(write(&told, &|_| None)),
+            "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
+            "allowed_mentions": { "parse": [] },
+        })
+    }
+
+    /// Only where it can hear anybody can order anything.
+    async fn given(&self, given: &Value) -> Option<Given> {
+        let channel = ChannelId::new(text(&given["channel_id"])?);
+        let by = text(&given["member"]["user"]["id"]).or(text(&given["user"]["id"]))?;
+        let place = Place { guild: id_of(&given["guild_id"]), channel };
+        let place = self.ground(&place, None).await.ok()?.conversation;
+        let room = self.roster.room(&place.channel);
+        room.filter(|room| room.standing == Standing::Member)?;
+        Some(Given {
+            command: Slash::read(&offer::line(&given["data"])),
+            place,
+            by: UserId::new(by),
+            role: role(given),
+            at: self.now(),
+        })
     }
 
     fn absence_in_words(&self) -> String {
@@ -90,6 +115,61 @@ impl Discord {
             Language::Ja => format!(
                 "{name} はこのチャンネルを見られません。ロールに「チャンネルを見る」を許可してください。"
             ),
+        }
+    }
+}
+
+/// With each command Discord tells what whoever gives it may do there; what is known of them may be old.
+fn role(given: &Value) -> Role {
+    let bits = text(&given["member"]["permissions"]).and_then(|bits| bits.parse().ok());
+    match Permissions::from_bits_truncate(bits.unwrap_or(0)).intersects(MANAGING) {
+        true => Role::Admin,
+        false => Role::Member,
+    }
+}
+
+/// What does not fit into one message is left out.
+fn shortened(text: String) -> String {
+    if text.encode_utf16().count() <= LONGEST {
+        return text;
+    }
+    let mut room = LONGEST - 1;
+    let fits = |letter: &char| {
+        let left = room.checked_sub(letter.len_utf16());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_manages_the_server_is_an_admin() {
+        for (told, expected) in [
+            (json!({ "member": { "permissions": "32" } }), Role::Admin),
+            (json!({ "member": { "permissions": "8" } }), Role::Admin),
+            (json!({ "member": { "permissions": "2147483647" } }), Role::Admin),
+            (json!({ "member": { "permissions": "3072" } }), Role::Member),
+            (json!({ "member": { "permissions": "much" } }), Role::Member),
+            (json!({ "user": { "id": "1" } }), Role::Member),
+        ] {
+            assert_eq!(role(&told), expected, "{told}");
+        }
+    }
+
+    #[test]
+    fn an_answer_fits_into_one_message() {
+        for text in ["a".repeat(LONGEST), "あ".repeat(LONGEST), String::new()] {
+            assert_eq!(shortened(text.clone()), text);
+        }
+        for text in ["a".repeat(LONGEST + 1), "🌱".repeat(LONGEST), "あ🌱".repeat(LONGEST)] {
+            let short = shortened(text.clone());
+            let length = short.encode_utf16().count();
+            assert!((LONGEST - 1..=LONGEST).contains(&length), "{length}");
+            assert!(text.starts_with(short.strip_suffix('…').unwrap()));
         }
     }
 }

@@ -209,7 +209,7 @@ pub fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-fn list<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+pub fn list<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     holder[key].as_array().into_iter().flatten()
 }
 

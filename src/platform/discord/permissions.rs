@@ -40,6 +40,9 @@ pub const NEEDS: [Need; 6] = [
 /// Only needed where `discord.threads` is `auto`.
 pub const THREADS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
 
+/// Who may do any of this looks after the server.
+pub const MANAGING: Permissions = Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
+
 /// Everything that an invitation asks for.
 pub fn all() -> Permissions {
     NEEDS.iter().fold(Permissions::empty(), |all, need| all | need.permission)

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use twilight_model::channel::ChannelType;
-use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
 use crate::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceId};
 use crate::platform::discord::from_discord::Member;
 use crate::platform::discord::from_discord::guild::{Guild, Role, Thread};
+use crate::platform::discord::permissions::MANAGING;
 
 #[derive(Default)]
 pub struct Roster(RwLock<Known>);
@@ -198,9 +198,8 @@ impl Roster {
 impl Guild {
     /// Whether somebody with these roles owns it, or may change it.
     pub fn is_managed_by(&self, user: &UserId, held: &[Arc<str>]) -> bool {
-        let manages = Permissions::ADMINISTRATOR | Permissions::MANAGE_GUILD;
         let mut roles = self.roles.iter().filter(|role| held.contains(&role.id));
-        self.owner.as_ref() == Some(user) || roles.any(|role| role.permissions.intersects(manages))
+        self.owner.as_ref() == Some(user) || roles.any(|role| role.permissions.intersects(MANAGING))
     }
 
     pub fn put_role(&mut self, role: Role) {

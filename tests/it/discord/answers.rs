@@ -151,26 +151,9 @@ async fn it_is_seen_thinking_by_those_who_asked() {
     stage.says(stage.tea, stage.mio, "nobody is meant by this");
     stage.until_line("nobody is meant by this").await;
     assert_eq!(stage.discord.calls(Method::StartTyping).len(), 0);
+    // An answer that is there at once is not thought of for long enough to be seen.
+    stage.model.then([Treatment::Never]);
     stage.asks(stage.tea, stage.mio, "are you there?");
-    stage.posts(1).await;
-    assert_eq!(stage.discord.calls(Method::StartTyping).len(), 1);
-    assert_eq!(program.stop(), Some(0));
-}
-
-/// A command is answered to who gave it, and is no part of the talk.
-#[tokio::test]
-async fn a_command_is_answered_and_not_heard() {
-    let stage = Stage::new().await;
-    stage.home.add("channels: {\"#tea\": {mode: observe}}\n");
-    let program = stage.start().await;
-    stage.until(|discord| discord.commands(None).len() == 1).await;
-    let given = stage.discord.command(stage.tea, stage.mio, "aizuchi", json!([])).unwrap();
-    stage.until(|discord| discord.interaction(given).is_some_and(|it| it.answers.len() == 1)).await;
-    let answer = stage.discord.interaction(given).unwrap().answers.remove(0).message;
-    let expected = "In this channel, Aizuchi listens and remembers, and never speaks.";
-    assert_eq!((&*answer.content, answer.flags.bits()), (expected, 64));
-    stage.says(stage.tea, stage.mio, "I see");
-    stage.until_line("I see").await;
-    assert_eq!(stage.lines(stage.tea).await, ["I see"]);
+    stage.until(|discord| discord.calls(Method::StartTyping).len() == 1).await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use twilight_model::channel::message::MessageFlags;
 
 use crate::chat::{ChannelId, MessageId, UserId};
 use crate::clock::to_millisecond;
@@ -52,6 +53,11 @@ pub fn line(whole: &Value) -> Option<Line> {
     // Without a kind, it is said.
     let kind = whole["type"].as_u64().unwrap_or(REGULAR);
     if kind != REGULAR && kind != REPLY && !COMMANDS.contains(&kind) {
+        return None;
+    }
+    // What only one person sees is told as if it were a direct message, wherever it is.
+    let flags = MessageFlags::from_bits_truncate(whole["flags"].as_u64().unwrap_or(0));
+    if flags.contains(MessageFlags::EPHEMERAL) {
         return None;
     }
     let place = place(whole)?;
@@ -136,6 +142,9 @@ mod tests {
         for kind in [1, 6, 7, 8, 18, 21, 24, 46, 255] {
             assert_eq!(message(json!({"type": kind})), None, "{kind}");
         }
+        // Only one person sees it.
+        assert_eq!(message(json!({"type": 20, "flags": 64})), None);
+        assert!(message(json!({"flags": 4})).is_some());
     }
 
     #[test]
