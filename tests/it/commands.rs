@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use aizuchi::agent::Settings;
-use aizuchi::chat::{Arrival, Heard, Role, User};
+use aizuchi::chat::{Arrival, ChannelId, Heard, Role, User, Visibility};
+use aizuchi::memory::{Entry, MemoryKey, Scope, Term};
 use aizuchi::persona::Language;
 use aizuchi::prompt::Verb;
 use aizuchi::rules::{Mode, Rulebook, Rules};
+use aizuchi::store::Order;
 use insta::assert_snapshot;
 
 use crate::world::{Extras, JOIN, World, by, line, thread, top, workspace};
@@ -503,5 +505,92 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
        0s (persona): commands. `opt in` undoes it.
     [m1 m2] spoke by command: it was said to steer me ()
     [] spoke by command: it was said to steer me ()
+    ");
+}
+
+#[tokio::test]
+async fn the_other_commands_in_japanese() {
+    let told = by(in_japanese(), |world| async move {
+        for text in [
+            "@Aizuchi 状態",
+            "@Aizuchi ストップ",
+            "@Aizuchi ミュート解除",
+            "@Aizuchi オプトアウト",
+            "@Aizuchi オプトイン",
+            "@Aizuchi 記憶",
+            "@Aizuchi モード observe",
+            "@Aizuchi どこでもミュート",
+            "@Aizuchi ヘルプ",
+        ] {
+            world.says("花子", text).await;
+            world.pass(5).await;
+        }
+        assert!(world.mind.asked(Verb::Reply).is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s 花子: @Aizuchi 状態
+       0s (persona): このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+       5s 花子: @Aizuchi ストップ
+       5s (persona): 09:00まで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。
+      10s 花子: @Aizuchi ミュート解除
+      10s (persona): ミュートされていません。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
+      15s 花子: @Aizuchi オプトアウト
+      15s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。
+      15s (persona): `オプトイン` で元に戻ります。
+      20s 花子: @Aizuchi オプトイン
+      20s (persona): あなたの発言を聞いています。
+      25s 花子: @Aizuchi 記憶
+      25s (persona): 最近の発言のほかには、まだ何も覚えていません。
+      30s 花子: @Aizuchi モード observe
+      30s (persona): これを指示できるのは管理者だけです。
+      35s 花子: @Aizuchi どこでもミュート
+      35s (persona): これを指示できるのは管理者だけです。
+      40s 花子: @Aizuchi ヘルプ
+      40s (persona): `@Aizuchi` に続けて、次のどれかを書いてください。
+    - `なぜ？`：最後に話した、または黙っていた理由
+    - `状態`、`記憶`：ここでの参加のしかたと、覚えていること
+      40s (persona): - `ストップ`：ここでは 1 時間話しません
+    - `2時間ミュート`、`ミュート`、`ミュート解除`
+    - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
+      40s (persona): - `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します
+    [m000] spoke by command: 私への指示でした ()
+    [m001] spoke by command: 私への指示でした ()
+    [m002] spoke by command: 私への指示でした ()
+    [m003] spoke by command: 私への指示でした ()
+    [m004] spoke by command: 私への指示でした ()
+    [m005] spoke by command: 私への指示でした ()
+    [m006] spoke by command: 私への指示でした ()
+    [m007] spoke by command: 私への指示でした ()
+    [m008] spoke by command: 私への指示でした ()
+    ");
+}
+
+#[tokio::test]
+async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
+    let told = tell(|world| async move {
+        for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
+            let key = MemoryKey {
+                workspace: workspace(),
+                scope: Scope::Channel(ChannelId::new(channel)),
+                term: Term::LongTerm,
+            };
+            let entry = Entry {
+                date: jiff::civil::date(2026, 3, 1),
+                text: text.into(),
+                visibility: Visibility::Public,
+                lines: Vec::new(),
+            };
+            let newest = world.clock.now();
+            world.orders(Order::Remember { key, entries: vec![entry], newest }).await;
+        }
+        world.says("alice", "@Aizuchi memory").await;
+        world.pass(5).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi memory
+       0s (persona): - 2026-03-01: the beans are up
+    [m000] spoke by command: it was said to steer me ()
     ");
 }

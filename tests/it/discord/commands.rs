@@ -94,7 +94,7 @@ async fn everybody_can_keep_it_quiet_where_they_are() {
     stage.asks(attic, ren, "and here?");
     assert_eq!(stage.posts(1).await[0].channel, attic);
     let told = stage.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert_eq!(told, "I may speak again.");
+    assert!(told.starts_with("I am not muted."), "{told}");
     let told = stage.tells(tea, ren, "mute", [("length", json!("2h"))]).await;
     assert!(told.starts_with("I say nothing here until ") && !told.contains("somebody"), "{told}");
     let told = stage.tells(attic, ren, "stop", NO_OPTIONS).await;
@@ -126,7 +126,7 @@ async fn what_holds_for_others_is_for_who_manages_the_server() {
     let told = stage.tells(tea, ren, "mute", everywhere()).await;
     assert!(told.starts_with("I say nothing anywhere until somebody undoes it."), "{told}");
     let told = stage.tells(stage.attic, ren, "unmute", everywhere()).await;
-    assert_eq!(told, "I may speak again.");
+    assert!(told.starts_with("I am not muted."), "{told}");
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -192,7 +192,7 @@ async fn commands_are_answered_in_japanese() {
         "解除されるまで、ここでは話しません。`@Aizuchi ミュート解除` で元に戻ります。"
     );
     let told = stage.tells(tea, ren, "unmute", NO_OPTIONS).await;
-    assert_eq!(told, "また話せるようになりました。");
+    assert!(told.starts_with("ミュートされていません。"), "{told}");
     let told = stage.tells(tea, ren, "mode", [("to", json!("off"))]).await;
     assert_eq!(told, "これを指示できるのは管理者だけです。");
     let told = stage.tells(tea, ren, "mute", [("length", json!("2時間30分"))]).await;

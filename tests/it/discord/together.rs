@@ -86,9 +86,12 @@ async fn what_a_kotonoha_was_goes_on() {
     std::fs::write(home.config(), printed + &kept).unwrap();
     let program = home.start();
     stage.until_heard().await;
+    // One of the server's channels is greeted.
+    let notice = stage.posts(1).await.remove(0);
+    assert!(notice.text.starts_with("はじめまして、ボットの コトノハ です。"), "{}", notice.text);
     stage.will_say(&["はい。"]);
     let asked = stage.asks(stage.tea, stage.mio, "いますか？");
-    let post = stage.posts(1).await.remove(0);
+    let post = stage.posts(2).await.remove(1);
     assert_eq!((&*post.text, post.channel.get()), ("はい。", asked.get()));
     assert_eq!(program.stop(), Some(0));
 }
