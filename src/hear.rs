@@ -125,6 +125,7 @@ impl Ears {
         sent_as: Option<Arc<str>>,
         so_far: Option<Bookmark>,
     ) -> Result<Receipt, StoreError> {
+        let heard = self.understand(heard);
         let command = self.command(&heard);
         if let Some(given) = &command {
             // First, since a line that is known is not obeyed again.
@@ -133,7 +134,6 @@ impl Ears {
         // Held across the commit, as an order holds it: what follows is true of when the line is kept.
         // Neither waits for anything but the store, which waits for nobody.
         let _turn = self.rooms.hear().await;
-        let heard = self.understand(heard);
         let follows = match command {
             Some(_) => Follows::Obey { due: self.clock.now() },
             None => self.what_follows(&heard),
@@ -193,16 +193,14 @@ impl Ears {
         self.store.hear(Hearing::of(heard, Follows::Obey { due: now }, now)).await.map(|_| ())
     }
 
-    /// The command that somebody has just given, if it is one: in a direct message every line may be.
+    /// The command that somebody has just given, if it is one.
     fn command(&self, heard: &Heard) -> Option<Given> {
         let Heard::Message(message, Arrival::Live | Arrival::CaughtUp) = heard else {
             return None;
         };
         let place = &message.conversation;
-        let is_direct = || self.rooms.is_direct(&place.workspace, &place.channel);
-        let is_addressed = message.is_addressed() || (message.is_human() && is_direct());
         let age = self.clock.now().duration_since(message.at);
-        if !is_addressed || age >= seconds(self.waiting.max_message_age_seconds) {
+        if !message.is_addressed() || age >= seconds(self.waiting.max_message_age_seconds) {
             return None;
         }
         let command = Command::read(&message.text, self.commanded_as.as_deref()?)?;
@@ -212,21 +210,26 @@ impl Ears {
 
     /// Carries out what a line orders, unless it is known.
     async fn obey(&self, given: &Given, heard: &Heard) -> Result<(), StoreError> {
-        let (Some(order), Heard::Message(message, arrival)) = (given.order(), heard) else {
-            return Ok(());
-        };
+        let Heard::Message(message, arrival) = heard else { return Ok(()) };
         // Histories are read out of order, so what they order may have been taken back since; whoever wants
         // to be left out does not wait.
         let leaves = matches!(given.command, Command::ForgetMe | Command::OptOut);
         let is_in_time = *arrival == Arrival::Live || leaves;
         let place = &message.conversation;
         let is_known = self.store.knows(&place.workspace, &place.channel, &message.id).await?;
-        let holds = given.command == Command::Stop && {
-            let orders = self.store.orders(&place.workspace).await?;
-            let until = given.at + STOPS_FOR;
-            orders.muted_here(&place.channel, until - SignedDuration::from_secs(1)).is_some()
-        };
-        if is_known || holds || !is_in_time { Ok(()) } else { self.order(order).await }
+        if is_known || !is_in_time { Ok(()) } else { self.carry_out(given).await }
+    }
+
+    /// Orders what a command says, if it orders anything. `stop` makes no silence shorter.
+    pub async fn carry_out(&self, given: &Given) -> Result<(), StoreError> {
+        let Some(order) = given.order() else { return Ok(()) };
+        if given.command == Command::Stop {
+            let orders = self.store.orders(order.workspace()).await?;
+            if orders.muted_here(&given.place.channel, given.at + STOPS_FOR).is_some() {
+                return Ok(());
+            }
+        }
+        self.order(order).await
     }
 
     /// Returns when a person's order is safe. It holds from now on, also for what is under way.

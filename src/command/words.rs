@@ -174,9 +174,9 @@ pub fn nothing_remembered(language: Language) -> &'static str {
 
 pub fn forgotten(language: Language) -> &'static str {
     language.pick(
-        "I have deleted what you said in this workspace (on Discord: on this server, or in direct messages), and \
-         what I remembered of it. What you say from now on I hear again; with `opt out` I do not.",
-        "このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）でのあなたの発言と、\
+        "I have deleted what you said here and in the rooms that belong with this one, and what I remembered of \
+         it. What you say from now on I hear again; with `opt out` I do not.",
+        "ここと、ここにつながる部屋でのあなたの発言と、\
          そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは \
          `オプトアウト` と伝えてください。",
     )
@@ -185,10 +185,10 @@ pub fn forgotten(language: Language) -> &'static str {
 pub fn listening(has_opted_out: bool, language: Language) -> &'static str {
     match has_opted_out {
         true => language.pick(
-            "I do not listen to you in this workspace (on Discord: on this server, or in direct messages): what you \
-             say here is in nothing that I think or remember, and I only take your commands. `opt in` undoes it.",
-            "このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を\
-             聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。\
+            "I do not listen to you here and in the rooms that belong with this one: what you say there is in \
+             nothing that I think or remember, and I only take your commands. `opt in` undoes it.",
+            "ここと、ここにつながる部屋では、あなたの発言を聞いていません。\
+             考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。\
              `オプトイン` で元に戻ります。",
         ),
         false => language.pick("I listen to you.", "あなたの発言を聞いています。"),

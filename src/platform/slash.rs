@@ -38,9 +38,7 @@ impl Slash {
     }
 
     async fn told(&self, given: &Given) -> Result<String, StoreError> {
-        if let Some(order) = given.order() {
-            self.ears.order(order).await?;
-        }
+        self.ears.carry_out(given).await?;
         self.answers.to(given, self.ears.clock.now()).await
     }
 }

@@ -242,17 +242,17 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
     });
     assert_snapshot!(told.await, @"
        0s alice: @Aizuchi opt out
-       0s (persona): I do not listen to you in this workspace (on Discord: on this server, or in direct
-       0s (persona): messages): what you say here is in nothing that I think or remember, and I only take your
-       0s (persona): commands. `opt in` undoes it.
+       0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
+       0s (persona): there is in nothing that I think or remember, and I only take your commands.
+       0s (persona): `opt in` undoes it.
        5s alice: 
        5s bob: nor am I
      105s alice: @Aizuchi status
      105s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
      105s (persona): and it has something to add.
-    I do not listen to you in this workspace (on Discord: on
-     105s (persona): this server, or in direct messages): what you say here is in nothing that I think or
-     105s (persona): remember, and I only take your commands. `opt in` undoes it.
+    I do not listen to you here and in the rooms that belong
+     105s (persona): with this one: what you say there is in nothing that I think or remember, and I only take
+     105s (persona): your commands. `opt in` undoes it.
      110s alice: @Aizuchi opt in
      110s (persona): I listen to you.
      115s alice: @Aizuchi hello
@@ -284,9 +284,8 @@ async fn who_wants_to_be_forgotten_is() {
        0s forgotten: (deleted)
        0s bob: again?
      100s alice: @Aizuchi forget me
-     100s (persona): I have deleted what you said in this workspace (on Discord: on this server, or in direct
-     100s (persona): messages), and what I remembered of it. What you say from now on I hear again; with `opt
-     100s (persona): out` I do not.
+     100s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
+     100s (persona): remembered of it. What you say from now on I hear again; with `opt out` I do not.
      105s alice: a new day
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was said to steer me ()
@@ -308,11 +307,9 @@ async fn forgetting_in_japanese() {
     assert_snapshot!(told.await, @"
        0s forgotten: (deleted)
      100s 花子: @Aizuchi 私のことを忘れて
-     100s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。
-     100s (persona): 聞かれたくないときは `オプトアウト` と伝えてください。
+     100s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
      105s 花子: @Aizuchi オプトアウト
-     105s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。
-     105s (persona): `オプトイン` で元に戻ります。
+     105s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -500,9 +497,9 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
        0s u-bob: @Aizuchi opt out
        0s (persona): I am not muted. In this channel, Aizuchi answers when it is mentioned, and joins in when
        0s (persona): the talk rests and it has something to add.
-       0s (persona): I do not listen to you in this workspace (on Discord: on this server, or in direct
-       0s (persona): messages): what you say here is in nothing that I think or remember, and I only take your
-       0s (persona): commands. `opt in` undoes it.
+       0s (persona): I do not listen to you here and in the rooms that belong with this one: what you say
+       0s (persona): there is in nothing that I think or remember, and I only take your commands.
+       0s (persona): `opt in` undoes it.
     [m1 m2] spoke by command: it was said to steer me ()
     [] spoke by command: it was said to steer me ()
     ");
@@ -536,8 +533,7 @@ async fn the_other_commands_in_japanese() {
       10s 花子: @Aizuchi ミュート解除
       10s (persona): ミュートされていません。このチャンネルでは、Aizuchi はメンションに答え、会話が落ち着いて伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
-      15s (persona): このワークスペース（Discord ではこのサーバー、またはダイレクトメッセージ）では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。
-      15s (persona): `オプトイン` で元に戻ります。
+      15s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
       20s 花子: @Aizuchi オプトイン
       20s (persona): あなたの発言を聞いています。
       25s 花子: @Aizuchi 記憶

@@ -215,16 +215,18 @@ impl Slack {
             self.ears.hear(Heard::Channel(channel.clone())).await?;
         }
         let id = channel.id.clone();
+        let was = before.map(|before| before.standing);
+        if standing == Standing::Member && matches!(was, Some(Standing::Out) | None) {
+            // Not once it is known: a greeting that could not be kept is tried again.
+            self.introduce(id.clone()).await?;
+        }
         // Not before it is kept: what is known is not kept again.
         self.roster.learn_room(Room { channel, standing });
-        match (before.map(|before| before.standing), standing) {
+        match (was, standing) {
             (Some(Standing::Member), Standing::Member) => {}
             // It was in it when it stopped.
             (Some(Standing::Unknown), Standing::Member) => self.wanted.add(&id),
-            (Some(Standing::Out) | None, Standing::Member) => {
-                self.wanted.meet(&id, self.now());
-                self.introduce(id).await?;
-            }
+            (Some(Standing::Out) | None, Standing::Member) => self.wanted.meet(&id, self.now()),
             (_, Standing::Out | Standing::Unknown) => self.wanted.leave(&id),
         }
         Ok(())
