@@ -29,6 +29,7 @@ mod memos;
 mod minds;
 mod models;
 mod orders;
+mod postgres;
 mod program;
 mod promises;
 mod prompt_command;
