@@ -39,6 +39,7 @@ mod reactions;
 mod recall;
 mod replay;
 mod schedules;
+mod schema;
 mod search;
 mod seed_002;
 mod seed_004;
