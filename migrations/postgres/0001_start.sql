@@ -435,7 +435,7 @@ CREATE TABLE recall_rooms (
 CREATE TABLE recall_lines (
     number BIGINT PRIMARY KEY,
     id TEXT COLLATE "C" NOT NULL,
-    terms TSVECTOR NOT NULL DEFAULT ''
+    terms TSVECTOR
 );
 CREATE INDEX recall_lines_by_id ON recall_lines (id);
 CREATE INDEX recall_terms ON recall_lines USING gin (terms);

@@ -9,7 +9,7 @@ use crate::postgres;
 
 /// What only one of them needs: how each finds words and numbers rows.
 const OF_POSTGRES: &[&str] =
-    &["messages.rowid", "recall_lines.terms", "recall_stale.rowid", "index recall_terms"];
+    &["messages.rowid", "recall_lines.terms?", "recall_stale.rowid", "index recall_terms"];
 
 /// Columns, with the tables and whether they may be null, and indexes.
 const IN_SQLITE: &str = "
