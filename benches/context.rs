@@ -9,8 +9,7 @@ use aizuchi::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use aizuchi::context::Limits;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::prompt::prompts::{Prompts, Scene};
-use aizuchi::store::Store;
-use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::{Store, sqlite};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -27,7 +26,7 @@ fn channel(number: u64) -> ChannelId {
 /// A database with so many messages, spread over channels; every tenth is a reply in a thread.
 async fn fill(path: &Path, messages: u64, channels: u64) {
     // Its tables are made by the store.
-    drop(SqliteStore::open(path).await.expect("a new database"));
+    drop(sqlite::open(path).await.expect("a new database"));
     let options = SqliteConnectOptions::new().filename(path);
     let mut database = options.connect().await.expect("the database");
     let memory = (0..6)
@@ -92,7 +91,7 @@ fn contexts(criterion: &mut Criterion) {
             let path = folder.path().join(format!("{messages}-{channels}.db"));
             let (store, _writer) = runtime.block_on(async {
                 fill(&path, messages, channels).await;
-                SqliteStore::open(&path).await.expect("the database")
+                sqlite::open(&path).await.expect("the database")
             });
             let now = Timestamp::from_millisecond(NOW_MS).expect("a time");
             let window = Limits::default().window(now);

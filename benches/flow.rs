@@ -13,13 +13,15 @@ use aizuchi::decision::Ended;
 use aizuchi::event::{Closing, Course, End, Follows, Outcome, Rest};
 use aizuchi::replay::history::History;
 use aizuchi::replay::{Judge, Policy, Rules, replay};
-use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::database::DatabaseStore;
+use aizuchi::store::database::address::{Address, Server};
 use aizuchi::store::volatile::VolatileStore;
 use aizuchi::store::{Hearing, Receipt, Store, StoreError};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use sqlx::Connection as _;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -47,19 +49,43 @@ fn hearing(number: u64) -> Hearing {
     Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge(rest), due)
 }
 
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    /// A new database on the server that `AIZUCHI_BENCH_POSTGRES` names.
+    Server,
+}
+
+impl Kind {
+    fn all() -> impl Iterator<Item = (&'static str, Kind)> {
+        let server = std::env::var_os("AIZUCHI_BENCH_POSTGRES").map(|_| ("postgres", Kind::Server));
+        std::iter::once(("sqlite", Kind::File)).chain(server)
+    }
+
+    async fn address(self, folder: &tempfile::TempDir) -> Address {
+        let Kind::Server = self else { return Address::File(folder.path().join("bench.db")) };
+        let url = std::env::var("AIZUCHI_BENCH_POSTGRES").expect("the server's URL");
+        let name = format!("bench_{}", uuid::Uuid::now_v7().simple());
+        let mut connection = sqlx::PgConnection::connect(&url).await.expect("the server");
+        let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+        sqlx::raw_sql(create).execute(&mut connection).await.expect("a new database");
+        let (server, _) = url.rsplit_once('/').expect("a database in the URL");
+        Address::Server(Server::new(&format!("{server}/{name}")).expect("the new one's URL"))
+    }
+}
+
 /// A database with `rows` lines in it, and the number of the next line.
 struct Filled {
-    store: Arc<SqliteStore>,
+    store: Arc<DatabaseStore>,
     next: u64,
     _folder: tempfile::TempDir,
 }
 
 impl Filled {
-    fn with(runtime: &Runtime, rows: u64) -> Self {
+    fn with(runtime: &Runtime, kind: Kind, rows: u64) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the database");
         let store = runtime.block_on(async {
-            let (store, writer) =
-                SqliteStore::open(&folder.path().join("bench.db")).await.expect("it opens");
+            let (store, writer) = kind.address(&folder).await.open().await.expect("it opens");
             tokio::spawn(writer.run(CancellationToken::new()));
             let store = Arc::new(store);
             stream::iter(0..rows)
@@ -87,9 +113,11 @@ fn hear(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     let mut group = criterion.benchmark_group("hear");
     group.throughput(Throughput::Elements(1)).sample_size(20);
-    for rows in [0, 100_000, 1_000_000] {
-        let mut filled = Filled::with(&runtime, rows);
-        group.bench_function(BenchmarkId::new("one at a time", rows), |bencher| {
+    let sizes = [0, 100_000, 1_000_000];
+    for (kind, rows) in Kind::all().flat_map(|kind| sizes.map(|rows| (kind, rows))) {
+        let mut filled = Filled::with(&runtime, kind.1, rows);
+        let size = format!("{} {rows}", kind.0);
+        group.bench_function(BenchmarkId::new("one at a time", &size), |bencher| {
             bencher.iter_custom(|count| {
                 let numbers = filled.take(count);
                 let store = filled.store.clone();
@@ -102,7 +130,7 @@ fn hear(criterion: &mut Criterion) {
                 })
             });
         });
-        group.bench_function(BenchmarkId::new("64 in flight", rows), |bencher| {
+        group.bench_function(BenchmarkId::new("64 in flight", &size), |bencher| {
             bencher.iter_custom(|count| {
                 let numbers = filled.take(count);
                 let store = filled.store.clone();
@@ -146,15 +174,12 @@ fn claim(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     let mut group = criterion.benchmark_group("claim and complete");
     group.throughput(Throughput::Elements(1)).sample_size(10);
-    let folder = tempfile::tempdir().expect("a folder for the database");
-    let sqlite = runtime.block_on(async {
-        let (store, writer) =
-            SqliteStore::open(&folder.path().join("bench.db")).await.expect("it opens");
-        tokio::spawn(writer.run(CancellationToken::new()));
-        store
-    });
-    let stores: [(&str, Arc<dyn Store>); 2] =
-        [("sqlite", Arc::new(sqlite)), ("volatile", Arc::new(VolatileStore::new()))];
+    let kept: Vec<_> =
+        Kind::all().map(|(name, kind)| (name, Filled::with(&runtime, kind, 0))).collect();
+    let databases =
+        kept.iter().map(|(name, filled)| (*name, filled.store.clone() as Arc<dyn Store>));
+    let volatile: Arc<dyn Store> = Arc::new(VolatileStore::new());
+    let stores: Vec<_> = databases.chain([("volatile", volatile)]).collect();
     let mut next = 0;
     for (name, store) in stores {
         group.bench_function(name, |bencher| {

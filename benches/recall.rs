@@ -12,8 +12,8 @@ use aizuchi::chat::{
 use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
 use aizuchi::recall::RecallQuery;
-use aizuchi::store::sqlite::SqliteStore;
-use aizuchi::store::{Hearing, Store};
+use aizuchi::store::database::DatabaseStore;
+use aizuchi::store::{Hearing, Store, sqlite};
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -33,7 +33,7 @@ fn main() {
 async fn measure(lines: u64) {
     let folder = tempfile::tempdir().expect("a folder for the database");
     let path = folder.path().join("bench.db");
-    let (store, writer) = SqliteStore::open(&path).await.expect("it opens");
+    let (store, writer) = sqlite::open(&path).await.expect("it opens");
     tokio::spawn(writer.run(CancellationToken::new()));
     for channel in 0..CHANNELS {
         hear(&store, Heard::Channel(room(channel))).await;
@@ -81,7 +81,7 @@ async fn measure(lines: u64) {
     }
 }
 
-async fn hear(store: &SqliteStore, heard: Heard) {
+async fn hear(store: &DatabaseStore, heard: Heard) {
     let hearing = Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
     store.hear(hearing).await.expect("it is heard");
 }

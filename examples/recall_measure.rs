@@ -15,8 +15,8 @@ use aizuchi::decision::gate::Gate;
 use aizuchi::event::Follows;
 use aizuchi::recall::RecallQuery;
 use aizuchi::replay::history::{History, Recorded, Room};
-use aizuchi::store::sqlite::SqliteStore;
-use aizuchi::store::{Hearing, Store};
+use aizuchi::store::database::DatabaseStore;
+use aizuchi::store::{Hearing, Store, sqlite};
 use anyhow::Context as _;
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -33,7 +33,7 @@ async fn main() -> anyhow::Result<()> {
     let input: PathBuf = std::env::args().nth(1).context("name a file of recorded talk")?.into();
     let history = History::open(&input)?;
     let folder = std::env::temp_dir().join(format!("recall-measure-{}", std::process::id()));
-    let (store, writer) = SqliteStore::open(&folder.join("measure.db")).await?;
+    let (store, writer) = sqlite::open(&folder.join("measure.db")).await?;
     let writer = tokio::spawn(writer.run(CancellationToken::new()));
     let begin = Instant::now();
     hear(&store, &history).await?;
@@ -52,7 +52,7 @@ enum Scope {
     Everywhere,
 }
 
-async fn hear(store: &SqliteStore, history: &History) -> anyhow::Result<()> {
+async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
     let rooms = history.rooms.iter().map(|room| Heard::Channel(channel(room)));
     let lines = history.rooms.iter().flat_map(|room| &room.messages);
     let names: HashMap<&str, &Recorded> =
@@ -73,7 +73,7 @@ async fn hear(store: &SqliteStore, history: &History) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn measure(store: &SqliteStore, history: &History, scope: Scope) -> anyhow::Result<()> {
+async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyhow::Result<()> {
     let mut found = [0; RANKS.len()];
     let mut took = Vec::new();
     for room in &history.rooms {

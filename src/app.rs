@@ -43,8 +43,8 @@ use crate::prompt::prompts::Prompts;
 use crate::prompt::tokens::Corrections;
 use crate::retention::Retention;
 use crate::runner::Runner;
-use crate::store::sqlite::SqliteStore;
-use crate::store::sqlite::writer::SqliteWriter;
+use crate::store::database::DatabaseStore;
+use crate::store::database::writer::DatabaseWriter;
 use crate::store::{Archive, Store};
 use crate::web::admission::Token;
 use crate::web::{self, Web};
@@ -56,7 +56,7 @@ pub struct App {
     metrics: Arc<Metrics>,
     listener: TcpListener,
     health: Option<TcpListener>,
-    writer: SqliteWriter,
+    writer: DatabaseWriter,
     runner: Runner,
     retention: Retention,
     room: Arc<LocalRoom>,
@@ -76,7 +76,7 @@ impl App {
             Some(port) => Some(listen(everywhere(port)).await?),
             None => None,
         };
-        let (store, writer) = SqliteStore::open(&config.database()).await?;
+        let (store, writer) = config.database().open().await?;
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
@@ -273,7 +273,11 @@ impl App {
 }
 
 /// What was heard and ordered in a workspace holds again.
-async fn recall(rooms: &Rooms, store: &SqliteStore, workspace: &WorkspaceId) -> anyhow::Result<()> {
+async fn recall(
+    rooms: &Rooms,
+    store: &DatabaseStore,
+    workspace: &WorkspaceId,
+) -> anyhow::Result<()> {
     for channel in store.channels(workspace).await? {
         rooms.learn(&channel);
     }

@@ -196,7 +196,7 @@ impl Stops {
 fn welcome(config: &Config, app: &App) -> String {
     let name = &config.persona.name.0;
     let address = app.address;
-    let file = config.database().display().to_string();
+    let file = config.database().to_string();
     let wait = config.room_waiting().min_wait_seconds;
     let mind = mind(config);
     let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));

@@ -67,6 +67,7 @@ use crate::llm::model::ModelId;
 use crate::persona::{Language, Persona};
 use crate::rules::{Facilitation, Mode, Rulebook};
 use crate::runner;
+use crate::store::database::address::Address;
 use crate::store::sqlite::myao2;
 
 /// An example of every setting, which is a config itself.
@@ -242,9 +243,9 @@ impl Config {
             return Err(Problem::of_file(place(&["health_check", "port"]), sentence));
         }
         if let (Some(url), Some(path)) = (&self.storage.url, &self.memory.database_path)
-            && url.0 != path.0
+            && url.0 != Address::File(path.0.clone())
         {
-            let sentence = "memory.database_path and storage.url name different files; keep \
+            let sentence = "memory.database_path and storage.url name different places; keep \
                             storage.url";
             return Err(Problem::of_file(place(&["memory", "database_path"]), sentence));
         }
@@ -281,16 +282,18 @@ impl Config {
             own.display(),
             named.display()
         );
-        self.storage.url = Some(StorageUrl(own));
+        self.storage.url = Some(StorageUrl(Address::File(own)));
         let entry = tree.find(&["memory", "database_path"]);
         Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
     }
 
-    /// The database's file.
-    pub fn database(&self) -> PathBuf {
-        let url = self.storage.url.as_ref().map(|url| &url.0);
-        let path = self.memory.database_path.as_ref().map(|path| &path.0);
-        url.or(path).cloned().unwrap_or_else(|| PathBuf::from("data/aizuchi.db"))
+    /// Where the database is.
+    pub fn database(&self) -> Address {
+        let url = self.storage.url.as_ref().map(|url| url.0.clone());
+        let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
+        url.unwrap_or_else(|| {
+            Address::File(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
+        })
     }
 
     /// The Slack workspace that it lives in.

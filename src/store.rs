@@ -4,6 +4,8 @@
 //!
 //! Every committed change carries a rising *revision*.
 
+pub mod database;
+pub mod postgres;
 pub mod sqlite;
 pub mod volatile;
 
@@ -504,4 +506,19 @@ pub enum StoreError {
     /// A person must act; nothing was written.
     #[error("the store cannot be used: {0}")]
     Broken(String),
+}
+
+impl StoreError {
+    /// That something cannot be used at all, which is called `shown`.
+    pub fn of(self, shown: &str) -> Self {
+        let reason = match self {
+            StoreError::Busy(reason) | StoreError::Refused(reason) | StoreError::Broken(reason) => {
+                reason
+            }
+        };
+        match reason.starts_with(shown) {
+            true => StoreError::Broken(reason),
+            false => StoreError::Broken(format!("{shown}: {reason}")),
+        }
+    }
 }

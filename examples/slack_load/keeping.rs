@@ -9,8 +9,9 @@ use aizuchi::chat::{ChannelId, WorkspaceId};
 use aizuchi::dev::slack::FakeSlack;
 use aizuchi::dev::slack::message::Message;
 use aizuchi::dev::slack::ts::Ts;
-use aizuchi::store::sqlite::SqliteStore;
-use aizuchi::store::sqlite::onlooker::Onlooker;
+use aizuchi::store::database::DatabaseStore;
+use aizuchi::store::database::address::Address;
+use aizuchi::store::database::onlooker::Onlooker;
 use aizuchi::store::{Archive, Line, LineQuery, Span, StoreError};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
 pub struct Keeping {
-    store: Arc<SqliteStore>,
+    store: Arc<DatabaseStore>,
 }
 
 /// What people did and the program does not know of.
@@ -45,7 +46,9 @@ impl Missing {
 
 impl Keeping {
     pub async fn open(database: &Path) -> anyhow::Result<Self> {
-        Ok(Self { store: Arc::new(Onlooker::store(database).await?) })
+        Ok(Self {
+            store: Arc::new(Onlooker::open(&Address::File(database.to_owned())).await?.store()),
+        })
     }
 
     /// Waits until lines are kept, or deleted before that, and says how long it took; `None` if it

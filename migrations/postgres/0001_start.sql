@@ -4,7 +4,7 @@
 
 -- What SQLite has and statements use.
 
-CREATE FUNCTION json_each(list TEXT)
+CREATE FUNCTION json_each(list JSONB)
 RETURNS TABLE (key BIGINT, value JSONB, atom TEXT, type TEXT)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 100
 AS $$
@@ -16,8 +16,13 @@ AS $$
             WHEN 'boolean' THEN e.element #>> '{}'
             ELSE jsonb_typeof(e.element)
         END
-    FROM jsonb_array_elements(list::jsonb) WITH ORDINALITY AS e (element, place)
+    FROM jsonb_array_elements(list) WITH ORDINALITY AS e (element, place)
 $$;
+
+CREATE FUNCTION json_each(list TEXT)
+RETURNS TABLE (key BIGINT, value JSONB, atom TEXT, type TEXT)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 100
+AS $$ SELECT * FROM json_each(list::jsonb) $$;
 
 -- `path` is '$.' and the name of a field. What is no object stays as it is.
 CREATE FUNCTION json_set(object TEXT, path TEXT, value TEXT) RETURNS TEXT

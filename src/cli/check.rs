@@ -18,8 +18,8 @@ use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
 use crate::platform::discord::examine::examine as examine_discord;
 use crate::platform::slack::examine::examine as examine_slack;
-use crate::store::sqlite::examine::{Found, examine};
-use crate::store::sqlite::onlooker::Onlooker;
+use crate::store::database::address::Found;
+use crate::store::database::onlooker::Onlooker;
 use crate::store::{Archive, StoreError};
 
 /// How long somebody who listens on our port may take to say whether it is one of us.
@@ -58,7 +58,7 @@ async fn findings(file: Option<&Path>, thinkers: Thinkers<'_>) -> Vec<Finding> {
     let mut findings = vec![finding("config", Ok(shown))];
     findings.extend(warnings.into_iter().map(|warning| finding("note", Ok(warning))));
     findings.push(finding("prompts", prompts(&config)));
-    let found = examine(&config.database()).await;
+    let found = config.database().examine().await;
     // One that runs on this database holds its ports as well.
     let is_running = matches!(found, Ok(Found::InUse));
     let pages = port(config.http.listen.0, is_running).await;
@@ -83,7 +83,7 @@ async fn slack(config: &Config) -> Vec<Finding> {
     let Some(settings) = config.slack() else { return Vec::new() };
     let settings = settings.settings(config.channel_sync());
     // Before the first start there is nothing to look into.
-    let kept = Onlooker::store(&config.database()).await.ok();
+    let kept = Onlooker::open(&config.database()).await.ok().map(Onlooker::store);
     let kept = kept.as_ref().map(|kept| kept as &dyn Archive);
     let named: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
     let told = examine_slack(&settings, &named, kept).await;
@@ -108,8 +108,7 @@ fn database(
     found: Result<Found, StoreError>,
     is_ours: bool,
 ) -> Result<String, String> {
-    let path = config.database();
-    let shown = path.display();
+    let shown = config.database();
     match found {
         Ok(Found::Absent) => Ok(format!("{shown} will be created")),
         Ok(Found::Current) => Ok(shown.to_string()),

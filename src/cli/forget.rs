@@ -11,8 +11,9 @@ use crate::chat::{AuthorKind, User, one_line};
 use crate::cli::print;
 use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::store::sqlite::SqliteStore;
-use crate::store::sqlite::forget::Forgotten;
+use crate::store::database::DatabaseStore;
+use crate::store::database::address::Address;
+use crate::store::database::forget::Forgotten;
 
 /// Forget a person: their messages, memos about them, and what is remembered of them.
 #[derive(Debug, Args)]
@@ -25,15 +26,13 @@ pub struct Forget {
 impl Forget {
     pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
         let Loaded { config, .. } = Config::load(file, Thinkers::Nobody)?;
-        let path = config.database();
-        anyhow::ensure!(
-            path.exists(),
-            "there is no database at {}, so nobody is known",
-            path.display()
-        );
+        let address = config.database();
+        if let Address::File(path) = &address {
+            anyhow::ensure!(path.exists(), "there is no database at {address}, so nobody is known");
+        }
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
-            let (store, writer) = SqliteStore::open(&path).await?;
+            let (store, writer) = address.open().await?;
             let stop = CancellationToken::new();
             let forgetting = async {
                 let told = self.forget(&store).await;
@@ -47,7 +46,7 @@ impl Forget {
         })
     }
 
-    async fn forget(&self, store: &SqliteStore) -> anyhow::Result<String> {
+    async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {
         let found = store.find_person(&self.user).await?;
         let asked = one_line(&self.user);
         anyhow::ensure!(!found.is_empty(), "nobody is known by the id or name \"{asked}\"");

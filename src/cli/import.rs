@@ -21,7 +21,7 @@ use crate::import::{self, Belongings, LeftOut, Report, Tally, recorded};
 use crate::metrics::Metrics;
 use crate::platform::slack::ask_who;
 use crate::replay::history::History;
-use crate::store::sqlite::SqliteStore;
+use crate::store::database::DatabaseStore;
 use crate::store::sqlite::myao2::Myao2;
 use crate::store::{Archive, Store};
 
@@ -49,7 +49,7 @@ impl Import {
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
             let belongings = self.read(&config, &workspace).await?;
-            let (store, writer) = SqliteStore::open(&config.database()).await?;
+            let (store, writer) = config.database().open().await?;
             let stop = CancellationToken::new();
             let bringing = async {
                 let report = bring(belongings, Arc::new(store), &config, &workspace).await;
@@ -106,7 +106,7 @@ impl Import {
 
 async fn bring(
     belongings: Belongings,
-    store: Arc<SqliteStore>,
+    store: Arc<DatabaseStore>,
     config: &Config,
     workspace: &WorkspaceId,
 ) -> anyhow::Result<Report> {
@@ -157,5 +157,5 @@ fn told(report: &Report, config: &Config) -> String {
         told += "note      Who may read the new channels is not known, so what was said there stays there, also \
                  when Slack says that they are public.\n";
     }
-    format!("{told}database  {}", config.database().display())
+    format!("{told}database  {}", config.database())
 }

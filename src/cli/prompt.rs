@@ -16,7 +16,7 @@ use crate::config::{Config, Loaded, Thinkers};
 use crate::metrics::Metrics;
 use crate::platform::Platforms;
 use crate::prompt::{Prompt, Verb};
-use crate::store::sqlite::onlooker::Onlooker;
+use crate::store::database::onlooker::Onlooker;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Question {
@@ -55,9 +55,9 @@ impl PromptOf {
     }
 
     async fn prompts(&self, config: &Config) -> anyhow::Result<Vec<Prompt>> {
-        let path = config.database();
-        let conversation = self.conversation(&path).await?;
-        let store = Arc::new(Onlooker::store(&path).await?);
+        let database = Onlooker::open(&config.database()).await?;
+        let conversation = self.conversation(&database).await?;
+        let store = Arc::new(database.store());
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
         let answers = app::answers(config, store.clone(), store.clone());
         let agent =
@@ -71,8 +71,7 @@ impl PromptOf {
         agent.would_ask(verb, &conversation).await
     }
 
-    async fn conversation(&self, path: &Path) -> anyhow::Result<ConversationId> {
-        let mut database = Onlooker::open(path).await?;
+    async fn conversation(&self, database: &Onlooker) -> anyhow::Result<ConversationId> {
         let wanted = &self.channel;
         let found = database.channels_called(wanted).await?;
         let ids: Vec<&str> = found.iter().map(|(_, channel)| channel.as_str()).collect();

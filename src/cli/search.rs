@@ -11,7 +11,8 @@ use crate::chat::{ChannelId, WorkspaceId};
 use crate::cli::{excerpt, plain, print};
 use crate::config::{Config, Thinkers};
 use crate::recall::{RecallQuery, Recalled};
-use crate::store::sqlite::onlooker::Onlooker;
+use crate::store::database::address::Address;
+use crate::store::database::onlooker::Onlooker;
 
 #[derive(Debug, Args)]
 pub struct Search {
@@ -45,10 +46,10 @@ impl Search {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn look(&self, path: &Path) -> anyhow::Result<Vec<Recalled>> {
-        let mut database = Onlooker::open(path).await?;
+    async fn look(&self, address: &Address) -> anyhow::Result<Vec<Recalled>> {
+        let database = Onlooker::open(address).await?;
         let mut found = Vec::new();
-        for (workspace, channel) in self.places(&mut database).await? {
+        for (workspace, channel) in self.places(&database).await? {
             let query = RecallQuery {
                 workspace,
                 visible_from: None,
@@ -67,7 +68,7 @@ impl Search {
     /// Every workspace, or the channels that are meant.
     async fn places(
         &self,
-        database: &mut Onlooker,
+        database: &Onlooker,
     ) -> anyhow::Result<Vec<(WorkspaceId, Option<ChannelId>)>> {
         let Some(wanted) = &self.channel else {
             let workspaces = database.workspaces().await?.into_iter();

@@ -14,8 +14,9 @@ use crate::decision::Attempt;
 use crate::decision::gate::Gate;
 use crate::ledger::{self, Account, words};
 use crate::persona::Language;
-use crate::store::sqlite::SqliteStore;
-use crate::store::sqlite::onlooker::Onlooker;
+use crate::store::database::DatabaseStore;
+use crate::store::database::address::Address;
+use crate::store::database::onlooker::Onlooker;
 use crate::store::{Archive, DecisionQuery, Line};
 use crate::web::shapes;
 
@@ -58,9 +59,10 @@ impl Why {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn look(&self, path: &Path) -> anyhow::Result<Vec<Found>> {
-        let places = self.places(&mut Onlooker::open(path).await?).await?;
-        let archive = Onlooker::store(path).await?;
+    async fn look(&self, address: &Address) -> anyhow::Result<Vec<Found>> {
+        let database = Onlooker::open(address).await?;
+        let places = self.places(&database).await?;
+        let archive = database.store();
         let id = MessageId::new(self.message.as_str());
         let mut found = Vec::new();
         for (workspace, channel) in places {
@@ -80,10 +82,7 @@ impl Why {
     }
 
     /// Where the message may be: platforms number messages anew in each channel.
-    async fn places(
-        &self,
-        database: &mut Onlooker,
-    ) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
+    async fn places(&self, database: &Onlooker) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
         if let Some(wanted) = &self.channel {
             let places = database.channels_called(wanted).await?;
             let shown = plain(wanted);
@@ -100,7 +99,7 @@ impl Why {
 }
 
 /// Newest last.
-async fn accounts(archive: &SqliteStore, line: &Line) -> anyhow::Result<Vec<Account>> {
+async fn accounts(archive: &DatabaseStore, line: &Line) -> anyhow::Result<Vec<Account>> {
     let place = &line.message.conversation;
     let query = DecisionQuery::Lines {
         workspace: place.workspace.clone(),

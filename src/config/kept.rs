@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{Count, Seconds};
+use crate::store::database::address::{Address, Server};
 
 /// Where everything is kept.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
-    /// `sqlite://FILE`. Left out: `sqlite://data/aizuchi.db`.
+    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. Left out: `sqlite://data/aizuchi.db`.
     pub url: Option<StorageUrl>,
 }
 
@@ -46,7 +47,7 @@ pub struct RetentionConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline)]
-pub struct StorageUrl(pub PathBuf);
+pub struct StorageUrl(#[schemars(with = "String")] pub Address);
 
 /// A database's file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -78,11 +79,14 @@ impl TryFrom<String> for StorageUrl {
 
     fn try_from(value: String) -> Result<Self, &'static str> {
         if value.starts_with("postgres://") || value.starts_with("postgresql://") {
-            return Err("this version keeps everything in SQLite: sqlite://data/aizuchi.db");
+            let server = Server::new(&value).map(|server| Self(Address::Server(server)));
+            return server.ok_or("it must be like postgres://USER:PASSWORD@HOST/DATABASE");
         }
         let file = value.strip_prefix("sqlite://").filter(|file| is_file(file));
-        let file = file.ok_or("it must name a file, like sqlite://data/aizuchi.db")?;
-        Ok(Self(PathBuf::from(file)))
+        let file = file.ok_or(
+            "it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",
+        )?;
+        Ok(Self(Address::File(PathBuf::from(file))))
     }
 }
 

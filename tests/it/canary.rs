@@ -419,7 +419,7 @@ async fn kept_prompts(world: &World, channel: &str) -> Vec<Option<String>> {
 
 #[tokio::test]
 async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = garden_line(kept).await;
         world.says_in(top("kitchen"), "bob", "does anybody know the locker code?").await;
         world.pass(61).await;
@@ -452,7 +452,7 @@ async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
 
 #[tokio::test]
 async fn words_that_are_thought_of_while_a_channel_closes_are_made_anew() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = garden_line(kept).await;
         world.mind.script.then(Verb::Reply, Ok("It is 4711."));
         let there = world.clone();

@@ -8,11 +8,11 @@ mod notices;
 mod rules;
 mod slack;
 
-use std::path::Path;
 use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, Loaded, Thinkers};
+use aizuchi::store::database::address::Address;
 use assert_cmd::Command;
 
 #[test]
@@ -116,11 +116,12 @@ fn a_listener_for_others_needs_a_token() {
 #[test]
 fn the_database_has_two_names() {
     let database = |text: &str| Config::parse(text).unwrap().database();
-    assert_eq!(database(""), Path::new("data/aizuchi.db"));
-    assert_eq!(database("storage: {url: 'sqlite://a.db'}"), Path::new("a.db"));
-    assert_eq!(database("memory: {database_path: ./data/b.db}"), Path::new("./data/b.db"));
+    let file = |path: &str| Address::File(path.into());
+    assert_eq!(database(""), file("data/aizuchi.db"));
+    assert_eq!(database("storage: {url: 'sqlite://a.db'}"), file("a.db"));
+    assert_eq!(database("memory: {database_path: ./data/b.db}"), file("./data/b.db"));
     let both = "storage: {url: 'sqlite://a.db'}\nmemory: {database_path: a.db}";
-    assert_eq!(database(both), Path::new("a.db"));
+    assert_eq!(database(both), file("a.db"));
 }
 
 #[test]

@@ -37,6 +37,11 @@ async fn a_durable_life_survives_death_at_every_point() {
 }
 
 #[tokio::test]
+async fn a_life_on_a_server_survives_death_at_every_point() {
+    die_everywhere(&[], Kept::postgres).await;
+}
+
+#[tokio::test]
 async fn death_and_a_lost_answer_together_are_survived() {
     die_everywhere(&[Fault::LostAnswer], || async { Kept::volatile() }).await;
 }

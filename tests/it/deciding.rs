@@ -31,9 +31,12 @@ fn mode(mode: Mode) -> Extras {
 }
 
 /// Worlds by these settings, one on each store.
-async fn worlds(extras: &Extras) -> [World; 2] {
-    let world = async |kept| World::new(kept).await.having(extras.clone());
-    [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
+async fn worlds(extras: &Extras) -> Vec<World> {
+    let mut worlds = Vec::new();
+    for kept in Kept::each().await {
+        worlds.push(World::new(kept).await.having(extras.clone()));
+    }
+    worlds
 }
 
 /// Three lines, the last of which asks.

@@ -36,7 +36,7 @@ async fn context(world: &World, conversation: &ConversationId) -> Context {
 /// as it was.
 #[tokio::test]
 async fn defect_15_what_was_taken_back_does_not_come_back() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         let said = world.clock.now();
         let edited = world.says("alice", "the code is 4711").await;
@@ -92,7 +92,7 @@ async fn defect_21_times_are_moments_and_not_what_a_clock_shows() {
 
 #[tokio::test]
 async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         world.says("alice", "the beans are up").await;
         let user = User {
@@ -154,7 +154,7 @@ async fn defect_36_a_reply_takes_no_more_statements_where_there_are_more_channel
 
 #[tokio::test]
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         let tools = Some(Tools { zone: TimeZone::UTC });
         let world = world.having(Extras { tools, ..Extras::default() });
@@ -232,7 +232,7 @@ async fn overheard(kept: Kept) -> (World, Extras, Arc<Mutex<Vec<(String, String)
 
 #[tokio::test]
 async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let (world, _, heard) = overheard(kept).await;
         world.says("alice", "the greenhouse gets new glass on Friday").await;
         world.says_in(top("kitchen"), "bob", "the oven is broken since Tuesday").await;

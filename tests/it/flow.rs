@@ -59,7 +59,7 @@ impl Llm for Patient {
 
 #[tokio::test]
 async fn twenty_channels_are_answered_side_by_side() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         let mind = Arc::new(Together(Barrier::new(CHANNELS)));
         let (ears, runner) =

@@ -9,7 +9,8 @@ use aizuchi::chat::{
 };
 use aizuchi::context::Limits;
 use aizuchi::import::{self, Belongings, OldLine};
-use aizuchi::store::sqlite::onlooker::Onlooker;
+use aizuchi::store::database::address::Address;
+use aizuchi::store::database::onlooker::Onlooker;
 use aizuchi::store::{LineQuery, Span};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
@@ -119,7 +120,8 @@ impl Move {
     }
 
     async fn kept(&self) -> Kept {
-        let store = Arc::new(Onlooker::store(&self.new).await.unwrap());
+        let store =
+            Arc::new(Onlooker::open(&Address::File(self.new.clone())).await.unwrap().store());
         Kept { store: store.clone(), archive: store, database: None }
     }
 
@@ -272,7 +274,7 @@ async fn what_the_platforms_history_has_is_not_there_twice() {
         message: line(id, second, text, AuthorKind::Persona),
         has_platform_id: false,
     };
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let waiting = import::waiting();
         let world = World::new(kept).await.having(Extras { waiting, ..Extras::default() });
         let heard = line("1.2", -7200, "He  does.", AuthorKind::Persona);

@@ -130,7 +130,7 @@ async fn three_days_in_two_public_channels_and_a_private_one() {
 
 #[tokio::test]
 async fn what_was_said_in_private_reaches_no_other_room() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.opens("direct", Visibility::Direct).await;
         for (place, who) in [("attic", "mallory"), ("direct", "mallet")] {
@@ -157,7 +157,7 @@ async fn what_was_said_in_private_reaches_no_other_room() {
 
 #[tokio::test]
 async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
         world.says_in(top("kitchen"), "bob", "the oven is broken since Tuesday").await;
@@ -180,7 +180,7 @@ async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
 
 #[tokio::test]
 async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let secret = world.says("alice", "my locker code is 4711, the key hangs behind").await;
         world.says("bob", "the beans are up and need long poles").await;
@@ -209,7 +209,7 @@ async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
 
 #[tokio::test]
 async fn what_cannot_be_used_keeps_what_was_remembered() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let (world, memory) = scripted(kept).await;
         memory.script.always(Verb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
@@ -239,7 +239,7 @@ async fn what_cannot_be_used_keeps_what_was_remembered() {
 
 #[tokio::test]
 async fn a_channel_that_fails_stops_no_other() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let (world, memory) = scripted(kept).await;
         memory.script.always(Verb::Remember, entries("something"));
         memory.fails_on("the garden");
@@ -281,10 +281,11 @@ async fn as_many_versions_are_kept_as_are_wanted() {
         world.pass(2 * HOUR).await;
     }
     let database = world.kept.database.as_ref().unwrap();
-    let counted = database
-        .count("SELECT count(*) FROM memories WHERE term = 'short_term' AND channel = 'garden'");
+    let counted = database.count(
+        "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
+    );
     assert_eq!(counted.await, 10);
-    assert_eq!(database.count("SELECT count(*) FROM memories WHERE is_current = 1").await, 4);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memories WHERE is_current = 1").await, 4);
 }
 
 #[tokio::test]
@@ -304,7 +305,7 @@ async fn a_chore_survives_the_end_of_the_process() {
 
 #[tokio::test]
 async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let (world, memory) = scripted(kept).await;
         memory.script.always(Verb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
@@ -325,7 +326,7 @@ async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
 
 #[tokio::test]
 async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let (world, memory) = scripted(kept).await;
         memory.script.always(Verb::Remember, entries("what the model makes of it"));
         world.opens("attic", Visibility::Private).await;
@@ -378,9 +379,9 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
         world.drops_old_prompts().await;
     }
     let database = world.kept.database.clone().unwrap();
-    let known = "SELECT count(*) FROM memory_sources
+    let known = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'short_term'";
-    let told = "SELECT count(*) FROM memories, json_each(entries) AS e
+    let told = "SELECT count(*) AS n FROM memories, json_each(entries) AS e
         WHERE scope = 'channel' AND term = 'short_term' AND instr(e.value ->> 'lines', 'm000') > 0";
     assert_eq!((database.count(told).await, database.count(known).await), (0, 1));
     world.pass(40 * DAY).await;
@@ -390,7 +391,7 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
     world.drops_old_prompts().await;
     assert_eq!(database.count(known).await, 0);
     // What the current version is made from stays known.
-    let long = "SELECT count(*) FROM memory_sources
+    let long = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'long_term'";
     assert_eq!(database.count(long).await, 1);
 }
@@ -407,7 +408,7 @@ async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
         }
         world.pass(7 * DAY).await;
         world.drops_old_prompts().await;
-        known.push(database.count("SELECT count(*) FROM memory_sources").await);
+        known.push(database.count("SELECT count(*) AS n FROM memory_sources").await);
     }
     let most = |weeks: &[i64]| *weeks.iter().max().unwrap();
     assert!(most(&known[26..]) <= most(&known[..26]), "{known:?}");
@@ -416,7 +417,7 @@ async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
 
 #[tokio::test]
 async fn a_question_stays_answered_however_much_is_said_elsewhere() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let asked = world.says("alice", "where is the ladder?").await;
         world.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
@@ -435,7 +436,7 @@ async fn a_question_stays_answered_however_much_is_said_elsewhere() {
 /// Of `reference/myao2.md`, defect 2.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let parent = world.says("alice", "where does the ladder stand these days?").await;
         let there = thread("garden", parent.as_str());
@@ -451,7 +452,7 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
 /// Of `reference/myao2.md`, defect 3.
 #[tokio::test]
 async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
         world.pass(2 * HOUR).await;
@@ -464,7 +465,7 @@ async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
 /// Of `reference/myao2.md`, defect 4.
 #[tokio::test]
 async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.says("alice", "hello").await;
         let context = world.context_of(&top("garden")).await;
@@ -476,7 +477,7 @@ async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
 /// Of `reference/myao2.md`, defect 5.
 #[tokio::test]
 async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let parent = world.says("alice", "where is the ladder?").await;
         let there = thread("garden", parent.as_str());
@@ -504,7 +505,7 @@ async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
 /// Of `reference/myao2.md`, defect 42.
 #[tokio::test]
 async fn defect_42_what_is_long_past_is_not_told_as_recent() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
         world.pass(2 * HOUR).await;
@@ -539,8 +540,8 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
     assert!(world.knows("garden").await.contains("bees behind"));
     let database = world.kept.database.clone().unwrap();
     let run = || {
-        let config = format!("storage:\n  url: sqlite://{}\n", database.path.display());
-        let file = database.path.with_file_name("forget.yaml");
+        let config = format!("storage:\n  url: sqlite://{}\n", database.path().display());
+        let file = database.path().with_file_name("forget.yaml");
         std::fs::write(&file, config).unwrap();
         let mut program = crate::command::aizuchi();
         program.arg("--config").arg(file).args(["forget", "--user", "zebedee"]);
@@ -554,7 +555,7 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
     let done = run().assert().success();
     let said = String::from_utf8(done.get_output().stdout.clone()).unwrap();
     assert!(said.contains("2 lines, 1 lines of my own"), "{said}");
-    let folder = database.path.parent().unwrap();
+    let folder = database.path().parent().unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
@@ -579,7 +580,7 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
 /// public by that, not even in a public channel.
 #[tokio::test]
 async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let entry = Entry {
             date: jiff::civil::date(2026, 1, 5),

@@ -16,7 +16,7 @@ use crate::world::{Extras, Kept, World, top, window, workspace};
 /// A world whose persona may use tools, on either store.
 async fn worlds() -> Vec<World> {
     let mut worlds = Vec::new();
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let tools = Some(Tools { zone: TimeZone::UTC });
         let memory: Option<Arc<dyn aizuchi::llm::Llm>> = Some(Arc::new(BuiltinMind));
         worlds.push(World::new(kept).await.having(Extras { tools, memory, ..Extras::default() }));
@@ -293,14 +293,14 @@ async fn a_person_that_is_forgotten_leaves_no_memo() {
     assert_eq!(world.names("garden").await.len(), 3);
     let database = world.kept.database.clone().unwrap();
     world.kept.clone().stop().await;
-    let config = format!("storage:\n  url: sqlite://{}\n", database.path.display());
-    let file = database.path.with_file_name("forget.yaml");
+    let config = format!("storage:\n  url: sqlite://{}\n", database.path().display());
+    let file = database.path().with_file_name("forget.yaml");
     std::fs::write(&file, config).unwrap();
     let mut program = crate::command::aizuchi();
     program.arg("--config").arg(file).args(["forget", "--user", "zebedee"]).assert().success();
-    assert_eq!(database.count("SELECT count(*) FROM memos WHERE name = 'cake'").await, 1);
-    assert_eq!(database.count("SELECT count(*) FROM memos").await, 1);
-    assert_eq!(database.count("SELECT count(*) FROM memo_lines").await, 1);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 1);
 }
 
 #[tokio::test]
@@ -333,11 +333,11 @@ async fn a_prompt_is_made_from_those_memos_that_it_shows() {
 
 #[tokio::test]
 async fn memos_are_found_without_looking_at_all_of_them() {
-    use aizuchi::store::sqlite::sql::memory as sql;
+    use aizuchi::store::database::sql::memory as sql;
     use sqlx::{AssertSqlSafe, ConnectOptions, Row};
     let kept = Kept::sqlite().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new();
-    let options = options.filename(&kept.database.as_ref().unwrap().path);
+    let options = options.filename(kept.database.as_ref().unwrap().path());
     let mut connection = options.connect().await.unwrap();
     for statement in [
         sql::MEMOS,
@@ -347,7 +347,7 @@ async fn memos_are_found_without_looking_at_all_of_them() {
         sql::TRADE_MEMO,
         sql::TOUCHED_SINCE,
         sql::HAS_SHOWN_UNSHARED,
-        aizuchi::store::sqlite::sql::context::CONTEXT,
+        aizuchi::store::database::sql::context::CONTEXT,
     ] {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
         let plan = sqlx::query(explain).fetch_all(&mut connection).await.unwrap();

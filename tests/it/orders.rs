@@ -11,8 +11,7 @@ use aizuchi::decision::Ended;
 use aizuchi::decision::gate::Gate;
 use aizuchi::prompt::Verb;
 use aizuchi::rules::Mode;
-use aizuchi::store::Order;
-use aizuchi::store::sqlite::SqliteStore;
+use aizuchi::store::{Order, sqlite};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -242,7 +241,7 @@ async fn an_order_holds_for_what_is_under_way() {
         ("@Aizuchi does it rain tomorrow?", mode(Mode::Observe), Ended::Muted),
         ("@Aizuchi does it rain tomorrow?", mode(Mode::MentionOnly), Ended::Spoke),
     ] {
-        for kept in [Kept::volatile(), Kept::sqlite().await] {
+        for kept in Kept::each().await {
             let world = World::new(kept).await;
             world.mind.script.then(Verb::Judge, Ok(JOIN));
             world.says("alice", text).await;
@@ -262,7 +261,7 @@ async fn an_order_holds_for_what_is_under_way() {
 /// A world whose writer has not begun: what is asked of the store waits in its order.
 async fn before_the_writer() -> (World, impl FnOnce() -> Running) {
     let folder = tempfile::tempdir().unwrap();
-    let (store, writer) = SqliteStore::open(&folder.path().join("aizuchi.db")).await.unwrap();
+    let (store, writer) = sqlite::open(&folder.path().join("aizuchi.db")).await.unwrap();
     let store = Arc::new(store);
     let kept = Kept { store: store.clone(), archive: store, database: None };
     let (mind, room) = (Arc::new(Mind::default()), Arc::new(Room::default()));
@@ -369,7 +368,7 @@ async fn what_happens_while_it_types_counts() {
         ("@Aizuchi does it rain tomorrow?", None, Ended::Muted),
         ("@Aizuchi does it rain tomorrow?", Some("it does"), Ended::Spoke),
     ] {
-        for kept in [Kept::volatile(), Kept::sqlite().await] {
+        for kept in Kept::each().await {
             let world = World::new(kept).await;
             world.mind.script.then(Verb::Judge, Ok(JOIN));
             world.says("alice", text).await;

@@ -26,8 +26,9 @@ use crate::world::{Kept, at, channel_of, line, thread, top, until, window, works
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
 async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept) -> F) {
-    promise(Kept::volatile()).await;
-    promise(Kept::sqlite().await).await;
+    for kept in Kept::each().await {
+        promise(kept).await;
+    }
 }
 
 #[tokio::test]
@@ -682,19 +683,15 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
 
 #[tokio::test]
 async fn every_statement_can_be_prepared() {
-    use aizuchi::store::sqlite::sql;
-    use sqlx::{ConnectOptions, Executor, SqlSafeStr};
-    let kept = Kept::sqlite().await;
-    let path = kept.database.as_ref().unwrap().path.clone();
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-    let mut connection = options.connect().await.unwrap();
-    assert!(sql::ALL.len() > 30 && sql::memory::ALL.len() > 20);
-    for (name, statement) in
-        sql::ALL.iter().chain(sql::memory::ALL).chain(sql::forget::ALL).chain(sql::context::ALL)
-    {
-        let prepared = connection.prepare(statement.into_sql_str()).await;
-        assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
-        assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
+    use aizuchi::store::database::sql;
+    assert!(sql::everything().count() > 150);
+    for kept in [Kept::sqlite().await, Kept::postgres().await] {
+        let mut connection = kept.database.as_ref().unwrap().connect().await;
+        for (name, statement) in sql::everything() {
+            let prepared = connection.prepare(statement).await;
+            assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
+            assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
+        }
     }
 }
 
@@ -702,7 +699,7 @@ async fn every_statement_can_be_prepared() {
 async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
     use sqlx::{ConnectOptions, Executor};
     let kept = Kept::sqlite().await;
-    let path = kept.database.as_ref().unwrap().path.clone();
+    let path = kept.database.as_ref().unwrap().path().to_owned();
     let other = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut other = other.connect().await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();

@@ -10,7 +10,8 @@ use aizuchi::platform::local::workspace;
 use aizuchi::prompt::prompts::{Judging, Scene};
 use aizuchi::rules::Rules;
 use aizuchi::store::Store;
-use aizuchi::store::sqlite::onlooker::Onlooker;
+use aizuchi::store::database::address::Address;
+use aizuchi::store::database::onlooker::Onlooker;
 use serde_json::json;
 
 use crate::command::aizuchi;
@@ -62,7 +63,7 @@ fn without_the_time(prompt: &str) -> String {
 
 /// What the library would ask, as the default settings have it.
 async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
-    let store = Onlooker::store(&home.database()).await.unwrap();
+    let store = Onlooker::open(&Address::File(home.database())).await.unwrap().store();
     let conversation = ConversationId {
         workspace: workspace(),
         channel: ChannelId::new("general"),

@@ -9,11 +9,11 @@ use aizuchi::event::Follows;
 use aizuchi::recall::terms::{terms, wanted};
 use aizuchi::recall::{RecallQuery, Recalled};
 use aizuchi::store::Hearing;
-use aizuchi::store::sqlite::recall::{index, sql};
-use aizuchi::store::sqlite::sql::{BEGIN, COMMIT, TRUNCATE_LOG};
+use aizuchi::store::database::connection::{Connection, query};
+use aizuchi::store::database::recall::index;
+use aizuchi::store::database::sql::{BEGIN, COMMIT, TRUNCATE_LOG};
 use futures_util::future::join_all;
 use proptest::prelude::*;
-use sqlx::{ConnectOptions, Executor, SqlSafeStr};
 
 use crate::world::{Kept, at, line, thread, top, until, workspace};
 
@@ -154,8 +154,8 @@ async fn what_is_deleted_is_gone_from_the_file() {
     kept.deletes("7", 100).await;
     kept.edits("8", 101, "flute").await;
     let mut connection = kept.connect().await;
-    connection.execute(TRUNCATE_LOG).await.unwrap();
-    let bytes = std::fs::read(&kept.database.as_ref().unwrap().path).unwrap();
+    query(TRUNCATE_LOG).fetch_one(&mut connection).await.unwrap();
+    let bytes = std::fs::read(kept.database.as_ref().unwrap().path()).unwrap();
     for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
         let word = format!("xylo{number}phone");
         let times = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
@@ -163,7 +163,7 @@ async fn what_is_deleted_is_gone_from_the_file() {
         assert_eq!(times, if is_kept { 2 } else { 0 }, "{word}");
     }
     let check = "INSERT INTO recall_terms (recall_terms) VALUES ('integrity-check')";
-    connection.execute(check).await.unwrap();
+    query(check).execute(&mut connection).await.unwrap();
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn what_is_said_where_one_asks_comes_first() {
 
 #[tokio::test]
 async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_ones() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         kept.opens("garden", Visibility::Public).await;
         let lines = (0..5000).map(|number| {
             let text = format!("we talk about gardens {number:05} again");
@@ -248,17 +248,6 @@ async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_
         assert_eq!(kept.finds("gardens").await.len(), 10);
         let old = RecallQuery { before: Some(at(50)), ..asked("talk 00049 00051") };
         assert_eq!(ids(&kept.recall(&old).await)[0], "00049");
-    }
-}
-
-#[tokio::test]
-async fn every_statement_of_the_index_can_be_prepared() {
-    let kept = Kept::sqlite().await;
-    let mut connection = kept.connect().await;
-    for (name, statement) in sql::ALL {
-        let prepared = connection.prepare(statement.into_sql_str()).await;
-        assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
-        assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
     }
 }
 
@@ -417,10 +406,8 @@ impl Kept {
         ids(&found).into_iter().map(str::to_owned).collect()
     }
 
-    async fn connect(&self) -> sqlx::SqliteConnection {
-        let path = &self.database.as_ref().unwrap().path;
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-        options.pragma("secure_delete", "1").connect().await.unwrap()
+    async fn connect(&self) -> Connection {
+        self.database.as_ref().unwrap().connect().await
     }
 
     /// Indexes everything now, as the writer does when there are many lines.
@@ -430,8 +417,8 @@ impl Kept {
         }
         let newest = *self.store.revisions().borrow();
         let mut connection = self.connect().await;
-        connection.execute(BEGIN).await.unwrap();
+        query(BEGIN).execute(&mut connection).await.unwrap();
         index::index_everything(&mut connection, newest).await.unwrap();
-        connection.execute(COMMIT).await.unwrap();
+        query(COMMIT).execute(&mut connection).await.unwrap();
     }
 }

@@ -127,6 +127,18 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: lives() / 16, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_the_promises_hold_on_a_server(life in life()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&life, Kept::postgres().await).await });
+    }
+}
+
 fn run(life: &Life, kept: fn() -> Kept) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(live(life, kept()));

@@ -196,7 +196,7 @@ async fn r08_nothing_is_judged_by_the_calendar() {
 
 #[tokio::test]
 async fn r09_a_line_is_kept_before_anything_follows() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.says_in(top("kitchen"), "bob", "who baked this?").await;
@@ -347,7 +347,7 @@ async fn r17_the_settings_are_the_seeds() {
         ),
     );
     assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let extras = Extras { waiting: own, ..Extras::default() };
         let world = World::new(kept).await.having(extras);
         world.says("alice", "hello").await;
@@ -626,7 +626,7 @@ async fn g8_it_looks_again_before_it_speaks() {
 #[tokio::test]
 async fn g9_who_is_not_sure_enough_is_silent() {
     for (least, spoke) in [(0.69, true), (0.7, true), (0.71, false)] {
-        for kept in [Kept::volatile(), Kept::sqlite().await] {
+        for kept in Kept::each().await {
             let extras = Extras::of(Rules { min_confidence: least, ..Rules::default() });
             let world = World::new(kept).await.having(extras);
             world.mind.script.then(Verb::Judge, Ok(&joins("0")));

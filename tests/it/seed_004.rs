@@ -437,7 +437,7 @@ async fn fused_one_call_names_the_state_and_judges() {
         (Misunderstanding, true, true),
         (Active, true, true),
     ] {
-        for kept in [Kept::volatile(), Kept::sqlite().await] {
+        for kept in Kept::each().await {
             let world = World::new(kept).await;
             let more = format!(r#", "conversation_state": "{}""#, state.name());
             world.mind.script.then(Verb::Judge, Ok(&says(should_respond, &more)));

@@ -13,7 +13,9 @@ use crate::world::{Fault, JOIN, JOIN_IN_60, Kept, SILENCE, World, thread};
 /// Tells a story on each store; people must see the same.
 async fn on_every_store<F: Future<Output = String>>(story: impl Fn(World) -> F) -> String {
     let told = story(World::new(Kept::volatile()).await).await;
-    assert_eq!(story(World::new(Kept::sqlite().await).await).await, told, "the stores differ");
+    for kept in [Kept::sqlite().await, Kept::postgres().await] {
+        assert_eq!(story(World::new(kept).await).await, told, "the stores differ");
+    }
     told
 }
 

@@ -27,7 +27,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["cli"]),
     ("serde_saphyr", &["config"]),
     ("schemars", &["config", "llm"]),
-    ("secrecy", &["config", "llm", "platform"]),
+    ("secrecy", &["config", "llm", "platform", "store"]),
     ("strsim", &["config", "prompt"]),
     ("minijinja", &["prompt"]),
     ("minijinja_contrib", &["prompt"]),

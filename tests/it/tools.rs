@@ -55,7 +55,7 @@ async fn exchanges(world: &World) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn what_is_noted_down_is_known_later() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.mind.script.then_calls(Verb::Reply, "", &[("add_memo", birthday())]);
         world.mind.script.then(Verb::Reply, Ok("I will remember it."));
@@ -115,7 +115,7 @@ async fn each_call_of_the_model_is_booked() {
 
 #[tokio::test]
 async fn what_is_found_is_public_and_can_give_no_orders() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         opens(&world, "cellar", Visibility::Private).await;
         world.says_in(top("cellar"), "carol", "my roses are a secret").await;
@@ -136,7 +136,7 @@ async fn what_is_found_is_public_and_can_give_no_orders() {
 /// Words may repeat what was found, so they share its fate.
 #[tokio::test]
 async fn what_was_found_is_forgotten_with_its_line() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         let found = world.says_in(top("kitchen"), "bob", "I said roses").await;
         world.pass(5).await;
@@ -155,7 +155,7 @@ async fn what_was_found_is_forgotten_with_its_line() {
 
 #[tokio::test]
 async fn what_is_noted_down_in_private_stays_there() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         opens(&world, "cellar", Visibility::Private).await;
         for (channel, expected) in
@@ -176,7 +176,7 @@ async fn what_is_noted_down_in_private_stays_there() {
 
 #[tokio::test]
 async fn a_thought_that_is_overtaken_notes_nothing_down() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = world(kept).await;
         world.mind.script.then(Verb::Judge, Ok(JOIN));
         let add = || world.mind.script.then_calls(Verb::Reply, "", &[("add_memo", birthday())]);

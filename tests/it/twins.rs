@@ -90,12 +90,21 @@ proptest! {
     #[test]
     fn the_stores_are_twins(acts in prop::collection::vec(act(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(live(&acts));
+        runtime.block_on(async { live(&acts, Kept::sqlite().await).await });
     }
 }
 
-async fn live(acts: &[Act]) {
-    let other = Kept::sqlite().await;
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_server_is_a_twin_too(acts in prop::collection::vec(act(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&acts, Kept::postgres().await).await });
+    }
+}
+
+async fn live(acts: &[Act], other: Kept) {
     let one = Kept::twin(&other).await;
     // What is learned of a channel stands in its row.
     for kept in [&one, &other] {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,8 +32,10 @@ use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::rhythm::Wait;
 use aizuchi::rules::{Rulebook, Rules};
 use aizuchi::runner::{self, Runner};
-use aizuchi::store::sqlite::SqliteStore;
-use aizuchi::store::sqlite::writer::SqliteWriter;
+use aizuchi::store::database::DatabaseStore;
+use aizuchi::store::database::address::{Address, Server};
+use aizuchi::store::database::connection::{Connection, query};
+use aizuchi::store::database::writer::DatabaseWriter;
 use aizuchi::store::volatile::VolatileStore;
 use aizuchi::store::{Archive, DecisionQuery, LineQuery, Order, Receipt, Span, Store};
 use async_trait::async_trait;
@@ -93,19 +95,41 @@ pub struct Kept {
 }
 
 pub struct Database {
-    pub path: PathBuf,
-    folder: Arc<TempDir>,
+    pub address: Address,
+    /// Where its file is, if it is one.
+    folder: Option<Arc<TempDir>>,
     stop: CancellationToken,
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
 }
 
 impl Database {
-    /// What a statement counts.
+    /// The file of an SQLite database.
+    pub fn path(&self) -> &Path {
+        match &self.address {
+            Address::File(path) => path,
+            Address::Server(server) => panic!("{server} is no file"),
+        }
+    }
+
+    /// Another connection to it, that may write.
+    pub async fn connect(&self) -> Connection {
+        use sqlx::{ConnectOptions, Connection as _};
+        match &self.address {
+            Address::File(path) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+                let options = options.pragma("secure_delete", "1");
+                Connection::Sqlite(options.connect().await.unwrap())
+            }
+            Address::Server(server) => {
+                Connection::Postgres(sqlx::PgConnection::connect(server.url()).await.unwrap())
+            }
+        }
+    }
+
+    /// What a statement counts, as `n`.
     pub async fn count(&self, statement: &'static str) -> i64 {
-        use sqlx::{ConnectOptions, Row};
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&self.path);
-        let mut connection = options.connect().await.unwrap();
-        sqlx::query(statement).fetch_one(&mut connection).await.unwrap().get(0)
+        let row = query(statement).fetch_one(&mut self.connect().await).await.unwrap();
+        row.number("n").unwrap().unwrap()
     }
 }
 
@@ -117,39 +141,46 @@ impl Kept {
 
     /// A volatile store of the same installation.
     pub async fn twin(other: &Self) -> Self {
-        use sqlx::{ConnectOptions, Row};
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(&other.database.as_ref().unwrap().path);
-        let mut connection = options.connect().await.unwrap();
-        let row = sqlx::query("SELECT installation FROM counters");
-        let row = row.fetch_one(&mut connection).await.unwrap();
-        let store = Arc::new(VolatileStore::of(row.get("installation")));
+        let mut connection = other.database.as_ref().unwrap().connect().await;
+        let row =
+            query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
+        let store = Arc::new(VolatileStore::of(&row.text("installation").unwrap().unwrap()));
         Self { store: store.clone(), archive: store, database: None }
     }
 
     pub async fn sqlite() -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        Self::open(folder.path().join("aizuchi.db"), folder).await
+        Self::open(Address::File(folder.path().join("aizuchi.db")), Some(folder)).await
     }
 
-    async fn open(path: PathBuf, folder: Arc<TempDir>) -> Self {
-        let (store, writer) = Self::opened(&path).await;
+    pub async fn postgres() -> Self {
+        let server = Server::new(&crate::postgres::database()).unwrap();
+        Self::open(Address::Server(server), None).await
+    }
+
+    /// A new one of every kind.
+    pub async fn each() -> [Self; 3] {
+        [Self::volatile(), Self::sqlite().await, Self::postgres().await]
+    }
+
+    async fn open(address: Address, folder: Option<Arc<TempDir>>) -> Self {
+        let (store, writer) = Self::opened(&address).await;
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
         let store = Arc::new(store);
-        let database = Database { path, folder, stop, writer: Mutex::new(Some(writer)) };
+        let database = Database { address, folder, stop, writer: Mutex::new(Some(writer)) };
         Self { store: store.clone(), archive: store, database: Some(Arc::new(database)) }
     }
 
     /// A program that another test starts has all our files, and so our lock, until it is itself: a
     /// moment after its birth.
-    async fn opened(path: &Path) -> (SqliteStore, SqliteWriter) {
+    async fn opened(address: &Address) -> (DatabaseStore, DatabaseWriter) {
         let began = Instant::now();
         loop {
-            match SqliteStore::open(path).await {
+            match address.open().await {
                 Ok(opened) => return opened,
                 Err(error) => {
-                    let is_locked = error.to_string().contains("another Aizuchi is running");
+                    let is_locked = error.to_string().contains("another Aizuchi is");
                     assert!(is_locked && began.elapsed() < BIRTH, "{error}");
                 }
             }
@@ -176,7 +207,7 @@ impl Kept {
         if let Some(writer) = writer {
             writer.await.unwrap().unwrap();
         }
-        Self::open(database.path.clone(), database.folder.clone()).await
+        Self::open(database.address.clone(), database.folder.clone()).await
     }
 }
 

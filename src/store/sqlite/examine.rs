@@ -1,26 +1,15 @@
 //! Looks at a database without changing anything: `check` must not migrate it, nor create it.
 
 use std::fs::{File, TryLockError};
-use std::ops::Not;
 use std::path::{Path, PathBuf};
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, SqliteConnection, query};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 use crate::store::StoreError;
-use crate::store::sqlite::{MIGRATIONS, beside, myao2, opening, rows, sql};
-
-/// What is found where the database should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing yet; it can be created.
-    Absent,
-    Current,
-    /// It will be brought up to date at the next start.
-    Older,
-    /// An Aizuchi that runs has it open.
-    InUse,
-}
+use crate::store::database::address::Found;
+use crate::store::database::connection::Readers;
+use crate::store::database::{newer, onlooker};
+use crate::store::sqlite::{MIGRATIONS, beside, myao2, stored};
 
 pub async fn examine(path: &Path) -> Result<Found, StoreError> {
     if !path.exists() {
@@ -37,52 +26,42 @@ pub async fn examine(path: &Path) -> Result<Found, StoreError> {
         }
     }
     can_be_created(path)?;
-    let newest = newest_migration(path).await.map_err(|error| opening(path, error))?;
+    let newest = newest_migration(path).await?;
     let ours = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
     if newest > ours {
-        return Err(newer(path, newest));
+        return Err(newer(&path.display().to_string(), newest));
     }
     Ok(if newest == ours { Found::Current } else { Found::Older })
 }
 
-async fn newest_migration(path: &Path) -> Result<i64, sqlx::Error> {
-    let mut connection = look_into(path, false).await?;
-    let newest = migration(&mut connection).await?;
-    connection.close().await?;
-    Ok(newest)
+async fn newest_migration(path: &Path) -> Result<i64, StoreError> {
+    let readers = readers(path).await?;
+    let newest = onlooker::newest_migration(&readers).await;
+    // What is read is closed, so that nothing is left beside the file.
+    readers.close().await;
+    newest.map_err(|error| error.of(&path.display().to_string()))
 }
 
-/// A connection that changes nothing, not even beside the database.
-pub(super) async fn look_into(
-    path: &Path,
-    is_in_use: bool,
-) -> Result<SqliteConnection, sqlx::Error> {
-    looking(path, is_in_use).connect().await
-}
-
-/// How one looks without changing anything.
-pub(super) fn looking(path: &Path, is_in_use: bool) -> SqliteConnectOptions {
+/// Connections that change nothing, not even beside the database.
+pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
+    let shown = path.display();
+    if !path.exists() {
+        return Err(StoreError::Broken(format!(
+            "{shown} does not exist yet; `aizuchi run` creates it"
+        )));
+    }
     // A database that was closed well has all in one file, and then nothing is left beside it.
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    let is_closed = !is_in_use && std::fs::metadata(log).is_ok_and(|log| log.len() > 0).not();
-    SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed)
-}
-
-/// The newest change of the schema that a database has.
-pub(super) async fn migration(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_some();
-    Ok(match has_table {
-        true => {
-            let row = query(sql::NEWEST_MIGRATION).fetch_one(connection).await?;
-            rows::column::<Option<i64>>(&row, "version").ok().flatten().unwrap_or(0)
-        }
-        false => 0,
-    })
+    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let is_closed = !is_locked(path)? && !has_log;
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
+    let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await;
+    pool.map(Readers::Sqlite).map_err(|error| stored(error).of(&shown.to_string()))
 }
 
 /// Whether a running Aizuchi holds the lock beside it.
-pub(super) fn is_locked(path: &Path) -> Result<bool, StoreError> {
+fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let Ok(file) = File::open(beside(path)) else { return Ok(false) };
     match file.try_lock() {
         Ok(()) => Ok(false),
@@ -91,13 +70,6 @@ pub(super) fn is_locked(path: &Path) -> Result<bool, StoreError> {
             Err(StoreError::Broken(format!("cannot lock {}: {error}", path.display())))
         }
     }
-}
-
-pub(super) fn newer(path: &Path, newest: i64) -> StoreError {
-    StoreError::Broken(format!(
-        "{} was written by a newer version of Aizuchi (it has schema {newest}); use that version",
-        path.display()
-    ))
 }
 
 /// Whether we may write into the nearest folder that is there.

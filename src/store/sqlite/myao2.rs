@@ -8,18 +8,19 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{ConnectOptions, SqliteConnection, query};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::store::StoreError;
-use crate::store::sqlite::sql::myao2 as sql;
-use crate::store::sqlite::{opening, rows, stored};
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::rows;
+use crate::store::sqlite::{sql, stored};
 
 /// How every SQLite database begins.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
 
 pub struct Myao2 {
-    connection: SqliteConnection,
+    connection: Connection,
 }
 
 /// A row of `channels`.
@@ -89,9 +90,11 @@ impl Myao2 {
             return Ok(None);
         }
         let options = SqliteConnectOptions::new().filename(path).read_only(true);
-        let mut connection = options.connect().await.map_err(|error| opening(path, error))?;
+        let shown = path.display().to_string();
+        let opened = options.connect().await.map_err(|error| stored(error).of(&shown))?;
+        let mut connection = Connection::Sqlite(opened);
         let marks = query(sql::MARKS).fetch_one(&mut connection).await;
-        let marks = marks.map_err(|error| opening(path, error))?;
+        let marks = marks.map_err(|error| error.of(&shown))?;
         Ok((rows::column::<i64>(&marks, "n")? == 3).then_some(Self { connection }))
     }
 
@@ -173,13 +176,13 @@ impl Myao2 {
         &mut self,
         table: &'static str,
         statement: &'static str,
-        read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
+        read: impl Fn(&Row) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let has_table = query(sql::HAS_TABLE).bind(table).fetch_one(&mut self.connection);
-        if rows::column::<i64>(&has_table.await.map_err(stored)?, "n")? == 0 {
+        if rows::column::<i64>(&has_table.await?, "n")? == 0 {
             return Ok(Vec::new());
         }
-        let found = query(statement).fetch_all(&mut self.connection).await.map_err(stored)?;
+        let found = query(statement).fetch_all(&mut self.connection).await?;
         found.iter().map(read).collect()
     }
 }
@@ -213,7 +216,7 @@ fn is_database(path: &Path) -> bool {
 }
 
 /// Python writes `2025-12-30 12:34:56.123456`, with or without its fraction.
-fn time(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>, StoreError> {
+fn time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| {
         // One with an offset says itself when it is.
@@ -223,7 +226,7 @@ fn time(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>, StoreError> 
 }
 
 /// What is no list of texts is as good as none.
-fn list(row: &SqliteRow, column: &str) -> Result<Vec<String>, StoreError> {
+fn list(row: &Row, column: &str) -> Result<Vec<String>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }

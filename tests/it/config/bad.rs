@@ -250,19 +250,19 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "storage:\n  url: mysql://x\n",
-        "2:8: storage.url is \"mysql://x\", but it must name a file, like sqlite://data/aizuchi.db",
+        "2:8: storage.url is \"mysql://x\", but it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",
     ),
     (
         "storage:\n  url: 'sqlite://:memory:'\n",
-        "2:8: storage.url is \"sqlite://:memory:\", but it must name a file, like sqlite://data/aizuchi.db",
+        "2:8: storage.url is \"sqlite://:memory:\", but it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",
     ),
     (
-        "storage:\n  url: postgres://aki:hunter2@host/db\n",
-        "2:8: storage.url cannot be used: this version keeps everything in SQLite: sqlite://data/aizuchi.db",
+        "storage:\n  url: postgres://aki:hunter2@host:port/db\n",
+        "2:8: storage.url cannot be used: it must be like postgres://USER:PASSWORD@HOST/DATABASE",
     ),
     (
         "storage:\n  url: sqlite://a.db\nmemory:\n  database_path: b.db\n",
-        "4:18: memory.database_path and storage.url name different files; keep storage.url",
+        "4:18: memory.database_path and storage.url name different places; keep storage.url",
     ),
     (
         "memory:\n  database_path: ':memory:'\n",

@@ -1,9 +1,8 @@
 //! What is said about keys that have no effect.
 
-use std::path::Path;
-
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, Loaded};
+use aizuchi::store::database::address::Address;
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment, stderr};
@@ -114,7 +113,7 @@ fn a_config_of_myao2_is_understood() {
     let Loaded { config, warnings } =
         Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap();
     assert_eq!(config.persona.name.0, "myao");
-    assert_eq!(config.database(), Path::new("./data/memory.db"));
+    assert_eq!(config.database(), Address::File("./data/memory.db".into()));
     assert_eq!(config.minds.memory.model.id.to_string(), "openai/gpt-4o-mini");
     assert_eq!(config.minds.judgment.model.server, config.minds.memory.model.server);
     assert_eq!(warnings.join("\n"), WARNINGS.trim());

@@ -5,17 +5,16 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::query;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::chat::{ChannelId, Mention, MessageId, User, UserId};
 use crate::event::DraftNotes;
 use crate::memo::Memo;
 use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey};
 use crate::quote::{Measure, Quotes, folded, holds_name};
-use crate::store::sqlite::recall::index;
-use crate::store::sqlite::sql::forget as sql;
-use crate::store::sqlite::{Counters, memory, memos, rows, sql as flow_sql, stored};
+use crate::store::database::connection::{Connection, Row, query};
+use crate::store::database::recall::index;
+use crate::store::database::sql::forget as sql;
+use crate::store::database::{Counters, memory, memos, rows, sql as flow_sql};
 use crate::store::{NOBODY, StoreError};
 
 /// What is taken for a quotation of a person. Shorter lines say nothing that could be told again.
@@ -52,17 +51,14 @@ impl Traces {
 }
 
 /// Everyone who is known by an id or a name.
-pub async fn find(
-    connection: &mut SqliteConnection,
-    person: &str,
-) -> Result<Vec<User>, StoreError> {
-    let found = query(sql::FIND_PERSON).bind(person).fetch_all(connection).await.map_err(stored)?;
+pub async fn find(connection: &mut Connection, person: &str) -> Result<Vec<User>, StoreError> {
+    let found = query(sql::FIND_PERSON).bind(person).fetch_all(connection).await?;
     found.iter().map(rows::user).collect()
 }
 
 /// Forgets a person in one transaction; [`scrub`] then rewrites the file.
 pub async fn forget(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     user: &User,
     now: Timestamp,
@@ -70,7 +66,7 @@ pub async fn forget(
     counters.revision += 1;
     let workspace = user.workspace.as_str();
     let lines = query(sql::LINES_OF_PERSON).bind(workspace).bind(user.id.as_str());
-    let lines = lines.fetch_all(&mut *connection).await.map_err(stored)?;
+    let lines = lines.fetch_all(&mut *connection).await?;
     let mut texts = Vec::new();
     let mut ids = HashSet::new();
     for row in &lines {
@@ -86,33 +82,38 @@ pub async fn forget(
     blank_reasons(connection, counters, user, &traces).await?;
     blank_person(connection, counters, user, now).await?;
     index::index_everything(connection, counters.revision).await?;
-    query(sql::SCRUB_LATER).execute(connection).await.map_err(stored)?;
+    query(sql::SCRUB_LATER).execute(connection).await?;
     Ok(forgotten)
 }
 
 /// Rewrites the file, so that nothing of what was deleted is left in it, nor in the log beside it.
-pub async fn scrub(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+pub async fn scrub(connection: &mut Connection) -> Result<(), StoreError> {
+    if connection.is_server() {
+        query(sql::VACUUM).execute(&mut *connection).await?;
+        query(sql::SCRUBBED).execute(connection).await?;
+        return Ok(());
+    }
     index::compact(connection).await?;
-    query(sql::VACUUM).execute(&mut *connection).await.map_err(stored)?;
-    let log = query(flow_sql::TRUNCATE_LOG).fetch_one(&mut *connection).await.map_err(stored)?;
+    query(sql::VACUUM).execute(&mut *connection).await?;
+    let log = query(flow_sql::TRUNCATE_LOG).fetch_one(&mut *connection).await?;
     // The log stays as it is while somebody reads.
     if rows::column::<i64>(&log, "busy")? != 0 {
         return Err(StoreError::Busy("somebody reads the database".to_owned()));
     }
     // Only now there is nothing left to be done again.
-    query(sql::SCRUBBED).execute(connection).await.map_err(stored)?;
+    query(sql::SCRUBBED).execute(connection).await?;
     Ok(())
 }
 
-fn line_id(row: &SqliteRow) -> Result<LineId, StoreError> {
+fn line_id(row: &Row) -> Result<LineId, StoreError> {
     let channel: String = rows::column(row, "channel")?;
     let id: String = rows::column(row, "id")?;
     Ok(LineId(ChannelId::new(channel), MessageId::new(id)))
 }
 
 /// Does what an end of the process has left undone.
-pub async fn scrub_if_due(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let due = query(sql::IS_SCRUB_DUE).fetch_one(&mut *connection).await.map_err(stored)?;
+pub async fn scrub_if_due(connection: &mut Connection) -> Result<(), StoreError> {
+    let due = query(sql::IS_SCRUB_DUE).fetch_one(&mut *connection).await?;
     match rows::column::<i64>(&due, "is_due")? {
         0 => Ok(()),
         _ => scrub(connection).await,
@@ -121,14 +122,14 @@ pub async fn scrub_if_due(connection: &mut SqliteConnection) -> Result<(), Store
 
 /// The persona's own lines that repeat the person.
 async fn blank_own_lines(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     user: &User,
     traces: &Traces,
     now: Timestamp,
 ) -> Result<usize, StoreError> {
     let own = query(sql::OWN_LINES).bind(user.workspace.as_str());
-    let own = own.fetch_all(&mut *connection).await.map_err(stored)?;
+    let own = own.fetch_all(&mut *connection).await?;
     let mut blanked = 0;
     for row in &own {
         if !traces.are_in(&rows::column::<String>(row, "text")?) {
@@ -141,7 +142,7 @@ async fn blank_own_lines(
             .bind(id.as_str())
             .bind(now.as_millisecond())
             .bind(counters.revision as i64);
-        blank.execute(&mut *connection).await.map_err(stored)?;
+        blank.execute(&mut *connection).await?;
         blanked += 1;
     }
     Ok(blanked)
@@ -149,13 +150,13 @@ async fn blank_own_lines(
 
 /// Memos that the person said, that were made for them, or that are about them.
 async fn drop_memos(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     user: &User,
     ids: &HashSet<LineId>,
     traces: &Traces,
 ) -> Result<usize, StoreError> {
     let memos = query(sql::ALL_MEMOS).bind(user.workspace.as_str());
-    let memos = memos.fetch_all(&mut *connection).await.map_err(stored)?;
+    let memos = memos.fetch_all(&mut *connection).await?;
     let mut dropped = 0;
     for row in &memos {
         let json: String = rows::column(row, "memo")?;
@@ -175,7 +176,7 @@ async fn drop_memos(
 
 /// Entries of memories, in all versions, and what is to be remembered anew.
 async fn drop_entries(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     user: &User,
     ids: &HashSet<LineId>,
@@ -183,7 +184,7 @@ async fn drop_entries(
     now: Timestamp,
 ) -> Result<usize, StoreError> {
     let versions = query(sql::ALL_MEMORIES).bind(user.workspace.as_str());
-    let versions = versions.fetch_all(&mut *connection).await.map_err(stored)?;
+    let versions = versions.fetch_all(&mut *connection).await?;
     let mut touched: HashSet<MemoryKey> = HashSet::new();
     for row in &versions {
         let mut memory = memory::memory(row)?;
@@ -207,7 +208,7 @@ async fn drop_entries(
             .bind(counters.revision as i64)
             .bind(Memory::text(&memory.entries, |_| true))
             .bind(Memory::text(&memory.entries, Entry::is_public));
-        put.execute(&mut *connection).await.map_err(stored)?;
+        put.execute(&mut *connection).await?;
     }
     let chores: Vec<(MemoryKey, Timestamp)> = touched.into_iter().map(|key| (key, now)).collect();
     memory::arm(connection, &chores).await?;
@@ -217,19 +218,19 @@ async fn drop_entries(
 /// Words that wait to be said and were made from the person's lines. Whoever claims them finds nothing to
 /// say, and thinks again.
 async fn blank_unsaid(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     user: &User,
     ids: &HashSet<LineId>,
     traces: &Traces,
 ) -> Result<(), StoreError> {
     let unsaid = query(sql::UNSAID).bind(user.workspace.as_str());
-    let unsaid = unsaid.fetch_all(&mut *connection).await.map_err(stored)?;
+    let unsaid = unsaid.fetch_all(&mut *connection).await?;
     for row in &unsaid {
         let notes: DraftNotes = rows::parsed(&rows::column::<String>(row, "notes")?)?;
         let is_made_from = notes.made_from.lines.iter().any(|line| ids.contains(line));
         if is_made_from || traces.are_in(&rows::column::<String>(row, "text")?) {
             let blank = query(sql::BLANK_PIECE).bind(rows::column::<i64>(row, "id")?);
-            blank.execute(&mut *connection).await.map_err(stored)?;
+            blank.execute(&mut *connection).await?;
         }
     }
     Ok(())
@@ -237,35 +238,35 @@ async fn blank_unsaid(
 
 /// What models and gates gave as reasons, and every prompt and answer: they may hold anything.
 async fn blank_reasons(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     user: &User,
     traces: &Traces,
 ) -> Result<(), StoreError> {
     let workspace = user.workspace.as_str();
     let reasons = query(sql::REASONS).bind(workspace).bind(user.id.as_str());
-    let reasons = reasons.fetch_all(&mut *connection).await.map_err(stored)?;
+    let reasons = reasons.fetch_all(&mut *connection).await?;
     for row in &reasons {
         let words: String = rows::column(row, "words")?;
         if rows::column::<i64>(row, "covers")? != 0 || traces.are_in(&words) {
             let blank = query(sql::BLANK_REASON).bind(rows::column::<i64>(row, "id")?);
             let blank = blank.bind(counters.revision as i64);
-            blank.execute(&mut *connection).await.map_err(stored)?;
+            blank.execute(&mut *connection).await?;
         }
     }
     for statement in [sql::BLANK_VERDICTS, sql::BLANK_OUTBOX, sql::BLANK_LETTERS] {
-        query(statement).bind(workspace).execute(&mut *connection).await.map_err(stored)?;
+        query(statement).bind(workspace).execute(&mut *connection).await?;
     }
     for statement in
         [sql::DROP_ALL_EXCHANGES, sql::DROP_ALL_EXCHANGE_LINES, sql::DROP_ALL_EXCHANGE_MEMORIES]
     {
-        query(statement).execute(&mut *connection).await.map_err(stored)?;
+        query(statement).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 async fn blank_person(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     user: &User,
     now: Timestamp,
@@ -273,22 +274,22 @@ async fn blank_person(
     let (workspace, id) = (user.workspace.as_str(), user.id.as_str());
     let lines = query(sql::BLANK_LINES).bind(workspace).bind(id).bind(NOBODY);
     let lines = lines.bind(now.as_millisecond()).bind(counters.revision as i64);
-    lines.execute(&mut *connection).await.map_err(stored)?;
+    lines.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO).bind(workspace).bind(id).bind(NOBODY);
-    owed.bind(now.as_millisecond()).execute(&mut *connection).await.map_err(stored)?;
+    owed.bind(now.as_millisecond()).execute(&mut *connection).await?;
     let mention = |id: &str| {
         let mention = Mention::User(UserId::new(id));
         serde_json::to_value(mention).map_or(Value::Null, |value| value).to_string()
     };
     let mentions = query(sql::BLANK_MENTIONS).bind(workspace).bind(mention(id));
     let mentions = mentions.bind(mention(NOBODY));
-    mentions.execute(&mut *connection).await.map_err(stored)?;
+    mentions.execute(&mut *connection).await?;
     let reacted = query(sql::MARK_REACTED_BY).bind(workspace).bind(id);
-    reacted.bind(counters.revision as i64).execute(&mut *connection).await.map_err(stored)?;
+    reacted.bind(counters.revision as i64).execute(&mut *connection).await?;
     let reactions = query(sql::DROP_REACTIONS_OF).bind(workspace).bind(id);
-    reactions.execute(&mut *connection).await.map_err(stored)?;
+    reactions.execute(&mut *connection).await?;
     let person = query(sql::DROP_PERSON).bind(workspace).bind(id);
-    person.execute(connection).await.map_err(stored)?;
+    person.execute(connection).await?;
     Ok(())
 }
 

@@ -3,24 +3,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use anyhow::Context as _;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use sqlx::{Connection, SqliteConnection, query};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::chat::{Bookmark, Heard, User};
 use crate::event::chore::{Chore, ChoreOutcome};
 use crate::event::{Claim, Outcome};
-use crate::store::sqlite::forget::Forgotten;
-use crate::store::sqlite::hear::Spoken;
-use crate::store::sqlite::recall::index;
-use crate::store::sqlite::{Counters, flow, forget, hear, memory, orders, sql, stored};
-use crate::store::{Hearing, Order, Receipt, Settled, StoreError};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::Forgotten;
+use crate::store::database::hear::Spoken;
+use crate::store::database::recall::index;
+use crate::store::database::{Counters, flow, forget, hear, memory, orders, sql};
+use crate::store::{Hearing, Order, Receipt, Settled, StoreError, postgres};
 
 /// What prompts were made from is known so much longer than their words.
 const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// A server that takes so long for some writes is not there any more.
+const COMMIT: Duration = Duration::from_secs(300);
 /// The most writes in one transaction.
 const BATCH: usize = 256;
 
@@ -80,19 +84,36 @@ pub enum Written {
     Nothing,
 }
 
-pub struct SqliteWriter {
-    pub(super) connection: SqliteConnection,
+pub struct DatabaseWriter {
+    pub(super) connection: Connection,
     pub(super) inbox: mpsc::Receiver<Write>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
     /// The revision at which the next lines are indexed.
     pub(super) index_at: u64,
     pub(super) last_failure: Arc<Mutex<Option<String>>>,
-    /// Held as long as we own the database file.
-    pub(super) _lock: std::fs::File,
+    pub(super) ownership: Ownership,
 }
 
-impl SqliteWriter {
+/// What makes a database this process's own.
+pub enum Ownership {
+    /// The lock of a file, as long as it is open.
+    OfFile(std::fs::File),
+    /// A lock of the session that writes.
+    OfSession,
+}
+
+impl Ownership {
+    /// Ends when a server is to hear of this process, if nothing is written.
+    async fn is_to_be_shown(&self) {
+        match self {
+            Ownership::OfFile(_) => std::future::pending().await,
+            Ownership::OfSession => tokio::time::sleep(postgres::BEAT).await,
+        }
+    }
+}
+
+impl DatabaseWriter {
     /// Writes until `shutdown`, then what is still waiting, and closes the database.
     pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
         loop {
@@ -104,6 +125,10 @@ impl SqliteWriter {
                     self.index().await;
                     continue;
                 }
+                () = self.ownership.is_to_be_shown() => {
+                    self.show_ownership().await?;
+                    continue;
+                }
             };
             let Some(first) = first else { break };
             let mut batch = vec![first];
@@ -112,7 +137,7 @@ impl SqliteWriter {
             {
                 batch.push(next);
             }
-            self.write(batch).await;
+            self.write(batch).await?;
             // Otherwise those who wait come first.
             if self.is_behind(index::STEP) {
                 self.index().await;
@@ -122,16 +147,33 @@ impl SqliteWriter {
         Ok(())
     }
 
-    async fn write(&mut self, batch: Vec<Write>) {
+    /// Says that this process is still there, and sees whether the database is still its own.
+    async fn show_ownership(&mut self) -> anyhow::Result<()> {
+        let shown = query(sql::SHOW).fetch_one(&mut self.connection);
+        match tokio::time::timeout(postgres::PATIENCE, shown).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => anyhow::bail!("the session with the database has ended: {error}"),
+            Err(_) => anyhow::bail!("the database's server does not answer any more"),
+        }
+    }
+
+    async fn write(&mut self, batch: Vec<Write>) -> anyhow::Result<()> {
         let (changes, waiting): (Vec<Change>, Vec<_>) =
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        let mut results = self.commit_each(&changes).await;
+        let mut results = match &self.ownership {
+            Ownership::OfFile(_) => self.commit_each(&changes).await,
+            Ownership::OfSession => {
+                let committed = tokio::time::timeout(COMMIT, self.commit_each(&changes)).await;
+                committed.context("the database's server does not answer any more")?
+            }
+        };
         self.scrub(&changes, &mut results).await;
         self.scrub_if_due(&changes).await;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
         });
+        let may_have_ended = failure.is_some() && self.connection.is_server();
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         if changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
             self.empty_log().await;
@@ -140,6 +182,7 @@ impl SqliteWriter {
             // Whoever has stopped waiting does not want the answer.
             let _ = done.send(result);
         }
+        if may_have_ended { self.show_ownership().await } else { Ok(()) }
     }
 
     /// Are there so many lines to be indexed, and this many more?
@@ -160,13 +203,9 @@ impl SqliteWriter {
     }
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
-        query(sql::BEGIN).execute(&mut self.connection).await.map_err(stored)?;
+        query(sql::BEGIN).execute(&mut self.connection).await?;
         let indexed = match index::index_next(&mut self.connection, self.counters.revision).await {
-            Ok(until) => query(sql::COMMIT)
-                .execute(&mut self.connection)
-                .await
-                .map_err(stored)
-                .map(|_| until),
+            Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
             Err(error) => Err(error),
         };
         if indexed.is_err() {
@@ -204,6 +243,9 @@ impl SqliteWriter {
     /// What was deleted is still in the log until it is written over. While somebody reads it stays,
     /// and goes the next time.
     async fn empty_log(&mut self) {
+        if self.connection.is_server() {
+            return;
+        }
         if let Err(error) = query(sql::TRUNCATE_LOG).execute(&mut self.connection).await {
             tracing::debug!("the log of the database could not be emptied: {error}");
         }
@@ -219,7 +261,8 @@ impl SqliteWriter {
                 changes.iter().map(|_| Err(StoreError::Busy(why.clone()))).collect()
             }
             // One bad write must not spoil the others.
-            Err(StoreError::Refused(_) | StoreError::Broken(_)) => {
+            Err(error @ (StoreError::Refused(_) | StoreError::Broken(_))) => {
+                tracing::debug!("writes that failed together are tried each alone: {error}");
                 let mut results = Vec::with_capacity(changes.len());
                 for change in changes {
                     let written = self.commit(std::slice::from_ref(change)).await;
@@ -232,7 +275,7 @@ impl SqliteWriter {
 
     async fn commit(&mut self, changes: &[Change]) -> Result<Vec<Written>, StoreError> {
         let mut counters = self.counters.clone();
-        query(sql::BEGIN).execute(&mut self.connection).await.map_err(stored)?;
+        query(sql::BEGIN).execute(&mut self.connection).await?;
         let written = match self.write_all(&mut counters, changes).await {
             Ok(written) => written,
             Err(error) => {
@@ -264,16 +307,16 @@ impl SqliteWriter {
         if *counters != self.counters {
             let put =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
-            put.execute(&mut self.connection).await.map_err(stored)?;
+            put.execute(&mut self.connection).await?;
         }
-        query(sql::COMMIT).execute(&mut self.connection).await.map_err(stored)?;
+        query(sql::COMMIT).execute(&mut self.connection).await?;
         Ok(written)
     }
 }
 
 /// Applies changes in their order; neighboring messages are heard together.
 async fn apply(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     changes: &[Change],
 ) -> Result<Vec<Written>, StoreError> {
@@ -293,7 +336,7 @@ async fn apply(
 }
 
 async fn apply_one(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     change: &Change,
 ) -> Result<Written, StoreError> {
@@ -354,7 +397,7 @@ async fn apply_one(
             for (statement, before) in words.into_iter().chain(lineage.map(|it| (it, long_before)))
             {
                 let drop = query(statement).bind(before.as_millisecond());
-                drop.execute(&mut *connection).await.map_err(stored)?;
+                drop.execute(&mut *connection).await?;
             }
             Ok(Written::Dropped)
         }
@@ -368,7 +411,7 @@ async fn apply_one(
             // Something has to be written to see whether it can be.
             let same =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
-            same.execute(connection).await.map_err(stored)?;
+            same.execute(connection).await?;
             Ok(Written::Nothing)
         }
     }

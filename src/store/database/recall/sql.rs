@@ -7,10 +7,10 @@ use super::super::sql::statements;
 macro_rules! is_visible {
     ($line:literal) => {
         concat!(
-            "(?2 IS NULL OR ",
+            "(CAST(?2 AS TEXT) IS NULL OR ",
             $line,
             ".channel = ?2)
-            AND (?3 IS NULL OR ",
+            AND (CAST(?3 AS TEXT) IS NULL OR ",
             $line,
             ".channel = ?3
                 OR (",
@@ -32,7 +32,7 @@ macro_rules! recalled {
             $which,
             " LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
             LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author
-            WHERE m.workspace = ?1 AND m.deleted_ms IS NULL AND NOT m.withheld AND (?4 IS NULL OR m.at_ms < ?4) AND ",
+            WHERE m.workspace = ?1 AND m.deleted_ms IS NULL AND m.withheld = 0 AND (CAST(?4 AS BIGINT) IS NULL OR m.at_ms < ?4) AND ",
             is_visible!("m")
         )
     };
@@ -58,34 +58,35 @@ statements! {
         FROM spaces
         CROSS JOIN messages AS m INDEXED BY messages_by_revision
             ON m.workspace = spaces.workspace AND m.revision > ?1 AND m.revision <= ?2
-        WHERE m.deleted_ms IS NULL AND NOT m.withheld";
+        WHERE m.deleted_ms IS NULL AND m.withheld = 0";
     /// ?1 lists [workspace, channel, visibility, lines].
     GIVE_NUMBERS = "
         INSERT INTO recall_rooms (workspace, channel, visibility, lines, last)
-        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 3 FROM json_each(?1)
+        SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), CAST(value ->> 3 AS BIGINT) FROM json_each(?1)
         WHERE true
         ON CONFLICT (workspace, channel, visibility) DO UPDATE
-        SET lines = lines + excluded.lines, last = last + excluded.lines
+        SET lines = recall_rooms.lines + excluded.lines, last = recall_rooms.last + excluded.lines
         RETURNING workspace, channel, visibility, number, last";
     // ?1 lists [number, terms, id].
 
     INDEX_LINES = "
-        INSERT INTO recall_lines (number, id) SELECT value ->> 0, value ->> 2 FROM json_each(?1)";
+        INSERT INTO recall_lines (number, id) SELECT CAST(value ->> 0 AS BIGINT), value ->> 2 FROM json_each(?1)";
     INDEX_TERMS = "
         INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
     /// What lines that have changed said when they were indexed.
     STALE = "
         SELECT json_group_array(json_array(number, text)) AS lines
-        FROM (SELECT number, text, min(rowid) FROM recall_stale GROUP BY number)";
+        FROM (SELECT s.number, s.text FROM recall_stale AS s WHERE NOT EXISTS
+            (SELECT 1 FROM recall_stale AS e WHERE e.number = s.number AND e.rowid < s.rowid)) AS part";
     UNINDEX_TERMS = "
         INSERT INTO recall_terms (recall_terms, rowid, terms)
         SELECT 'delete', value ->> 0, value ->> 1 FROM json_each(?1)";
     UNINDEX_LINES = "
-        DELETE FROM recall_lines WHERE number IN (SELECT value ->> 0 FROM json_each(?1))";
+        DELETE FROM recall_lines WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) FROM json_each(?1))";
     UNCOUNT_LINES = "
         UPDATE recall_rooms
-        SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE (j.value ->> 0) >> 32 = number)
-        WHERE number IN (SELECT (value ->> 0) >> 32 FROM json_each(?1))";
+        SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE CAST(j.value ->> 0 AS BIGINT) >> 32 = number)
+        WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) >> 32 FROM json_each(?1))";
     CLEAR_STALE = "DELETE FROM recall_stale";
     /// Rewrites the index as one piece.
     COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
@@ -116,7 +117,7 @@ statements! {
              WHERE recall_terms MATCH a.expression AND rowid BETWEEN a.first AND a.last
                 AND (rowid >> 32) IN (SELECT value FROM json_each(?2))
              ORDER BY rowid DESC
-             LIMIT +?3)) AS numbers
+             LIMIT +?3) AS part) AS numbers
         FROM asked AS a";
     /// The newest ?4 lines that are not indexed as they stand now.
     TAIL = concat!(
@@ -125,15 +126,15 @@ statements! {
              FROM messages AS m INDEXED BY messages_by_revision
              LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
              WHERE m.workspace = ?1 AND m.revision > (SELECT revision FROM recall_watermark)
-                AND m.deleted_ms IS NULL AND NOT m.withheld AND ", is_visible!("m"), "
+                AND m.deleted_ms IS NULL AND m.withheld = 0 AND ", is_visible!("m"), "
              ORDER BY m.revision DESC
-             LIMIT +?4)"
+             LIMIT +?4) AS part"
     );
     RECALLED_BY_NUMBER = recalled!("
-        CROSS JOIN recall_lines AS l ON l.number = j.value
+        CROSS JOIN recall_lines AS l ON l.number = CAST(j.value AS BIGINT)
         CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
         CROSS JOIN messages AS m ON m.workspace = r.workspace AND m.channel = r.channel AND m.id = l.id
             AND m.revision <= (SELECT revision FROM recall_watermark)");
     /// Within one moment, rows stay in their place.
-    RECALLED_BY_PLACE = recalled!("CROSS JOIN messages AS m ON m.rowid = j.value");
+    RECALLED_BY_PLACE = recalled!("CROSS JOIN messages AS m ON m.rowid = CAST(j.value AS BIGINT)");
 }

@@ -5,22 +5,21 @@ use std::sync::{Arc, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
-use sqlx::query;
-use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{Bookmark, Channel, ChannelId, MessageId, User, WorkspaceId};
 use crate::context::Spent;
 use crate::decision::{Decision, DecisionId, Exchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
-use crate::store::sqlite::{SqliteStore, rows, sql, stored};
+use crate::store::database::connection::{Row, query};
+use crate::store::database::{DatabaseStore, rows, sql};
 use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, Spending, StoreError};
 
 #[async_trait]
-impl Archive for SqliteStore {
+impl Archive for DatabaseStore {
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
         let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows.map_err(stored)?.iter().map(rows::channel).collect()
+        rows?.iter().map(rows::channel).collect()
     }
 
     async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError> {
@@ -51,8 +50,7 @@ impl Archive for SqliteStore {
             .bind(channel.as_str())
             .bind(id.as_str())
             .fetch_optional(&self.readers)
-            .await
-            .map_err(stored)?;
+            .await?;
         row.as_ref().map(rows::line).transpose()
     }
 
@@ -63,7 +61,7 @@ impl Archive for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Line>, StoreError> {
         let since = query(sql::LINES_SINCE).bind(workspace.as_str()).bind(revision as i64);
-        let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
+        let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::line).collect()
     }
 
@@ -75,12 +73,12 @@ impl Archive for SqliteStore {
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
         let threads = query(sql::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
         let threads = threads.bind(since.as_millisecond()).fetch_all(&self.readers).await;
-        threads.map_err(stored)?.iter().map(rows::thread_since).collect()
+        threads?.iter().map(rows::thread_since).collect()
     }
 
     async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError> {
         let rows = query(sql::BOOKMARKS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows.map_err(stored)?.iter().map(rows::bookmark).collect()
+        rows?.iter().map(rows::bookmark).collect()
     }
 
     async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -108,7 +106,7 @@ impl Archive for SqliteStore {
                 .bind(message.as_str())
                 .bind(ALL_OF_ONE_LINE),
         };
-        let newest_first = query.fetch_all(&self.readers).await.map_err(stored)?;
+        let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::decision).collect()
     }
 
@@ -119,7 +117,7 @@ impl Archive for SqliteStore {
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError> {
         let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
-        let rows = since.bind(limit as i64).fetch_all(&self.readers).await.map_err(stored)?;
+        let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::decision).collect()
     }
 
@@ -129,11 +127,11 @@ impl Archive for SqliteStore {
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
         let rows = query(sql::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows.map_err(stored)?.iter().map(rows::user).collect()
+        rows?.iter().map(rows::user).collect()
     }
 
     async fn health(&self) -> Result<(), StoreError> {
-        query(sql::COUNTERS).fetch_one(&self.readers).await.map_err(stored)?;
+        query(sql::COUNTERS).fetch_one(&self.readers).await?;
         let has_failed = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         // What stood in the way may be over; only another try can tell.
         if has_failed { self.try_writing().await } else { Ok(()) }
@@ -141,29 +139,28 @@ impl Archive for SqliteStore {
 
     async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
         let rows = query(sql::EXCHANGES).bind(decision.0).fetch_all(&self.readers).await;
-        rows.map_err(stored)?.iter().map(rows::exchange).collect()
+        rows?.iter().map(rows::exchange).collect()
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await.map_err(stored)?;
+        let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await?;
         rows.iter().rev().map(rows::dead_letter).collect()
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let rows = query(sql::PENDING).fetch_all(&self.readers).await.map_err(stored)?;
-        let count = |row: &SqliteRow| {
-            Ok((rows::column(row, "verb")?, rows::unsigned(rows::column(row, "n")?)?))
-        };
+        let rows = query(sql::PENDING).fetch_all(&self.readers).await?;
+        let count =
+            |row: &Row| Ok((rows::column(row, "verb")?, rows::unsigned(rows::column(row, "n")?)?));
         let letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
         Ok(Backlog {
             pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
-            dead_letters: rows::unsigned(rows::column(&letters.map_err(stored)?, "n")?)?,
+            dead_letters: rows::unsigned(rows::column(&letters?, "n")?)?,
         })
     }
 
     async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
-        rows::steps(&rows::column::<String>(&row.map_err(stored)?, "steps")?)
+        rows::steps(&rows::column::<String>(&row?, "steps")?)
     }
 
     async fn spending(
@@ -172,12 +169,12 @@ impl Archive for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError> {
         let query = query(sql::SPENDING).bind(workspace.as_str()).bind(now.as_millisecond());
-        let rows = query.fetch_all(&self.readers).await.map_err(stored)?;
+        let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(spending).collect()
     }
 }
 
-fn spending(row: &SqliteRow) -> Result<Spending, StoreError> {
+fn spending(row: &Row) -> Result<Spending, StoreError> {
     let count = |name| rows::unsigned(rows::column(row, name)?);
     let channel: String = rows::column(row, "channel")?;
     Ok(Spending {
@@ -191,7 +188,7 @@ fn spending(row: &SqliteRow) -> Result<Spending, StoreError> {
     })
 }
 
-impl SqliteStore {
+impl DatabaseStore {
     async fn newest_lines(
         &self,
         which: &LineQuery,
@@ -210,7 +207,7 @@ impl SqliteStore {
             Some(thread) => query.bind(thread.as_str()),
             None => query,
         };
-        let newest_first = query.fetch_all(&self.readers).await.map_err(stored)?;
+        let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::line).collect()
     }
 
@@ -234,7 +231,7 @@ impl SqliteStore {
             Some(thread) => query.bind(thread.as_str()),
             None => query,
         };
-        let rows: Vec<SqliteRow> = query.fetch_all(&self.readers).await.map_err(stored)?;
+        let rows: Vec<Row> = query.fetch_all(&self.readers).await?;
         rows.iter().map(rows::line).collect()
     }
 }

@@ -4,14 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-use sqlx::{SqliteConnection, query};
 
 use crate::chat::ChannelId;
 use crate::recall::terms::Wanted;
 use crate::recall::{RecallQuery, Search};
 use crate::store::StoreError;
-use crate::store::sqlite::recall::{listed, sql};
-use crate::store::sqlite::stored;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::recall::{listed, sql};
 
 /// How many lines are read at once and ranked.
 pub const CANDIDATES: usize = 64;
@@ -57,21 +56,23 @@ pub struct Postings {
 
 impl Postings {
     pub async fn read(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         search: &Search,
         which: &RecallQuery,
         rooms: Vec<Room>,
     ) -> Result<Self, StoreError> {
         let all: Vec<&Room> = rooms.iter().collect();
         let common = if which.channel.is_some() { COMMON_NEAR } else { COMMON_FAR };
-        let found = look_up(connection, expressions(&search.wanted), &all, common + 1).await?;
+        let found =
+            look_up(connection, expressions(connection, &search.wanted), &all, common + 1).await?;
         let has_telling = found.iter().any(|found| (1..=common).contains(&found.len()));
         let cut = search.wanted.iter().zip(&found).filter(|(_, found)| found.len() > common);
         let cut: Vec<Wanted> = cut.map(|(wanted, _)| wanted.clone()).collect();
         let is_near = |room: &&Room| Some(&room.channel) == which.visible_from.as_ref();
         let near: Vec<&Room> = rooms.iter().filter(is_near).collect();
-        let mut again =
-            look_up(connection, expressions(&cut), &near, COMMON_NEAR + 1).await?.into_iter();
+        let mut again = look_up(connection, expressions(connection, &cut), &near, COMMON_NEAR + 1)
+            .await?
+            .into_iter();
         let (lines, near) = (count(&all), count(&near).max(1));
         let each = found.into_iter().map(|numbers| {
             if numbers.len() <= common {
@@ -96,7 +97,7 @@ impl Postings {
     /// The lines to be read, the most promising first.
     pub async fn best_first(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         search: &Search,
     ) -> Result<Vec<i64>, StoreError> {
         let nearness = self.rooms.iter().map(|room| (room.number, search.nearness(&room.channel)));
@@ -125,7 +126,7 @@ impl Postings {
     /// The newest lines with all of the things looked for, and with any of them.
     async fn common(
         &self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         search: &Search,
     ) -> Result<Vec<i64>, StoreError> {
         let present = (0..self.each.len()).filter(|wanted| self.having(*wanted) > 0);
@@ -133,8 +134,9 @@ impl Postings {
         if present.is_empty() {
             return Ok(Vec::new());
         }
-        let present = expressions(&present);
-        let asked = [" AND ", " OR "].map(|between| present.join(between));
+        let both = if connection.is_server() { [" & ", " | "] } else { [" AND ", " OR "] };
+        let present = expressions(connection, &present);
+        let asked = both.map(|between| present.join(between));
         let rooms: Vec<&Room> = self.rooms.iter().collect();
         let found = look_up(connection, asked.to_vec(), &rooms, CANDIDATES).await?;
         let taken = self.each.iter().flat_map(|posting| &posting.numbers).copied();
@@ -145,7 +147,7 @@ impl Postings {
 
 /// The newest lines for each of some expressions, at `most` so many.
 async fn look_up(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     expressions: Vec<String>,
     rooms: &[&Room],
     most: usize,
@@ -163,8 +165,7 @@ async fn look_up(
         .bind(json!(rooms).to_string())
         .bind(most as i64)
         .fetch_all(connection)
-        .await
-        .map_err(stored)?;
+        .await?;
     rows.iter().map(|row| listed(row, "numbers")).collect()
 }
 
@@ -172,11 +173,18 @@ fn count(rooms: &[&Room]) -> usize {
     rooms.iter().map(|room| room.lines).sum()
 }
 
-/// What is looked for, in the language of the index. Terms have no quotation marks.
-fn expressions(wanted: &[Wanted]) -> Vec<String> {
-    let expression = |wanted: &Wanted| match wanted {
+/// What is looked for, in the language of the index: of FTS5, or of `tsquery`. Terms have no marks of either.
+fn expressions(connection: &Connection, wanted: &[Wanted]) -> Vec<String> {
+    let of_file = |wanted: &Wanted| match wanted {
         Wanted::Term(term) => format!("\"{term}\""),
         Wanted::Beginning(letter) => format!("\"{letter}\" *"),
     };
-    wanted.iter().map(expression).collect()
+    let of_server = |wanted: &Wanted| match wanted {
+        Wanted::Term(term) => format!("'{term}'"),
+        Wanted::Beginning(letter) => format!("'{letter}':*"),
+    };
+    match connection.is_server() {
+        true => wanted.iter().map(of_server).collect(),
+        false => wanted.iter().map(of_file).collect(),
+    }
 }

@@ -4,14 +4,14 @@
 macro_rules! line {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-            json(m.mentions), m.edits, m.heard, m.visibility = 'public', u.name,
+            json(m.mentions), m.edits, m.heard, CASE m.visibility WHEN 'public' THEN 1 ELSE 0 END, u.name,
             CASE m.mentions WHEN '[]' THEN NULL ELSE
                 (SELECT json_group_object(n.id, n.name) FROM
-                    (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS user
+                    (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS person
                      FROM json_each(m.mentions)) AS j
-                 CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.user) END,
-            coalesce(m.decision = (SELECT id FROM decisions INDEXED BY decisions_open
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL), 0))"
+                 CROSS JOIN users AS n ON n.workspace = ?1 AND n.id = j.person) END,
+            CASE m.decision WHEN (SELECT id FROM decisions INDEXED BY decisions_open
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL) THEN 1 ELSE 0 END)"
     };
 }
 
@@ -54,7 +54,7 @@ macro_rules! circumstances {
                 'answers_in_hour', (SELECT json_group_object(w.asker,
                         (SELECT count(DISTINCT m.decision) FROM owed AS a INDEXED BY owed_by_asker
                          CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = a.message AND m.channel = a.channel
-                            AND m.gate IS NOT 'command'
+                            AND m.gate IS DISTINCT FROM 'command'
                          CROSS JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke'
                          WHERE a.workspace = ?1 AND a.asker = w.asker AND a.closed_ms >= ?13 - 3600000))
                     FROM (SELECT DISTINCT asker FROM owed INDEXED BY owed_open
@@ -90,7 +90,7 @@ statements! {
             (SELECT json_group_array(message) FROM
                 (SELECT message FROM owed INDEXED BY owed_open
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
-                 ORDER BY at_ms, message)) AS owed,
+                 ORDER BY at_ms, message) AS part) AS owed,
             (SELECT json_group_array(json_array(id, author, role, at_ms, text)) FROM
                 (SELECT m.id, m.author, coalesce(u.role, 'member') AS role, m.at_ms, m.text
                  FROM owed AS w INDEXED BY owed_open
@@ -98,7 +98,7 @@ statements! {
                  LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author
                  WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
                     AND m.gate = 'command' AND m.deleted_ms IS NULL
-                 ORDER BY m.at_ms, m.id)) AS commands,
+                 ORDER BY m.at_ms, m.id) AS part) AS commands,
             (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted') THEN state END FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
                 AND closed_ms IS NOT NULL AND state IS NOT NULL
@@ -108,21 +108,21 @@ statements! {
              ORDER BY id DESC LIMIT 1) AS verdict,
             (WITH newest AS (
                 SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
-                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND NOT withheld
+                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND withheld = 0
                 ORDER BY at_ms DESC, id DESC LIMIT +?4),
             target AS (
                 SELECT rowid AS line, id, author FROM messages INDEXED BY messages_in_order
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
+                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
                 ORDER BY at_ms DESC, id DESC LIMIT +?5),
             answers AS (
                 SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
-                            AND r.author <> target.author AND r.deleted_ms IS NULL AND NOT r.withheld
+                            AND r.author <> target.author AND r.deleted_ms IS NULL AND r.withheld = 0
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
                 FROM target WHERE ?3 = ''
                 UNION ALL SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_in_order
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
-                            AND r.deleted_ms IS NULL AND NOT r.withheld
+                            AND r.deleted_ms IS NULL AND r.withheld = 0
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
                 FROM target WHERE ?3 = ''),
             wanted AS (
@@ -131,10 +131,10 @@ statements! {
                 UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
                     WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
-                        AND m.deleted_ms IS NULL AND NOT m.withheld
+                        AND m.deleted_ms IS NULL AND m.withheld = 0
                 UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
-                    WHERE t.thread <> '' AND m.deleted_ms IS NULL AND NOT m.withheld)
+                    WHERE t.thread <> '' AND m.deleted_ms IS NULL AND m.withheld = 0)
             SELECT json_group_array(", line!(), ")
             FROM wanted
             CROSS JOIN messages AS m ON m.rowid = wanted.line
@@ -143,7 +143,7 @@ statements! {
                 FROM (
                 SELECT 'workspace' AS what, '' AS channel, '' AS thread, '' AS name, l.id AS long_id,
                     l.public_text AS long_text, s.id AS short_id, s.public_text AS short_text
-                FROM (SELECT 1)
+                FROM (SELECT 1) AS part
                 LEFT JOIN memories AS l INDEXED BY memories_current ON l.workspace = ?1 AND l.scope = 'workspace' AND l.channel = ''
                     AND l.thread = '' AND l.term = 'long_term' AND l.is_current = 1
                 LEFT JOIN memories AS s INDEXED BY memories_current ON s.workspace = ?1 AND s.scope = 'workspace' AND s.channel = ''
@@ -161,39 +161,39 @@ statements! {
                     WHERE c.workspace = ?1 AND (c.visibility = 'public' OR c.id = ?2)
                         AND (SELECT max(at_ms) FROM messages INDEXED BY messages_in_channel
                              WHERE workspace = ?1 AND channel = c.id) >= ?7
-                    ORDER BY c.name, c.id)
+                    ORDER BY c.name, c.id) AS part
                 UNION ALL
                 SELECT * FROM (
-                    SELECT 'thread', channel, thread, '', id, text, NULL, NULL
+                    SELECT 'thread', channel, thread, '', id, text, CAST(NULL AS BIGINT), NULL
                     FROM memories INDEXED BY memories_of_threads
                     WHERE workspace = ?1 AND channel = ?2 AND newest_ms >= ?8 AND is_current = 1 AND scope = 'thread'
-                    ORDER BY newest_ms, thread)
+                    ORDER BY newest_ms, thread) AS part
                 UNION ALL
                 SELECT * FROM (
-                    SELECT 'important', channel, '', '', id, memo, NULL, NULL FROM (
+                    SELECT 'important', channel, '', '', id, memo, CAST(NULL AS BIGINT), NULL FROM (
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
                             WHERE workspace = ?1 AND realm = '' AND priority >= ?10
-                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11)
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11) AS part
                         UNION ALL
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_important
                             WHERE workspace = ?1 AND realm = ?2 AND priority >= ?10
-                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11))
-                    ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11)
+                            ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11) AS part) AS part
+                    ORDER BY priority DESC, updated_ms DESC, name, id LIMIT +?11) AS part
                 UNION ALL
                 SELECT * FROM (
-                    SELECT 'recent', channel, '', '', id, memo, NULL, NULL FROM (
+                    SELECT 'recent', channel, '', '', id, memo, CAST(NULL AS BIGINT), NULL FROM (
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
                             WHERE workspace = ?1 AND realm = ''
-                            ORDER BY updated_ms DESC, name, id LIMIT +?12)
+                            ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part
                         UNION ALL
                         SELECT * FROM (SELECT * FROM memos INDEXED BY memos_recent
                             WHERE workspace = ?1 AND realm = ?2
-                            ORDER BY updated_ms DESC, name, id LIMIT +?12))
-                    ORDER BY updated_ms DESC, name, id LIMIT +?12))) AS memories,
+                            ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part
+                    ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part) AS memories,
             ", circumstances!(), " AS circumstances,
             (SELECT json_group_array(", line!(), ") FROM
                 (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
-                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND NOT withheld
+                 WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
                     AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0)
                  ORDER BY at_ms DESC, id DESC LIMIT +?14) AS c

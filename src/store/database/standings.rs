@@ -4,21 +4,20 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-use sqlx::query;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::ConversationId;
 use crate::event::step::{Owed, Standing};
 use crate::store::StoreError;
-use crate::store::sqlite::hear::Spoken;
-use crate::store::sqlite::{rows, sql, stored};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::hear::Spoken;
+use crate::store::database::{rows, sql};
 
 /// Standings of conversations as they were read and as they have become.
 pub struct Standings(HashMap<ConversationId, (Standing, Standing)>);
 
 impl Standings {
     pub async fn read(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
     ) -> Result<Self, StoreError> {
         Self::read_with_known(connection, conversations, &[]).await.map(|(standings, _)| standings)
@@ -26,7 +25,7 @@ impl Standings {
 
     /// Reads where conversations stand, and which of these lines are stored already, by their places.
     pub async fn read_with_known(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
         messages: &[Spoken<'_>],
     ) -> Result<(Self, HashSet<usize>), StoreError> {
@@ -38,7 +37,7 @@ impl Standings {
         let read = query(sql::STANDINGS)
             .bind(lines.collect::<Value>().to_string())
             .bind(places.collect::<Value>().to_string());
-        let row = read.fetch_one(&mut *connection).await.map_err(stored)?;
+        let row = read.fetch_one(&mut *connection).await?;
         let mut standings: HashMap<ConversationId, Standing> = HashMap::new();
         for step in rows::steps(&rows::column::<String>(&row, "steps")?)? {
             let conversation = step.event.conversation().clone();
@@ -59,11 +58,7 @@ impl Standings {
     }
 
     /// Writes what has changed since they were read.
-    pub async fn write(
-        self,
-        connection: &mut SqliteConnection,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn write(self, connection: &mut Connection, now_ms: i64) -> Result<(), StoreError> {
         let changed = || self.0.iter().filter(|(_, (before, after))| before != after);
         let steps: Vec<Value> = changed()
             .filter(|(_, (before, after))| before.step != after.step)
@@ -71,7 +66,7 @@ impl Standings {
             .collect();
         if !steps.is_empty() {
             let steps = Value::Array(steps).to_string();
-            query(sql::PUT_STEPS).bind(steps).execute(&mut *connection).await.map_err(stored)?;
+            query(sql::PUT_STEPS).bind(steps).execute(&mut *connection).await?;
         }
         for (conversation, (before, after)) in changed() {
             if before.step.is_some() && after.step.is_none() {
@@ -80,8 +75,7 @@ impl Standings {
                     .bind(conversation.channel.as_str())
                     .bind(rows::thread(conversation))
                     .execute(&mut *connection)
-                    .await
-                    .map_err(stored)?;
+                    .await?;
             }
         }
         let opened: Vec<Value> = changed()
@@ -89,7 +83,7 @@ impl Standings {
             .collect();
         if !opened.is_empty() {
             let opened = Value::Array(opened).to_string();
-            query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await.map_err(stored)?;
+            query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await?;
         }
         let closed: Vec<Value> = changed()
             .flat_map(|(place, (before, after))| owed_rows(place, before, after))
@@ -97,7 +91,7 @@ impl Standings {
         if !closed.is_empty() {
             let closed = Value::Array(closed).to_string();
             let close = query(sql::CLOSE_OWED).bind(closed).bind(now_ms);
-            close.execute(&mut *connection).await.map_err(stored)?;
+            close.execute(&mut *connection).await?;
         }
         Ok(())
     }

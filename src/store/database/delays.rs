@@ -4,14 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-use sqlx::query;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
 };
 use crate::rhythm::delays::{Delays, Said};
-use crate::store::sqlite::{rows, sql, stored};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::{rows, sql};
 use crate::store::{LOOKED_THROUGH, StoreError};
 
 /// What is known of the channels where people have said something.
@@ -24,7 +23,7 @@ pub struct Learned {
 
 impl Learned {
     pub async fn read(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
     ) -> Result<Self, StoreError> {
         type NewestRow = (WorkspaceId, ChannelId, String, i64, MessageId, UserId, AuthorKind);
@@ -35,7 +34,7 @@ impl Learned {
         let places = conversations.iter().map(|place| rows::place(place));
         let read = query(sql::DELAYS).bind(places.collect::<Value>().to_string());
         let read = read.bind(LOOKED_THROUGH as i64);
-        let row = read.fetch_one(&mut *connection).await.map_err(stored)?;
+        let row = read.fetch_one(&mut *connection).await?;
         type DelaysRow = (WorkspaceId, ChannelId, Delays);
         let delays: Vec<DelaysRow> = rows::parsed(&rows::column::<String>(&row, "delays")?)?;
         let delays = delays.into_iter().map(|(workspace, id, delays)| ((workspace, id), delays));
@@ -63,7 +62,7 @@ impl Learned {
         }
     }
 
-    pub async fn write(self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    pub async fn write(self, connection: &mut Connection) -> Result<(), StoreError> {
         if self.changed.is_empty() {
             return Ok(());
         }
@@ -72,7 +71,7 @@ impl Learned {
             Some(json!([place.0, place.1, delays]))
         });
         let changed = changed.collect::<Value>().to_string();
-        query(sql::PUT_DELAYS).bind(changed).execute(connection).await.map_err(stored)?;
+        query(sql::PUT_DELAYS).bind(changed).execute(connection).await?;
         Ok(())
     }
 }

@@ -7,26 +7,23 @@ pub mod sql;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{SqliteConnection, query};
 
 use crate::chat::ChannelId;
 use crate::recall::terms::terms;
 use crate::recall::{RecallQuery, Recalled, Search};
 use crate::store::StoreError;
-use crate::store::sqlite::recall::candidates::{CANDIDATES, Postings, Room};
-use crate::store::sqlite::{rows, stored};
+use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::recall::candidates::{CANDIDATES, Postings, Room};
+use crate::store::database::rows;
 
 /// The most lines that are looked through one by one. There are more only while an old database is
 /// being indexed.
 const TAIL: i64 = 20_000;
 
-type Statement<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
-
 /// The best answers to a query, best first. The connection stands in a transaction, so that all
 /// statements see the same moment.
 pub async fn recall(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     which: &RecallQuery,
 ) -> Result<Vec<Recalled>, StoreError> {
     let mut search = Search::new(which);
@@ -62,12 +59,9 @@ struct Fresh {
 }
 
 /// The rooms where lines may be found.
-async fn rooms(
-    connection: &mut SqliteConnection,
-    which: &RecallQuery,
-) -> Result<Vec<Room>, StoreError> {
-    let rows = seen(query(sql::ROOMS), which).fetch_all(connection).await.map_err(stored)?;
-    let room = |row: &SqliteRow| {
+async fn rooms(connection: &mut Connection, which: &RecallQuery) -> Result<Vec<Room>, StoreError> {
+    let rows = seen(query(sql::ROOMS), which).fetch_all(connection).await?;
+    let room = |row: &Row| {
         Ok(Room {
             number: rows::column(row, "number")?,
             channel: ChannelId::new(rows::column::<String>(row, "channel")?),
@@ -77,19 +71,16 @@ async fn rooms(
     rows.iter().map(room).collect()
 }
 
-async fn tail(
-    connection: &mut SqliteConnection,
-    which: &RecallQuery,
-) -> Result<Vec<Fresh>, StoreError> {
+async fn tail(connection: &mut Connection, which: &RecallQuery) -> Result<Vec<Fresh>, StoreError> {
     let row = seen(query(sql::TAIL), which).bind(TAIL).fetch_one(connection).await;
-    let lines: Vec<(i64, i64, String)> = listed(&row.map_err(stored)?, "lines")?;
+    let lines: Vec<(i64, i64, String)> = listed(&row?, "lines")?;
     let fresh =
         |(place, at_ms, text): (i64, i64, String)| Fresh { place, at_ms, terms: terms(&text) };
     Ok(lines.into_iter().map(fresh).filter(|line| !line.terms.is_empty()).collect())
 }
 
 async fn read_tail(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     which: &RecallQuery,
     search: &Search,
     tail: Vec<Fresh>,
@@ -113,7 +104,7 @@ async fn read_tail(
 }
 
 async fn read(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     statement: &'static str,
     which: &RecallQuery,
     list: Value,
@@ -122,19 +113,18 @@ async fn read(
         .bind(which.before.map(|before| before.as_millisecond()))
         .bind(list.to_string())
         .fetch_one(connection)
-        .await
-        .map_err(stored)?;
+        .await?;
     rows::recalled(&rows::column::<String>(&row, "lines")?)
 }
 
 /// Binds where lines are looked for.
-fn seen<'q>(statement: Statement<'q>, which: &'q RecallQuery) -> Statement<'q> {
+fn seen(statement: Query, which: &RecallQuery) -> Query {
     statement
         .bind(which.workspace.as_str())
         .bind(which.channel.as_ref().map(ChannelId::as_str))
         .bind(which.visible_from.as_ref().map(ChannelId::as_str))
 }
 
-fn listed<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<T, StoreError> {
+fn listed<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, StoreError> {
     rows::parsed(&rows::column::<String>(row, column)?)
 }

@@ -2,32 +2,31 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use sqlx::query;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
 use crate::event::{End, Outcome};
 use crate::memo::{Memo, MemoChange, Realm, free_name};
 use crate::memory::{LineId, Lineage, MemoryId};
 use crate::store::StoreError;
-use crate::store::sqlite::sql::memory as sql;
-use crate::store::sqlite::{Counters, memory, rows, stored};
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::sql::memory as sql;
+use crate::store::database::{Counters, memory, rows};
 
 /// All that may be seen from a channel.
 pub async fn read(
-    readers: &SqlitePool,
+    readers: &Readers,
     workspace: &WorkspaceId,
     channel: &ChannelId,
 ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
     let memos = query(sql::MEMOS).bind(workspace.as_str()).bind(channel.as_str());
-    let memos = memos.fetch_all(readers).await.map_err(stored)?;
+    let memos = memos.fetch_all(readers).await?;
     memos.iter().map(memo).collect()
 }
 
 /// Writes what a reply has noted. Its words then hang on the lines behind the memos that it has changed,
 /// and not on those memos, so that it does not change what it was made from itself.
 pub async fn write(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     conversation: &ConversationId,
     outcome: &mut Outcome,
@@ -43,11 +42,7 @@ pub async fn write(
         let id = match change {
             MemoChange::Remove(id) => {
                 made_from.trade(*id, &lines_behind(connection, *id).await?);
-                query(sql::TRADE_MEMO)
-                    .bind(id.0)
-                    .execute(&mut *connection)
-                    .await
-                    .map_err(stored)?;
+                query(sql::TRADE_MEMO).bind(id.0).execute(&mut *connection).await?;
                 remove(connection, *id).await?;
                 continue;
             }
@@ -67,10 +62,10 @@ pub async fn write(
                 let lines: Vec<&LineId> = lines.iter().chain(&answered).collect();
                 let put = query(sql::PUT_MEMO_LINES).bind(workspace.as_str()).bind(id.0);
                 let put = put.bind(json!(lines).to_string());
-                put.execute(&mut *connection).await.map_err(stored)?;
+                put.execute(&mut *connection).await?;
                 if let Some((old, _)) = replaced.filter(|(old, _)| *old != id) {
                     let copy = query(sql::COPY_MEMO_LINES).bind(old.0).bind(id.0);
-                    copy.execute(&mut *connection).await.map_err(stored)?;
+                    copy.execute(&mut *connection).await?;
                 }
                 id
             }
@@ -82,7 +77,7 @@ pub async fn write(
 
 /// Who may know what a reply was made from.
 async fn known(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     conversation: &ConversationId,
     made_from: &Lineage,
 ) -> Result<Visibility, StoreError> {
@@ -91,14 +86,14 @@ async fn known(
         return Ok(Visibility::Private);
     }
     let shown = query(sql::HAS_SHOWN_UNSHARED).bind(json!(made_from.memories).to_string());
-    let shown = shown.bind(channel.as_str()).fetch_one(connection).await.map_err(stored)?;
+    let shown = shown.bind(channel.as_str()).fetch_one(connection).await?;
     let has_shown = rows::column::<i64>(&shown, "has_shown")? != 0;
     Ok(if has_shown { Visibility::Private } else { Visibility::Public })
 }
 
 /// Keeps a memo that was made elsewhere, unless there is one of its name.
 pub async fn bring(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     memo: &Memo,
@@ -115,18 +110,18 @@ pub async fn bring(
 
 /// The names in a realm of all memos but one.
 async fn names(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     workspace: &WorkspaceId,
     realm: &Realm,
     but: MemoryId,
 ) -> Result<Vec<String>, StoreError> {
     let others = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(realm)).bind(but.0);
-    let others = others.fetch_all(connection).await.map_err(stored)?;
+    let others = others.fetch_all(connection).await?;
     others.iter().map(|row| rows::column::<String>(row, "name")).collect()
 }
 
 async fn put(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     id: MemoryId,
@@ -146,27 +141,27 @@ async fn put(
         .bind(memo.updated.as_millisecond())
         .bind(counters.revision as i64)
         .bind(json!(memo).to_string());
-    put.execute(connection).await.map_err(stored)?;
+    put.execute(connection).await?;
     Ok(())
 }
 
-pub async fn remove(connection: &mut SqliteConnection, id: MemoryId) -> Result<(), StoreError> {
+pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
     for statement in [sql::REMOVE_MEMO, sql::REMOVE_MEMO_LINES] {
-        query(statement).bind(id.0).execute(&mut *connection).await.map_err(stored)?;
+        query(statement).bind(id.0).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// A line was edited or deleted: memos that it is behind go, and the prompts that held them.
 pub async fn forget(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     line: &LineId,
 ) -> Result<(), StoreError> {
     let LineId(channel, id) = line;
     let gone = query(sql::MEMOS_OF_LINE).bind(workspace.as_str()).bind(channel.as_str());
-    let gone = gone.bind(id.as_str()).fetch_all(&mut *connection).await.map_err(stored)?;
+    let gone = gone.bind(id.as_str()).fetch_all(&mut *connection).await?;
     for row in &gone {
         let id = MemoryId(rows::column(row, "id")?);
         remove(connection, id).await?;
@@ -177,14 +172,14 @@ pub async fn forget(
 
 /// A public channel is public no more: the memos that it is behind are its own.
 pub async fn withdraw(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     channel: &ChannelId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let memos = query(sql::MEMOS_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
-    let memos = memos.fetch_all(&mut *connection).await.map_err(stored)?;
+    let memos = memos.fetch_all(&mut *connection).await?;
     for row in &memos {
         let (id, memo) = memo(row)?;
         match memo.withdrawn(channel) {
@@ -201,31 +196,31 @@ pub async fn withdraw(
 }
 
 async fn one(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     workspace: &WorkspaceId,
     id: Option<MemoryId>,
 ) -> Result<Option<(MemoryId, Memo)>, StoreError> {
     let Some(id) = id else { return Ok(None) };
     let found = query(sql::ONE_MEMO).bind(workspace.as_str()).bind(id.0);
-    let found = found.fetch_optional(connection).await.map_err(stored)?;
+    let found = found.fetch_optional(connection).await?;
     let memo = found.map(|row| rows::parsed(&rows::column::<String>(&row, "memo")?));
     Ok(memo.transpose()?.map(|memo| (id, memo)))
 }
 
 async fn lines_behind(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: MemoryId,
 ) -> Result<Vec<LineId>, StoreError> {
     let lines = query(sql::LINES_OF_MEMO).bind(id.0);
-    let lines = lines.fetch_all(connection).await.map_err(stored)?;
-    let line = |row: &SqliteRow| {
+    let lines = lines.fetch_all(connection).await?;
+    let line = |row: &Row| {
         let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
         Ok(LineId(channel, MessageId::new(rows::column::<String>(row, "line")?)))
     };
     lines.iter().map(line).collect()
 }
 
-fn memo(row: &SqliteRow) -> Result<(MemoryId, Memo), StoreError> {
+fn memo(row: &Row) -> Result<(MemoryId, Memo), StoreError> {
     let memo = rows::parsed(&rows::column::<String>(row, "memo")?)?;
     Ok((MemoryId(rows::column(row, "id")?), memo))
 }

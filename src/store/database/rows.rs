@@ -6,8 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
 use crate::chat::{
     Author, AuthorKind, Bookmark, Channel, ChannelId, ConversationId, Message, MessageId, Role,
@@ -22,6 +20,7 @@ use crate::event::step::{Lease, Owed, Step};
 use crate::event::{DeadLetter, Event, Piece, PieceId};
 use crate::memory::Lineage;
 use crate::recall::Recalled;
+use crate::store::database::connection::{Cell, Row};
 use crate::store::{Line, Reacted, StoreError};
 
 type Read<T> = Result<T, StoreError>;
@@ -35,7 +34,7 @@ pub fn place(conversation: &ConversationId) -> Value {
     json!([conversation.workspace, conversation.channel, thread(conversation)])
 }
 
-pub fn conversation(row: &SqliteRow) -> Read<ConversationId> {
+pub fn conversation(row: &Row) -> Read<ConversationId> {
     let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
     let channel = ChannelId::new(column::<String>(row, "channel")?);
     Ok(in_thread(workspace, channel, column(row, "thread")?))
@@ -47,7 +46,7 @@ fn in_thread(workspace: WorkspaceId, channel: ChannelId, thread: String) -> Conv
     ConversationId { workspace, channel, thread }
 }
 
-pub fn message(row: &SqliteRow) -> Read<Message> {
+pub fn message(row: &Row) -> Read<Message> {
     Ok(Message {
         conversation: conversation(row)?,
         id: MessageId::new(column::<String>(row, "id")?),
@@ -62,7 +61,7 @@ pub fn message(row: &SqliteRow) -> Read<Message> {
     })
 }
 
-pub fn line(row: &SqliteRow) -> Read<Line> {
+pub fn line(row: &Row) -> Read<Line> {
     let message = message(row)?;
     let name: Option<String> = column(row, "name")?;
     Ok(Line {
@@ -75,7 +74,7 @@ pub fn line(row: &SqliteRow) -> Read<Line> {
     })
 }
 
-fn reactions(row: &SqliteRow) -> Read<Vec<Reacted>> {
+fn reactions(row: &Row) -> Read<Vec<Reacted>> {
     type ReactionRow = (Arc<str>, UserId, AuthorKind, Option<Arc<str>>);
     let rows: Vec<ReactionRow> = parsed(&column::<String>(row, "reactions")?)?;
     let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
@@ -92,7 +91,7 @@ pub fn recalled(json: &str) -> Read<Vec<Recalled>> {
     rows.into_iter().map(RecalledRow::read).collect()
 }
 
-pub fn channel(row: &SqliteRow) -> Read<Channel> {
+pub fn channel(row: &Row) -> Read<Channel> {
     Ok(Channel {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
         id: ChannelId::new(column::<String>(row, "id")?),
@@ -101,7 +100,7 @@ pub fn channel(row: &SqliteRow) -> Read<Channel> {
     })
 }
 
-pub fn bookmark(row: &SqliteRow) -> Read<Bookmark> {
+pub fn bookmark(row: &Row) -> Read<Bookmark> {
     Ok(Bookmark {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
         place: column::<String>(row, "place")?.into(),
@@ -110,11 +109,11 @@ pub fn bookmark(row: &SqliteRow) -> Read<Bookmark> {
 }
 
 /// A thread, and when something was said in it last.
-pub fn thread_since(row: &SqliteRow) -> Read<(MessageId, Timestamp)> {
+pub fn thread_since(row: &Row) -> Read<(MessageId, Timestamp)> {
     Ok((MessageId::new(column::<String>(row, "thread")?), time(column(row, "at_ms")?)?))
 }
 
-pub fn user(row: &SqliteRow) -> Read<User> {
+pub fn user(row: &Row) -> Read<User> {
     Ok(User {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
         id: UserId::new(column::<String>(row, "id")?),
@@ -164,7 +163,7 @@ pub fn step_values(step: &Step) -> Value {
 }
 
 /// A row of `outbox`.
-pub fn piece(row: &SqliteRow) -> Read<Piece> {
+pub fn piece(row: &Row) -> Read<Piece> {
     Ok(Piece {
         id: PieceId(column(row, "id")?),
         first: PieceId(column(row, "draft")?),
@@ -177,7 +176,7 @@ pub fn piece(row: &SqliteRow) -> Read<Piece> {
     })
 }
 
-pub fn decision(row: &SqliteRow) -> Read<Decision> {
+pub fn decision(row: &Row) -> Read<Decision> {
     let judgment: Option<String> = column(row, "judgment")?;
     let attempts: Vec<AttemptRow> = parsed(&column::<String>(row, "attempts")?)?;
     Ok(Decision {
@@ -201,7 +200,7 @@ pub fn decision(row: &SqliteRow) -> Read<Decision> {
     })
 }
 
-fn weighed(row: &SqliteRow) -> Read<Option<Weighed>> {
+fn weighed(row: &Row) -> Read<Option<Weighed>> {
     let Some(mode) = column::<Option<String>>(row, "mode")? else { return Ok(None) };
     Ok(Some(Weighed {
         mode: named(&mode)?,
@@ -210,7 +209,7 @@ fn weighed(row: &SqliteRow) -> Read<Option<Weighed>> {
     }))
 }
 
-fn answered(row: &SqliteRow) -> Read<Option<Answered>> {
+fn answered(row: &Row) -> Read<Option<Answered>> {
     let answered: Option<(MessageId, i64)> = optional(row, "answered")?;
     Ok(answered.map(|(message, after_ms)| Answered {
         message,
@@ -219,12 +218,12 @@ fn answered(row: &SqliteRow) -> Read<Option<Answered>> {
 }
 
 /// A JSON column that may be empty.
-pub fn optional<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Read<Option<T>> {
+pub fn optional<T: DeserializeOwned>(row: &Row, name: &str) -> Read<Option<T>> {
     column::<Option<String>>(row, name)?.map(|json| parsed(&json)).transpose()
 }
 
 /// A row of [`super::sql::EXCHANGES`].
-pub fn exchange(row: &SqliteRow) -> Read<Option<Exchange>> {
+pub fn exchange(row: &Row) -> Read<Option<Exchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
     let lines: Vec<String> = parsed(&column::<String>(row, "lines")?)?;
     Ok(Some(Exchange {
@@ -238,7 +237,7 @@ pub fn exchange(row: &SqliteRow) -> Read<Option<Exchange>> {
     }))
 }
 
-pub fn dead_letter(row: &SqliteRow) -> Read<DeadLetter> {
+pub fn dead_letter(row: &Row) -> Read<DeadLetter> {
     Ok(DeadLetter {
         conversation: conversation(row)?,
         verb: column::<String>(row, "verb")?.into(),
@@ -249,11 +248,8 @@ pub fn dead_letter(row: &SqliteRow) -> Read<DeadLetter> {
     })
 }
 
-pub fn column<'r, T>(row: &'r SqliteRow, name: &str) -> Read<T>
-where
-    T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
-{
-    row.try_get(name).map_err(|error| StoreError::Broken(format!("column {name}: {error}")))
+pub fn column<T: Cell>(row: &Row, name: &str) -> Read<T> {
+    T::of(row, name).map_err(|error| StoreError::Broken(format!("column {name}: {error}")))
 }
 
 pub fn unsigned(value: i64) -> Read<u64> {

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use sqlx::query;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
@@ -22,11 +20,12 @@ use crate::memory::MemoryId;
 use crate::rhythm::delays::Delays;
 use crate::rules::Mode;
 use crate::store::StoreError;
-use crate::store::sqlite::sql::context as sql;
-use crate::store::sqlite::{rows, stored};
+use crate::store::database::connection::{Readers, Row, query};
+use crate::store::database::rows;
+use crate::store::database::sql::context as sql;
 
 pub async fn read(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: &ConversationId,
     window: &Window,
 ) -> Result<Context, StoreError> {
@@ -83,10 +82,10 @@ pub async fn read(
 }
 
 async fn row(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: &ConversationId,
     window: &Window,
-) -> Result<SqliteRow, StoreError> {
+) -> Result<Row, StoreError> {
     let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
     query(sql::CONTEXT)
         .bind(conversation.workspace.as_str())
@@ -107,7 +106,6 @@ async fn row(
         .bind(window.compared as i64 + 1)
         .fetch_one(readers)
         .await
-        .map_err(stored)
 }
 
 fn commands(json: &str) -> Result<Vec<CommandLine>, StoreError> {
@@ -120,7 +118,7 @@ fn commands(json: &str) -> Result<Vec<CommandLine>, StoreError> {
 }
 
 /// What the open decision has come to so far.
-fn motive(head: &SqliteRow) -> Result<Option<Motive>, StoreError> {
+fn motive(head: &Row) -> Result<Option<Motive>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
     let verdict: Option<Verdict> = rows::optional(head, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, considered)| {

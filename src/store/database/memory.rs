@@ -4,27 +4,24 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
-use sqlx::{SqliteExecutor, query};
 
 use crate::chat::{ChannelId, Message, MessageId, Visibility, WorkspaceId};
 use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome, REWRITING, Turn, follow_ups, turn};
 use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey, NewMemory, Scope, Term};
 use crate::store::StoreError;
-use crate::store::sqlite::flow::{Booked, has_changed_since, put_attempt};
-use crate::store::sqlite::sql::memory as sql;
-use crate::store::sqlite::{Counters, memos, rows, stored};
-
-type Query<'q> = sqlx::query::Query<'q, Sqlite, <Sqlite as sqlx::Database>::Arguments>;
+use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::flow::{Booked, has_changed_since, put_attempt};
+use crate::store::database::sql::memory as sql;
+use crate::store::database::{Counters, memos, rows};
 
 /// Lets what was heard be remembered then.
 pub async fn arm_for_lines(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     lines: impl Iterator<Item = &Message>,
     due: Timestamp,
 ) -> Result<(), StoreError> {
     let mut seen = HashSet::new();
-    let mut keys = Vec::new();
+    let mut keys = HashSet::new();
     for line in lines {
         let place = &line.conversation;
         if !seen.insert(place) {
@@ -33,16 +30,20 @@ pub async fn arm_for_lines(
         let channel = place.channel.clone();
         let thread = place.thread.clone().map(|thread| Scope::Thread(channel.clone(), thread));
         for scope in [Some(Scope::Channel(channel)), thread].into_iter().flatten() {
-            let key =
-                MemoryKey { workspace: place.workspace.clone(), scope, term: Term::ShortTerm };
-            keys.push((key, due));
+            keys.insert(MemoryKey {
+                workspace: place.workspace.clone(),
+                scope,
+                term: Term::ShortTerm,
+            });
         }
     }
+    // Each once, since a server changes no row twice in one statement.
+    let keys: Vec<_> = keys.into_iter().map(|key| (key, due)).collect();
     arm(connection, &keys).await
 }
 
 pub async fn arm(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     chores: &[(MemoryKey, Timestamp)],
 ) -> Result<(), StoreError> {
     if chores.is_empty() {
@@ -53,19 +54,19 @@ pub async fn arm(
         json!([place[0], place[1], place[2], place[3], place[4], due.as_millisecond()])
     });
     let chores = chores.collect::<Value>().to_string();
-    query(sql::ARM_CHORES).bind(chores).execute(connection).await.map_err(stored)?;
+    query(sql::ARM_CHORES).bind(chores).execute(connection).await?;
     Ok(())
 }
 
 pub async fn claim(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     now: Timestamp,
     lease: SignedDuration,
     most: usize,
 ) -> Result<Vec<Chore>, StoreError> {
     let ready = query(sql::READY_CHORES).bind(now.as_millisecond()).bind(most as i64);
-    let ready = ready.fetch_all(&mut *connection).await.map_err(stored)?;
+    let ready = ready.fetch_all(&mut *connection).await?;
     let mut chores = Vec::with_capacity(ready.len());
     for row in &ready {
         counters.last_number += 1;
@@ -75,7 +76,7 @@ pub async fn claim(
         let claim = of(query(sql::CLAIM_CHORE), &chore.key)
             .bind(chore.token)
             .bind((now + lease).as_millisecond());
-        claim.execute(&mut *connection).await.map_err(stored)?;
+        claim.execute(&mut *connection).await?;
         chores.push(chore);
     }
     counters.revision += u64::from(!chores.is_empty());
@@ -83,7 +84,7 @@ pub async fn claim(
 }
 
 /// A row of `chores`, as it was before it was claimed.
-fn chore(row: &SqliteRow) -> Result<Chore, StoreError> {
+fn chore(row: &Row) -> Result<Chore, StoreError> {
     Ok(Chore {
         key: key(row)?,
         due: rows::time(rows::column(row, "due_ms")?)?,
@@ -94,7 +95,7 @@ fn chore(row: &SqliteRow) -> Result<Chore, StoreError> {
 
 /// Applies what a chore came to. If it has lost its lease, only its model calls are kept.
 pub async fn complete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     chore: &Chore,
     outcome: ChoreOutcome,
@@ -103,7 +104,7 @@ pub async fn complete(
     counters.revision += 1;
     let key = &chore.key;
     let ours = of(query(sql::CHORE_IS_OURS), key).bind(chore.token);
-    let ours = ours.fetch_one(&mut *connection).await.map_err(stored)?;
+    let ours = ours.fetch_one(&mut *connection).await?;
     let is_ours = rows::column::<i64>(&ours, "is_ours")? != 0;
     let mut is_stale = false;
     for attempt in outcome.attempts {
@@ -155,37 +156,37 @@ fn lineage(new: &NewMemory) -> Lineage {
 }
 
 /// A chore is done, unless it was armed once more meanwhile.
-async fn end(connection: &mut SqliteConnection, key: &MemoryKey) -> Result<(), StoreError> {
+async fn end(connection: &mut Connection, key: &MemoryKey) -> Result<(), StoreError> {
     for statement in [sql::END_CHORE, sql::REPEAT_CHORE] {
-        of(query(statement), key).execute(&mut *connection).await.map_err(stored)?;
+        of(query(statement), key).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// When the current version of a memory was made.
 pub async fn made(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     key: &MemoryKey,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let row = of(query(sql::MADE), key).fetch_optional(connection).await.map_err(stored)?;
+    let row = of(query(sql::MADE), key).fetch_optional(connection).await?;
     row.map(|row| rows::time(rows::column(&row, "made_ms")?)).transpose()
 }
 
 async fn put_off(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     key: &MemoryKey,
     due: Timestamp,
     is_same_try: bool,
 ) -> Result<(), StoreError> {
     let put =
         of(query(sql::PUT_OFF_CHORE), key).bind(due.as_millisecond()).bind(i64::from(is_same_try));
-    put.execute(connection).await.map_err(stored)?;
+    put.execute(connection).await?;
     Ok(())
 }
 
 /// Keeps a new version, and says whether anybody may know any of it.
 pub async fn keep(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     key: &MemoryKey,
     new: NewMemory,
@@ -196,7 +197,7 @@ pub async fn keep(
     for entry in &mut entries {
         entry.visibility = visibility(connection, &key.workspace, &entry.lines).await?;
     }
-    of(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await.map_err(stored)?;
+    of(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await?;
     counters.last_number += 1;
     let put = of(query(sql::PUT_MEMORY), key)
         .bind(counters.last_number)
@@ -205,30 +206,30 @@ pub async fn keep(
         .bind(json!(entries).to_string())
         .bind(Memory::text(&entries, |_| true))
         .bind(Memory::text(&entries, Entry::is_public));
-    put.execute(&mut *connection).await.map_err(stored)?;
+    put.execute(&mut *connection).await?;
     let lines: HashSet<&LineId> = entries.iter().flat_map(|entry| &entry.lines).collect();
     let [workspace, scope, channel, thread, term] = place(key);
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
     let sources = sources.bind(term).bind(json!(lines).to_string());
-    sources.execute(&mut *connection).await.map_err(stored)?;
+    sources.execute(&mut *connection).await?;
     let retire = of(query(sql::RETIRE_SOURCES), key).bind(versions as i64);
     let retire = retire.bind(now.as_millisecond());
-    retire.execute(&mut *connection).await.map_err(stored)?;
+    retire.execute(&mut *connection).await?;
     for statement in [sql::HAND_DOWN_PROMPTS, sql::OLD_VERSIONS] {
         let old = of(query(statement), key).bind(versions as i64);
-        old.execute(&mut *connection).await.map_err(stored)?;
+        old.execute(&mut *connection).await?;
     }
     Ok(entries.iter().any(Entry::is_public))
 }
 
 /// Everybody may know only what everybody could read.
 pub async fn visibility(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     workspace: &WorkspaceId,
     lines: &[LineId],
 ) -> Result<Visibility, StoreError> {
     let unshared = query(sql::UNSHARED).bind(workspace.as_str()).bind(json!(lines).to_string());
-    let unshared = unshared.fetch_all(connection).await.map_err(stored)?;
+    let unshared = unshared.fetch_all(connection).await?;
     let is_public = !lines.is_empty() && unshared.is_empty();
     Ok(if is_public { Visibility::Public } else { Visibility::Private })
 }
@@ -236,7 +237,7 @@ pub async fn visibility(
 /// A line was edited or deleted: what is remembered of it is forgotten, in all versions, and what else
 /// was in the same entries is remembered anew.
 pub async fn forget(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     line: &LineId,
@@ -247,7 +248,7 @@ pub async fn forget(
     let LineId(channel, id) = line;
     let knowing =
         query(sql::KNOWING).bind(workspace.as_str()).bind(channel.as_str()).bind(id.as_str());
-    let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
+    let knowing = knowing.fetch_all(&mut *connection).await?;
     if knowing.is_empty() {
         return Ok(());
     }
@@ -258,14 +259,14 @@ pub async fn forget(
         }
     }
     let source = query(sql::FORGET_SOURCE).bind(workspace.as_str()).bind(channel.as_str());
-    source.bind(id.as_str()).execute(connection).await.map_err(stored)?;
+    source.bind(id.as_str()).execute(connection).await?;
     Ok(())
 }
 
 /// A public channel is public no more: nobody else may know what was said there, nor keep what was made
 /// from it.
 pub async fn withdraw(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     channel: &ChannelId,
@@ -273,16 +274,16 @@ pub async fn withdraw(
 ) -> Result<(), StoreError> {
     let lines =
         query(sql::SHARE_LINES).bind(workspace.as_str()).bind(channel.as_str()).bind("private");
-    lines.execute(&mut *connection).await.map_err(stored)?;
+    lines.execute(&mut *connection).await?;
     let indexed = query(sql::SHARE_INDEXED).bind(workspace.as_str()).bind(channel.as_str());
-    indexed.execute(&mut *connection).await.map_err(stored)?;
+    indexed.execute(&mut *connection).await?;
     let withdrawn = query(sql::WITHDRAW_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let withdrawn = withdrawn.bind(counters.revision as i64);
-    withdrawn.execute(&mut *connection).await.map_err(stored)?;
+    withdrawn.execute(&mut *connection).await?;
     withdraw_prompts(connection, counters, workspace, channel).await?;
     memos::withdraw(connection, counters, workspace, channel, now).await?;
     let knowing = query(sql::KNOWING_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
-    let knowing = knowing.fetch_all(&mut *connection).await.map_err(stored)?;
+    let knowing = knowing.fetch_all(&mut *connection).await?;
     for row in &knowing {
         let key = key(row)?;
         if key.scope == Scope::Workspace {
@@ -297,14 +298,14 @@ pub async fn withdraw(
         }
     }
     let sources = query(sql::WITHDRAW_SOURCES).bind(workspace.as_str()).bind(channel.as_str());
-    sources.execute(connection).await.map_err(stored)?;
+    sources.execute(connection).await?;
     Ok(())
 }
 
 /// What was asked elsewhere with lines of a channel that is public no more goes, and what models wrote about
 /// it.
 async fn withdraw_prompts(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
     channel: &ChannelId,
@@ -312,10 +313,10 @@ async fn withdraw_prompts(
     let (workspace, channel) = (workspace.as_str(), channel.as_str());
     let reasons = query(sql::WITHDRAW_REASONS).bind(workspace).bind(channel);
     let reasons = reasons.bind(counters.revision as i64);
-    reasons.execute(&mut *connection).await.map_err(stored)?;
+    reasons.execute(&mut *connection).await?;
     for statement in [sql::WITHDRAW_VERDICTS, sql::WITHDRAW_EXCHANGES] {
         let withdraw = query(statement).bind(workspace).bind(channel);
-        withdraw.execute(&mut *connection).await.map_err(stored)?;
+        withdraw.execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -323,14 +324,13 @@ async fn withdraw_prompts(
 /// Changes every version of a memory, and drops the prompts since then that held any: also versions that
 /// are kept no more may have been what is changed now. True if the current version has changed.
 async fn change(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     key: &MemoryKey,
     since: Timestamp,
     change: impl Fn(&mut Memory) -> bool,
 ) -> Result<bool, StoreError> {
-    let versions =
-        of(query(sql::VERSIONS), key).fetch_all(&mut *connection).await.map_err(stored)?;
+    let versions = of(query(sql::VERSIONS), key).fetch_all(&mut *connection).await?;
     let mut has_changed = false;
     for row in &versions {
         let mut memory = memory(row)?;
@@ -346,14 +346,14 @@ async fn change(
             .bind(counters.revision as i64)
             .bind(Memory::text(&memory.entries, |_| true))
             .bind(Memory::text(&memory.entries, Entry::is_public));
-        put.execute(&mut *connection).await.map_err(stored)?;
+        put.execute(&mut *connection).await?;
     }
     Ok(has_changed)
 }
 
 /// What was asked with the help of a memory or memo that has changed goes, and what models wrote about it.
 pub async fn forget_prompts(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     id: MemoryId,
     since: Timestamp,
@@ -361,27 +361,27 @@ pub async fn forget_prompts(
     let since = since.as_millisecond();
     let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
     let reasons = reasons.bind(counters.revision as i64);
-    reasons.execute(&mut *connection).await.map_err(stored)?;
+    reasons.execute(&mut *connection).await?;
     for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
         let forget = query(statement).bind(id.0).bind(since);
-        forget.execute(&mut *connection).await.map_err(stored)?;
+        forget.execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// Whether one of these memories and memos has changed since a revision, or is gone.
 pub async fn have_changed_since(
-    executor: impl SqliteExecutor<'_>,
+    connection: &mut Connection,
     memories: &[MemoryId],
     revision: u64,
 ) -> Result<bool, StoreError> {
     let changed = query(sql::TOUCHED_SINCE).bind(json!(memories).to_string()).bind(revision as i64);
-    let row = changed.fetch_one(executor).await.map_err(stored)?;
+    let row = changed.fetch_one(connection).await?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
 /// A row with a memory's key, entries and times.
-pub fn memory(row: &SqliteRow) -> Result<Memory, StoreError> {
+pub fn memory(row: &Row) -> Result<Memory, StoreError> {
     Ok(Memory {
         id: MemoryId(rows::column(row, "id")?),
         key: key(row)?,
@@ -392,7 +392,7 @@ pub fn memory(row: &SqliteRow) -> Result<Memory, StoreError> {
     })
 }
 
-fn key(row: &SqliteRow) -> Result<MemoryKey, StoreError> {
+fn key(row: &Row) -> Result<MemoryKey, StoreError> {
     let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
     let scope: String = rows::column(row, "scope")?;
     let scope = match scope.as_str() {
@@ -411,7 +411,7 @@ fn key(row: &SqliteRow) -> Result<MemoryKey, StoreError> {
 }
 
 /// Binds the five columns of a key.
-fn of<'q>(query: Query<'q>, key: &'q MemoryKey) -> Query<'q> {
+fn of(query: Query, key: &MemoryKey) -> Query {
     let [workspace, scope, channel, thread, term] = place(key);
     query.bind(workspace).bind(scope).bind(channel).bind(thread).bind(term)
 }

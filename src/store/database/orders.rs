@@ -1,18 +1,17 @@
 //! What people order, and what holds because of it.
 
 use jiff::Timestamp;
-use sqlx::query;
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use crate::memory::{Entry, LineId, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::store::sqlite::hear::hear_user;
-use crate::store::sqlite::{Counters, forget, memory, memos, rows, sql, stored};
+use crate::store::database::connection::{Connection, Readers, query};
+use crate::store::database::hear::hear_user;
+use crate::store::database::{Counters, forget, memory, memos, rows, sql};
 use crate::store::{Mute, Order, Orders, StoreError};
 
 pub async fn write(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     order: &Order,
     now: Timestamp,
@@ -63,13 +62,13 @@ pub async fn write(
         | Order::Remember { .. }
         | Order::Note { .. } => return Ok(()),
     };
-    query.execute(connection).await.map_err(stored)?;
+    query.execute(connection).await?;
     Ok(())
 }
 
 /// Whoever is still there keeps the name that they are called by.
 async fn forget_words(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     user: &UserId,
@@ -86,7 +85,7 @@ async fn forget_words(
 
 /// What was remembered elsewhere is remembered here, if nothing is yet.
 async fn remember(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     key: &MemoryKey,
     entries: &[Entry],
@@ -105,14 +104,14 @@ async fn remember(
 
 /// What somebody has said is not to be listened to any more.
 async fn withhold(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let known = query(sql::REMEMBERED_OF).bind(workspace.as_str()).bind(user.as_str());
-    for row in known.fetch_all(&mut *connection).await.map_err(stored)? {
+    for row in known.fetch_all(&mut *connection).await? {
         let channel = ChannelId::new(rows::column::<String>(&row, "channel")?);
         let line = LineId(channel, MessageId::new(rows::column::<String>(&row, "id")?));
         let said = rows::time(rows::column(&row, "at_ms")?)?;
@@ -122,20 +121,20 @@ async fn withhold(
         .bind(workspace.as_str())
         .bind(user.as_str())
         .bind(counters.revision as i64);
-    let hidden = hide.execute(&mut *connection).await.map_err(stored)?;
-    counters.revision += hidden.rows_affected();
+    let hidden = hide.execute(&mut *connection).await?;
+    counters.revision += hidden;
     let settle = query(sql::SETTLE_OWED_OF)
         .bind(workspace.as_str())
         .bind(user.as_str())
         .bind(now.as_millisecond());
-    settle.execute(connection).await.map_err(stored)?;
+    settle.execute(connection).await?;
     Ok(())
 }
 
-pub async fn read(readers: &SqlitePool, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
     let rows = query(sql::ORDERS).bind(workspace.as_str());
     let mut orders = Orders::default();
-    for row in rows.fetch_all(readers).await.map_err(stored)? {
+    for row in rows.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
         let whom: String = rows::column(&row, "whom")?;
         match kind.as_str() {

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
-use sqlx::{SqliteConnection, query};
 
 use crate::recall::terms::terms;
 use crate::store::StoreError;
-use crate::store::sqlite::recall::sql;
-use crate::store::sqlite::{rows, stored};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::recall::sql;
+use crate::store::database::rows;
 
 /// How many changes are indexed at once, and searched one by one before that.
 pub const STEP: u64 = 512;
@@ -24,14 +24,14 @@ struct Line {
 }
 
 /// The revision up to which everything is indexed.
-pub async fn indexed_until(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let row = query(sql::INDEXED_UNTIL).fetch_one(connection).await.map_err(stored)?;
+pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreError> {
+    let row = query(sql::INDEXED_UNTIL).fetch_one(connection).await?;
     rows::unsigned(rows::column(&row, "revision")?)
 }
 
 /// Indexes the next step of what came or changed, not behind `newest`, inside the caller's
 /// transaction. Gives the revision up to which everything is indexed then.
-pub async fn index_next(connection: &mut SqliteConnection, newest: u64) -> Result<u64, StoreError> {
+pub async fn index_next(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
     let after = indexed_until(connection).await?;
     let until = newest.min(after + STEP);
     if until <= after {
@@ -43,49 +43,46 @@ pub async fn index_next(connection: &mut SqliteConnection, newest: u64) -> Resul
     unindex(connection, known).await?;
     index(connection, lines).await?;
     let put = query(sql::PUT_INDEXED_UNTIL).bind(until as i64);
-    put.execute(connection).await.map_err(stored)?;
+    put.execute(connection).await?;
     Ok(until)
 }
 
 /// Indexes everything up to `newest`, inside the caller's transaction.
-pub async fn index_everything(
-    connection: &mut SqliteConnection,
-    newest: u64,
-) -> Result<(), StoreError> {
+pub async fn index_everything(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
     drop_stale(connection).await?;
     while index_next(connection, newest).await? < newest {}
     Ok(())
 }
 
 /// Takes out of the index what lines have said that were changed or removed in this transaction.
-pub async fn drop_stale(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let row = query(sql::STALE).fetch_one(&mut *connection).await.map_err(stored)?;
+pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
+    let row = query(sql::STALE).fetch_one(&mut *connection).await?;
     let stale: Vec<(i64, String)> = rows::parsed(&rows::column::<String>(&row, "lines")?)?;
     if stale.is_empty() {
         return Ok(());
     }
     let stale = stale.into_iter().map(|(number, text)| json!([number, terms(&text).join(" ")]));
     unindex(connection, stale.collect()).await?;
-    query(sql::CLEAR_STALE).execute(connection).await.map_err(stored)?;
+    query(sql::CLEAR_STALE).execute(connection).await?;
     Ok(())
 }
 
 /// Rewrites the whole index, so that nothing is left of what was taken out of it, and looking things
 /// up costs the least. Takes seconds for a million lines.
-pub async fn compact(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    query(sql::COMPACT).execute(connection).await.map_err(stored)?;
+pub async fn compact(connection: &mut Connection) -> Result<(), StoreError> {
+    query(sql::COMPACT).execute(connection).await?;
     Ok(())
 }
 
 async fn unindexed(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     after: u64,
     until: u64,
 ) -> Result<Vec<Line>, StoreError> {
     let row =
         query(sql::UNINDEXED).bind(after as i64).bind(until as i64).fetch_one(connection).await;
     type Row = (String, String, String, String, String, Option<i64>);
-    let lines: Vec<Row> = rows::parsed(&rows::column::<String>(&row.map_err(stored)?, "lines")?)?;
+    let lines: Vec<Row> = rows::parsed(&rows::column::<String>(&row?, "lines")?)?;
     let line = |(workspace, channel, visibility, id, text, number): Row| {
         let terms = terms(&text).join(" ");
         Line { room: (workspace, channel, visibility), id, terms, number }
@@ -93,7 +90,7 @@ async fn unindexed(
     Ok(lines.into_iter().map(line).filter(|line| !line.terms.is_empty()).collect())
 }
 
-async fn index(connection: &mut SqliteConnection, lines: Vec<Line>) -> Result<(), StoreError> {
+async fn index(connection: &mut Connection, lines: Vec<Line>) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -109,14 +106,14 @@ async fn index(connection: &mut SqliteConnection, lines: Vec<Line>) -> Result<()
     // The index takes them best in their order.
     let lines = Value::Array(numbered.into_values().collect()).to_string();
     for statement in [sql::INDEX_LINES, sql::INDEX_TERMS] {
-        query(statement).bind(&lines).execute(&mut *connection).await.map_err(stored)?;
+        query(statement).bind(&lines).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// The number before the first one that is free, for each room of some lines.
 async fn give_numbers(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     lines: &[Line],
 ) -> Result<HashMap<(String, String, String), i64>, StoreError> {
     let mut counts: BTreeMap<&(String, String, String), i64> = BTreeMap::new();
@@ -131,7 +128,7 @@ async fn give_numbers(
         .collect();
     let rows = query(sql::GIVE_NUMBERS).bind(asked.to_string()).fetch_all(connection).await;
     let mut free = HashMap::new();
-    for row in rows.map_err(stored)? {
+    for row in rows? {
         let room = (
             rows::column(&row, "workspace")?,
             rows::column(&row, "channel")?,
@@ -146,13 +143,13 @@ async fn give_numbers(
 }
 
 /// Takes lines out of the index: a list of their numbers and of the terms that they have in it.
-async fn unindex(connection: &mut SqliteConnection, lines: Vec<Value>) -> Result<(), StoreError> {
+async fn unindex(connection: &mut Connection, lines: Vec<Value>) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
     let lines = Value::Array(lines).to_string();
     for statement in [sql::UNINDEX_TERMS, sql::UNCOUNT_LINES, sql::UNINDEX_LINES] {
-        query(statement).bind(&lines).execute(&mut *connection).await.map_err(stored)?;
+        query(statement).bind(&lines).execute(&mut *connection).await?;
     }
     Ok(())
 }

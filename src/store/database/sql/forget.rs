@@ -25,7 +25,7 @@ statements! {
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     BLANK_MENTIONS = "
         UPDATE messages SET mentions = replace(mentions, ?2, ?3)
-        WHERE workspace = ?1 AND instr(mentions, ?2) > 0";
+        WHERE workspace = ?1 AND replace(mentions, ?2, ?3) <> mentions";
     CLOSE_OWED_TO = "
         UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
     /// Pages are to learn of it, too.

@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use sqlx::query;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
 use crate::decision::{Attempt, DecisionId, Weighed};
@@ -13,21 +11,22 @@ use crate::event::completion::{Completion, Known, Unsaid};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, End, Event, Outcome, Piece, Posted};
 use crate::memory::{Lineage, MemoryKey};
-use crate::store::sqlite::hear::{hear_reaction, put_own_line};
-use crate::store::sqlite::sql::memory as memory_sql;
-use crate::store::sqlite::standings::Standings;
-use crate::store::sqlite::{Counters, memory, memos, rows, sql, stored};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::hear::{hear_reaction, put_own_line};
+use crate::store::database::sql::memory as memory_sql;
+use crate::store::database::standings::Standings;
+use crate::store::database::{Counters, memory, memos, rows, sql};
 use crate::store::{Settled, StoreError};
 
 pub async fn claim(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     now: Timestamp,
     lease: SignedDuration,
     most: usize,
 ) -> Result<Vec<Claim>, StoreError> {
     let ready = query(sql::READY_STEPS).bind(now.as_millisecond()).bind(most as i64);
-    let ready = ready.fetch_one(&mut *connection).await.map_err(stored)?;
+    let ready = ready.fetch_one(&mut *connection).await?;
     let mut ready = rows::steps(&rows::column::<String>(&ready, "steps")?)?;
     // A JSON list has no order that one may rely on.
     ready.sort_by_cached_key(|step| (step.ready(), step.event.conversation().clone()));
@@ -45,17 +44,17 @@ pub async fn claim(
         step.lease = Some(Lease { token, until: now + lease });
         if let Event::Post(piece) = &step.event {
             let dispatch = query(sql::DISPATCH_PIECE).bind(piece.id.0).bind(now.as_millisecond());
-            dispatch.execute(&mut *connection).await.map_err(stored)?;
+            dispatch.execute(&mut *connection).await?;
         }
         steps.push(rows::step_values(&step));
     }
     let steps = Value::Array(steps).to_string();
-    query(sql::PUT_STEPS).bind(steps).execute(connection).await.map_err(stored)?;
+    query(sql::PUT_STEPS).bind(steps).execute(connection).await?;
     Ok(claims)
 }
 
 pub async fn complete(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     claim: &Claim,
     outcome: Outcome,
@@ -94,7 +93,7 @@ pub async fn complete(
     let settled = Settled::by(&completion, seen, unseen);
     write_completion(connection, counters, claim, completion, considered, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
-    touch.execute(&mut *connection).await.map_err(stored)?;
+    touch.execute(&mut *connection).await?;
     standings.write(connection, now.as_millisecond()).await?;
     Ok(settled)
 }
@@ -106,7 +105,7 @@ pub enum Booked<'a> {
 }
 
 pub async fn put_attempt(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     booked: &Booked<'_>,
     attempt: Attempt,
 ) -> Result<(), StoreError> {
@@ -132,30 +131,30 @@ pub async fn put_attempt(
         .bind(attempt.price.map(|price| price.micros as i64))
         .bind(chore)
         .bind(json!(attempt.left_out).to_string());
-    let attempt_row = put.execute(&mut *connection).await.map_err(stored)?.last_insert_rowid();
+    let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let put = query(sql::PUT_EXCHANGE)
         .bind(attempt_row)
         .bind(attempt.at.as_millisecond())
         .bind(&*exchange.prompt)
         .bind(exchange.answer.as_deref());
-    put.execute(&mut *connection).await.map_err(stored)?;
+    put.execute(&mut *connection).await?;
     let put = query(sql::PUT_EXCHANGE_LINES)
         .bind(attempt_row)
         .bind(workspace.as_str())
         .bind(json!(exchange.made_from.lines).to_string());
-    put.execute(&mut *connection).await.map_err(stored)?;
+    put.execute(&mut *connection).await?;
     if !exchange.made_from.memories.is_empty() {
         let put = query(memory_sql::PUT_EXCHANGE_MEMORIES).bind(attempt_row);
         let put = put.bind(json!(exchange.made_from.memories).to_string());
-        put.execute(connection).await.map_err(stored)?;
+        put.execute(connection).await?;
     }
     Ok(())
 }
 
 /// Counts what a call used up, whatever came of it.
 async fn spend(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     booked: &Booked<'_>,
     attempt: &Attempt,
 ) -> Result<(), StoreError> {
@@ -179,12 +178,12 @@ async fn spend(
         .bind(begin(24 * HOUR_MS))
         .bind(tokens as i64)
         .bind(attempt.price.map_or(0, |price| price.micros) as i64);
-    spend.execute(connection).await.map_err(stored)?;
+    spend.execute(connection).await?;
     Ok(())
 }
 
 async fn weigh(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     claim: &Claim,
     weighed: &Weighed,
 ) -> Result<(), StoreError> {
@@ -193,19 +192,19 @@ async fn weigh(
         .bind(weighed.mode.name())
         .bind(json!(weighed.passed).to_string())
         .bind(weighed.conversation_state.map(|state| state.name()));
-    weigh.execute(connection).await.map_err(stored)?;
+    weigh.execute(connection).await?;
     Ok(())
 }
 
 async fn say(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     piece: &Piece,
     posted: &Posted,
 ) -> Result<(), StoreError> {
     let say = query(sql::SAY_PIECE).bind(piece.id.0).bind(posted.id.as_str());
-    let said = say.execute(&mut *connection).await.map_err(stored)?;
-    if said.rows_affected() == 0 {
+    let said = say.execute(&mut *connection).await?;
+    if said == 0 {
         return Ok(());
     }
     if let Some(reaction) = piece.reaction(posted) {
@@ -216,7 +215,7 @@ async fn say(
 
 /// The newest lines of the decision that a post's words had seen, and had not.
 async fn seen_and_unseen(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     claim: &Claim,
     piece: &Piece,
     posted: &Posted,
@@ -225,14 +224,14 @@ async fn seen_and_unseen(
         .bind(claim.decision.0)
         .bind(piece.draft.considered as i64)
         .bind(posted.at.as_millisecond());
-    let row = row.fetch_one(connection).await.map_err(stored)?;
+    let row = row.fetch_one(connection).await?;
     let time = |name: &str| rows::column::<Option<i64>>(&row, name)?.map(rows::time).transpose();
     Ok((time("seen_ms")?, time("unseen_ms")?))
 }
 
 /// See [`crate::store::Store::has_changed_since`]. What is for no channel is for the whole workspace.
 pub async fn has_changed_since(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     workspace: &WorkspaceId,
     channel: Option<&ChannelId>,
     revision: u64,
@@ -251,12 +250,12 @@ pub async fn has_changed_since(
         .bind(revision as i64)
         .bind(json!(made_from.lines).to_string())
         .bind(channel.map(|channel| channel.as_str()));
-    let row = changed.fetch_one(connection).await.map_err(stored)?;
+    let row = changed.fetch_one(connection).await?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
 async fn known(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     claim: &Claim,
     considered: Option<u64>,
@@ -270,16 +269,16 @@ async fn known(
     };
     if let Event::Post(piece) = &claim.event {
         let state = query(sql::PIECE_STATE).bind(piece.id.0);
-        let state = state.fetch_optional(&mut *connection).await.map_err(stored)?;
+        let state = state.fetch_optional(&mut *connection).await?;
         let state = state.map(|row| rows::column::<String>(&row, "state")).transpose()?;
         known.is_said = state.as_deref() == Some("said");
         let next = query(sql::NEXT_PIECE).bind(piece.id.0);
-        let next = next.fetch_optional(&mut *connection).await.map_err(stored)?;
+        let next = next.fetch_optional(&mut *connection).await?;
         known.next_piece = next.as_ref().map(rows::piece).transpose()?;
     }
     if let Some(considered) = considered {
         let unseen = query(sql::UNSEEN).bind(claim.decision.0).bind(considered as i64);
-        let unseen = unseen.fetch_all(&mut *connection).await.map_err(stored)?;
+        let unseen = unseen.fetch_all(&mut *connection).await?;
         let id = |row| Ok(MessageId::new(rows::column::<String>(row, "id")?));
         known.unseen = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
     }
@@ -287,7 +286,7 @@ async fn known(
 }
 
 async fn write_completion(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     claim: &Claim,
     completion: Completion,
@@ -306,20 +305,12 @@ async fn write_completion(
     }
     if completion.has_overtaken {
         let decision = json!([[claim.decision, counters.revision]]).to_string();
-        query(sql::OVERTAKE_DECISIONS)
-            .bind(&decision)
-            .execute(&mut *connection)
-            .await
-            .map_err(stored)?;
-        query(sql::SUPERSEDE_ATTEMPTS)
-            .bind(decision)
-            .execute(&mut *connection)
-            .await
-            .map_err(stored)?;
+        query(sql::OVERTAKE_DECISIONS).bind(&decision).execute(&mut *connection).await?;
+        query(sql::SUPERSEDE_ATTEMPTS).bind(decision).execute(&mut *connection).await?;
     }
     if completion.has_redrafted {
         let supersede = query(sql::SUPERSEDE_REPLIES).bind(claim.decision.0);
-        supersede.execute(&mut *connection).await.map_err(stored)?;
+        supersede.execute(&mut *connection).await?;
     }
     if let Some((judgment, state)) = completion.judged {
         let judge = query(sql::JUDGE_DECISION)
@@ -327,7 +318,7 @@ async fn write_completion(
             .bind(json!(judgment).to_string())
             .bind(state.0)
             .bind(considered.map(|revision| revision as i64));
-        judge.execute(&mut *connection).await.map_err(stored)?;
+        judge.execute(&mut *connection).await?;
     }
     if let Some(closing) = completion.closed {
         let close = query(sql::CLOSE_DECISION)
@@ -339,10 +330,10 @@ async fn write_completion(
             .bind(closing.state.map(|state| state.0))
             .bind(closing.why)
             .bind(i64::from(claim.is_owed));
-        close.execute(&mut *connection).await.map_err(stored)?;
+        close.execute(&mut *connection).await?;
         if let Event::Post(_) = &claim.event {
             let said = query(sql::FORGET_SAID).bind(claim.decision.0);
-            said.execute(&mut *connection).await.map_err(stored)?;
+            said.execute(&mut *connection).await?;
         }
     }
     if let Some((fresh, is_owed)) = completion.opened {
@@ -352,7 +343,7 @@ async fn write_completion(
 }
 
 async fn put_piece(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     claim: &Claim,
     piece: &Piece,
 ) -> Result<(), StoreError> {
@@ -368,12 +359,12 @@ async fn put_piece(
         .bind(json!(*piece.draft).to_string())
         .bind(piece.on.as_ref().map(|on| on.as_str()))
         .bind(i64::from(!claim.is_owed && piece.on.is_none()));
-    put.execute(connection).await.map_err(stored)?;
+    put.execute(connection).await?;
     Ok(())
 }
 
 async fn end_pieces(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     piece: &Piece,
     unsaid: Unsaid,
 ) -> Result<(), StoreError> {
@@ -383,12 +374,12 @@ async fn end_pieces(
         Unsaid::Dropped => query(sql::END_PIECES).bind(piece.first.0).bind("dropped"),
         Unsaid::Dead => query(sql::END_PIECES).bind(piece.first.0).bind("dead"),
     };
-    end.execute(connection).await.map_err(stored)?;
+    end.execute(connection).await?;
     Ok(())
 }
 
 async fn put_dead_letter(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     letter: &DeadLetter,
 ) -> Result<(), StoreError> {
     let put = query(sql::PUT_DEAD_LETTER)
@@ -400,13 +391,13 @@ async fn put_dead_letter(
         .bind(letter.attempts)
         .bind(&letter.error)
         .bind(letter.text.as_deref());
-    put.execute(connection).await.map_err(stored)?;
+    put.execute(connection).await?;
     Ok(())
 }
 
 /// Opens the decision that follows on the claim's, and moves the unseen lines to it.
 async fn open_next(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     claim: &Claim,
     (fresh, is_owed): (DecisionId, bool),
@@ -425,10 +416,10 @@ async fn open_next(
         counters.revision,
     ]]);
     let open = query(sql::OPEN_DECISIONS).bind(opened.to_string());
-    open.execute(&mut *connection).await.map_err(stored)?;
+    open.execute(&mut *connection).await?;
     let Some(considered) = considered else { return Ok(()) };
     let unseen =
         query(sql::MOVE_UNSEEN).bind(claim.decision.0).bind(considered as i64).bind(fresh.0);
-    unseen.execute(connection).await.map_err(stored)?;
+    unseen.execute(connection).await?;
     Ok(())
 }

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::query;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::chat::{
     Bookmark, Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction,
@@ -16,9 +14,10 @@ use crate::decision::gate::Gate;
 use crate::event::Follows;
 use crate::event::step::{Arrived, Edited, Standing};
 use crate::memory::LineId;
-use crate::store::sqlite::delays::Learned;
-use crate::store::sqlite::standings::Standings;
-use crate::store::sqlite::{Counters, memory, rows, sql, stored};
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::delays::Learned;
+use crate::store::database::standings::Standings;
+use crate::store::database::{Counters, memory, rows, sql};
 use crate::store::{Receipt, StoreError};
 
 /// What arrivals did besides moving steps, gathered for one statement per table.
@@ -61,38 +60,22 @@ impl Effects {
         }
     }
 
-    async fn write(self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    async fn write(self, connection: &mut Connection) -> Result<(), StoreError> {
         if !self.opened.is_empty() {
             let opened = Value::Array(self.opened).to_string();
-            query(sql::OPEN_DECISIONS)
-                .bind(opened)
-                .execute(&mut *connection)
-                .await
-                .map_err(stored)?;
+            query(sql::OPEN_DECISIONS).bind(opened).execute(&mut *connection).await?;
         }
         if !self.addressed.is_empty() {
             let addressed = pairs(&self.addressed);
-            query(sql::ADDRESS_DECISIONS)
-                .bind(addressed)
-                .execute(&mut *connection)
-                .await
-                .map_err(stored)?;
+            query(sql::ADDRESS_DECISIONS).bind(addressed).execute(&mut *connection).await?;
         }
         if !self.overtaken.is_empty() {
             let overtaken = pairs(&self.overtaken);
             let statement = query(sql::OVERTAKE_DECISIONS).bind(&overtaken);
-            statement.execute(&mut *connection).await.map_err(stored)?;
-            query(sql::SUPERSEDE_ATTEMPTS)
-                .bind(overtaken)
-                .execute(&mut *connection)
-                .await
-                .map_err(stored)?;
+            statement.execute(&mut *connection).await?;
+            query(sql::SUPERSEDE_ATTEMPTS).bind(overtaken).execute(&mut *connection).await?;
             let replaced = Value::Array(self.replaced).to_string();
-            query(sql::REPLACE_DRAFTS)
-                .bind(replaced)
-                .execute(&mut *connection)
-                .await
-                .map_err(stored)?;
+            query(sql::REPLACE_DRAFTS).bind(replaced).execute(&mut *connection).await?;
         }
         Ok(())
     }
@@ -115,7 +98,7 @@ pub struct Spoken<'a> {
 }
 
 pub async fn hear_messages(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     messages: &[Spoken<'_>],
 ) -> Result<Vec<Receipt>, StoreError> {
@@ -162,7 +145,7 @@ pub async fn hear_messages(
         return Ok(receipts);
     }
     let lines = Value::Array(lines).to_string();
-    query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await.map_err(stored)?;
+    query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await?;
     effects.write(connection).await?;
     learned.write(connection).await?;
     if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember).min() {
@@ -174,7 +157,7 @@ pub async fn hear_messages(
 }
 
 pub async fn hear_edit(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     edit: &Edit,
     follows: Follows,
@@ -234,15 +217,14 @@ pub async fn hear_edit(
         .bind(decision)
         .bind(edit.at.as_millisecond())
         .execute(&mut *connection)
-        .await
-        .map_err(stored)?;
+        .await?;
     effects.write(connection).await?;
     standings.write(connection, edit.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
 }
 
 pub async fn hear_deletion(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     deletion: &Deletion,
     follows: Follows,
@@ -270,8 +252,7 @@ pub async fn hear_deletion(
         .bind(deletion.at.as_millisecond())
         .bind(counters.revision as i64)
         .execute(&mut *connection)
-        .await
-        .map_err(stored)?;
+        .await?;
     let line = LineId(deletion.conversation.channel.clone(), deletion.message.clone());
     memory::forget(
         connection,
@@ -287,20 +268,20 @@ pub async fn hear_deletion(
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
         .bind(rows::thread(&deletion.conversation));
-    letters.execute(&mut *connection).await.map_err(stored)?;
+    letters.execute(&mut *connection).await?;
     effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
     Ok(counters.receipt(arrived))
 }
 
 pub async fn hear_channel(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     channel: &Channel,
     now: Timestamp,
 ) -> Result<Receipt, StoreError> {
     let known = query(sql::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
-    let known = known.fetch_optional(&mut *connection).await.map_err(stored)?;
+    let known = known.fetch_optional(&mut *connection).await?;
     let was_public = match known {
         Some(row) => rows::channel(&row)?.visibility == Visibility::Public,
         None => false,
@@ -310,8 +291,8 @@ pub async fn hear_channel(
         .bind(channel.id.as_str())
         .bind(&*channel.name)
         .bind(rows::visibility_name(channel.visibility));
-    let put = put.execute(&mut *connection).await.map_err(stored)?;
-    let receipt = counters.changed(put.rows_affected() > 0);
+    let put = put.execute(&mut *connection).await?;
+    let receipt = counters.changed(put > 0);
     if was_public && channel.visibility != Visibility::Public {
         memory::withdraw(connection, counters, &channel.workspace, &channel.id, now).await?;
     }
@@ -319,7 +300,7 @@ pub async fn hear_channel(
 }
 
 pub async fn hear_user(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     user: &User,
 ) -> Result<Receipt, StoreError> {
@@ -329,12 +310,12 @@ pub async fn hear_user(
         .bind(&*user.name)
         .bind(rows::kind_name(user.kind))
         .bind(user.role.name());
-    let put = put.execute(&mut *connection).await.map_err(stored)?;
-    Ok(counters.changed(put.rows_affected() > 0))
+    let put = put.execute(&mut *connection).await?;
+    Ok(counters.changed(put > 0))
 }
 
 pub async fn hear_bookmark(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     bookmark: &Bookmark,
 ) -> Result<Receipt, StoreError> {
@@ -342,14 +323,14 @@ pub async fn hear_bookmark(
         .bind(bookmark.workspace.as_str())
         .bind(&*bookmark.place)
         .bind(&*bookmark.value);
-    let put = put.execute(connection).await.map_err(stored)?;
+    let put = put.execute(connection).await?;
     // Nobody waits for it, so it wakes nobody.
-    Ok(Receipt { is_new: put.rows_affected() > 0, ..counters.nothing_new() })
+    Ok(Receipt { is_new: put > 0, ..counters.nothing_new() })
 }
 
 /// Nothing follows from a reaction: it is no edit, and no word.
 pub async fn hear_reaction(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     reaction: &Reaction,
 ) -> Result<Receipt, StoreError> {
@@ -370,19 +351,19 @@ pub async fn hear_reaction(
         ReactionChange::Added => change.bind(rows::kind_name(reaction.kind)),
         ReactionChange::Removed => change,
     };
-    let changed = change.execute(&mut *connection).await.map_err(stored)?;
-    let receipt = counters.changed(changed.rows_affected() > 0);
+    let changed = change.execute(&mut *connection).await?;
+    let receipt = counters.changed(changed > 0);
     if receipt.is_new {
         let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
         let mark = mark.bind(receipt.revision as i64);
-        mark.execute(connection).await.map_err(stored)?;
+        mark.execute(connection).await?;
     }
     Ok(receipt)
 }
 
 /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
 async fn forget(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &Counters,
     conversation: &ConversationId,
     message: &MessageId,
@@ -393,10 +374,10 @@ async fn forget(
         .bind(channel)
         .bind(message.as_str())
         .bind(counters.revision as i64);
-    reasons.execute(&mut *connection).await.map_err(stored)?;
+    reasons.execute(&mut *connection).await?;
     for statement in [sql::FORGET_VERDICTS, sql::FORGET_EXCHANGES] {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
-        forget.execute(&mut *connection).await.map_err(stored)?;
+        forget.execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -413,7 +394,7 @@ enum Attention {
 
 /// A line that is not deleted, when it was edited last, and whether it is listened to.
 async fn read_line(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     conversation: &ConversationId,
     message: &MessageId,
 ) -> Result<Option<(Message, Option<i64>, Attention)>, StoreError> {
@@ -423,8 +404,7 @@ async fn read_line(
         .bind(message.as_str())
         .bind(rows::thread(conversation))
         .fetch_optional(connection)
-        .await
-        .map_err(stored)?;
+        .await?;
     let Some(row) = row else { return Ok(None) };
     let attention = rows::column::<i64>(&row, "attention")?;
     let attention = match attention {
@@ -463,7 +443,7 @@ fn line_values(
 
 /// Puts one own line into the room, as [`hear_messages`] does for others' lines.
 pub async fn put_own_line(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     counters: &mut Counters,
     message: &Message,
     gate: Gate,
@@ -472,7 +452,7 @@ pub async fn put_own_line(
     let follows = Follows::Nothing(gate);
     let line = Value::Array(vec![line_values(message, None, follows, None, counters.revision)])
         .to_string();
-    query(sql::PUT_LINES).bind(line).execute(connection).await.map_err(stored)?;
+    query(sql::PUT_LINES).bind(line).execute(connection).await?;
     Ok(())
 }
 

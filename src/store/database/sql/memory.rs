@@ -6,7 +6,7 @@ macro_rules! lines_of {
         concat!(
             "SELECT l.value ->> 0 AS channel, l.value ->> 1 AS line FROM ",
             $versions,
-            " AS m CROSS JOIN json_each(m.entries) AS e CROSS JOIN json_each(e.value, '$.lines') AS l"
+            " AS m CROSS JOIN json_each(m.entries) AS e CROSS JOIN json_each(e.value -> 'lines') AS l"
         )
     };
 }
@@ -37,14 +37,14 @@ statements! {
     /// channel, thread, term, due].
     ARM_CHORES = "
         INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
-        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 5
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT), CAST(value ->> 5 AS BIGINT)
         FROM json_each(?1)
         WHERE true
-        ON CONFLICT DO UPDATE SET
-            due_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE due_ms END,
-            ready_ms = CASE WHEN token IS NULL THEN excluded.due_ms ELSE ready_ms END,
-            again_ms = CASE WHEN token IS NULL THEN NULL ELSE excluded.due_ms END
-        WHERE excluded.due_ms < CASE WHEN token IS NULL THEN due_ms ELSE coalesce(again_ms, excluded.due_ms + 1) END";
+        ON CONFLICT (workspace, scope, channel, thread, term) DO UPDATE SET
+            due_ms = CASE WHEN chores.token IS NULL THEN excluded.due_ms ELSE chores.due_ms END,
+            ready_ms = CASE WHEN chores.token IS NULL THEN excluded.due_ms ELSE chores.ready_ms END,
+            again_ms = CASE WHEN chores.token IS NULL THEN NULL ELSE excluded.due_ms END
+        WHERE excluded.due_ms < CASE WHEN chores.token IS NULL THEN chores.due_ms ELSE coalesce(chores.again_ms, excluded.due_ms + 1) END";
     READY_CHORES = "
         SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
         WHERE ready_ms <= ?1
@@ -72,15 +72,15 @@ statements! {
     /// Whether one of the memories and memos ?1 has changed since revision ?2, or is not there any more.
     TOUCHED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
-            LEFT JOIN memories AS m ON m.id = j.value
-            LEFT JOIN memos AS n ON n.id = j.value
+            LEFT JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
+            LEFT JOIN memos AS n ON n.id = CAST(j.value AS BIGINT)
             WHERE m.touched > ?2 OR n.touched > ?2 OR (m.id IS NULL AND n.id IS NULL)) AS has_changed";
     /// Of the lines ?2, as [channel, id], those that not everybody may read, or that are gone.
     UNSHARED = "
         SELECT j.key AS place FROM json_each(?2) AS j
         LEFT JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         LEFT JOIN channels AS c ON c.workspace = ?1 AND c.id = j.value ->> 0
-        WHERE m.visibility IS NOT 'public' OR c.visibility IS NOT 'public'";
+        WHERE m.visibility IS DISTINCT FROM 'public' OR c.visibility IS DISTINCT FROM 'public'";
 
     RETIRE_MEMORY = "
         UPDATE memories SET is_current = 0, text = NULL, public_text = NULL
@@ -94,7 +94,8 @@ statements! {
         INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term)
         SELECT ?1, value ->> 0, value ->> 1, ?2, ?3, ?4, ?5 FROM json_each(?6)
         WHERE true
-        ON CONFLICT DO UPDATE SET gone_ms = NULL WHERE gone_ms IS NOT NULL";
+        ON CONFLICT (workspace, channel, line, scope, of_channel, of_thread, term)
+        DO UPDATE SET gone_ms = NULL WHERE memory_sources.gone_ms IS NOT NULL";
     /// Versions beyond the newest ?6 go at ?7. What they knew, also what was lost of it, may be behind none of
     /// the others.
     RETIRE_SOURCES = concat!(
@@ -117,7 +118,7 @@ statements! {
     HAND_DOWN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
-            ORDER BY id DESC LIMIT +?6))
+            ORDER BY id DESC LIMIT +?6) AS part)
         WHERE memory IN (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT -1 OFFSET ?6)";
@@ -159,7 +160,7 @@ statements! {
         WHERE id = ?1";
 
     PUT_EXCHANGE_MEMORIES = "
-        INSERT INTO exchange_memories (memory, attempt) SELECT value, ?1 FROM json_each(?2) WHERE true
+        INSERT INTO exchange_memories (memory, attempt) SELECT CAST(value AS BIGINT), ?1 FROM json_each(?2) WHERE true
         ON CONFLICT DO NOTHING";
     FORGET_EXCHANGES_OF_MEMORY = "
         UPDATE exchanges SET prompt = '', answer = NULL
@@ -183,10 +184,10 @@ statements! {
     ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
     /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that not everybody may know.
     HAS_SHOWN_UNSHARED = "
-        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
+        SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
                 CROSS JOIN json_each(m.entries) AS e
-                WHERE m.channel = ?2 AND e.value ->> 'visibility' IS NOT 'public')
-            OR EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memos AS m ON m.id = j.value
+                WHERE m.channel = ?2 AND e.value ->> 'visibility' IS DISTINCT FROM 'public')
+            OR EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memos AS m ON m.id = CAST(j.value AS BIGINT)
                 WHERE m.realm <> '') AS has_shown";
     /// The names in a realm of other memos than ?3.
     OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND id <> ?3";

@@ -1,0 +1,349 @@
+//! The store on a database, SQLite or PostgreSQL: one writer that commits in groups, and a few readers.
+//! One process owns the database.
+
+mod archive;
+pub mod connection;
+mod context;
+mod delays;
+mod dialect;
+mod flow;
+pub mod forget;
+mod hear;
+mod memory;
+mod memos;
+pub mod onlooker;
+mod orders;
+pub mod address;
+pub mod recall;
+pub mod rows;
+pub mod sql;
+mod standings;
+pub mod writer;
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use sqlx::SqlStr;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
+use crate::context::{Context, Window};
+use crate::event::chore::{Chore, ChoreOutcome};
+use crate::event::{Claim, Outcome};
+use crate::memo::Memo;
+use crate::memory::{LineId, Lineage, Memory, MemoryId};
+use crate::recall::{RecallQuery, Recalled};
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::forget::Forgotten;
+use crate::store::database::writer::{Change, DatabaseWriter, Ownership, Write, Written};
+use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
+
+/// How many writes may wait before hearing has to wait too.
+const INBOX: usize = 1024;
+/// How many may read at once.
+pub const READERS: u32 = 4;
+
+/// A change of the schema: its number, its name, and its statements.
+pub type SchemaChange = (i64, &'static str, &'static str);
+
+pub struct DatabaseStore {
+    readers: Readers,
+    writes: mpsc::Sender<Write>,
+    revisions: watch::Receiver<u64>,
+    installation: Arc<str>,
+    /// Why the newest write failed, if it did.
+    last_failure: Arc<Mutex<Option<String>>>,
+}
+
+/// What is numbered: committed changes; decisions, pieces and claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    pub revision: u64,
+    pub last_number: i64,
+    /// Makes the keys of posts this installation's own.
+    pub installation: Arc<str>,
+}
+
+impl DatabaseStore {
+    /// The store and its writer on an open database whose schema is up to date. Frees the leases of the
+    /// process that owned it before.
+    pub async fn start(
+        mut connection: Connection,
+        readers: Readers,
+        ownership: Ownership,
+    ) -> Result<(Self, DatabaseWriter), StoreError> {
+        for statement in [sql::FREE_LEASES, sql::memory::FREE_CHORES] {
+            query(statement).execute(&mut connection).await?;
+        }
+        // Somebody who searches must not keep it from starting; it is tried again the next time.
+        if let Err(error) = forget::scrub_if_due(&mut connection).await {
+            tracing::warn!("what a forgotten person said is still in the database: {error}");
+        }
+        let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
+        let counters = Counters {
+            revision: rows::unsigned(rows::column(&counters, "revision")?)?,
+            last_number: rows::column(&counters, "last_number")?,
+            installation: rows::column::<String>(&counters, "installation")?.into(),
+        };
+        let index_at = recall::index::indexed_until(&mut connection).await? + recall::index::STEP;
+        let (writes, inbox) = mpsc::channel(INBOX);
+        let (sender, revisions) = watch::channel(counters.revision);
+        let installation = counters.installation.clone();
+        let last_failure = Arc::new(Mutex::new(None));
+        let writer = DatabaseWriter {
+            connection,
+            inbox,
+            counters,
+            revisions: sender,
+            last_failure: last_failure.clone(),
+            index_at,
+            ownership,
+        };
+        Ok((Self { readers, writes, revisions, installation, last_failure }, writer))
+    }
+
+    /// Whether anything can be written now.
+    async fn try_writing(&self) -> Result<(), StoreError> {
+        self.write(Change::Nothing).await.map(|_| ())
+    }
+
+    /// A store that nobody writes for.
+    fn of_readers(readers: Readers) -> Self {
+        let (writes, _) = mpsc::channel(1);
+        let (_, revisions) = watch::channel(0);
+        let last_failure = Arc::new(Mutex::new(None));
+        Self { readers, writes, revisions, installation: "onlooker".into(), last_failure }
+    }
+
+    /// Everyone who is known by an id or a name.
+    pub async fn find_person(&self, person: &str) -> Result<Vec<User>, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        forget::find(&mut reader, person).await
+    }
+
+    /// Forgets a person: what they said, what is remembered of it, what models were told and said about
+    /// it. Afterwards their words are nowhere in the file. What was said of them elsewhere, the platform's
+    /// own history included, is not ours to change.
+    pub async fn forget_person(
+        &self,
+        user: &User,
+        now: Timestamp,
+    ) -> Result<Forgotten, StoreError> {
+        let Written::Forgotten(forgotten) =
+            self.write(Change::Forget { user: Box::new(user.clone()), now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(forgotten)
+    }
+
+    async fn next(&self, statement: &'static str) -> Result<Option<Timestamp>, StoreError> {
+        let row = query(statement).fetch_one(&self.readers).await?;
+        rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::time).transpose()
+    }
+
+    async fn write(&self, change: Change) -> Result<Written, StoreError> {
+        let (done, written) = oneshot::channel();
+        let stopped = || StoreError::Busy("it is shutting down".to_owned());
+        self.writes.send(Write { change, done }).await.map_err(|_| stopped())?;
+        written.await.map_err(|_| stopped())?
+    }
+}
+
+#[async_trait]
+impl Store for DatabaseStore {
+    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+        let Written::Heard(receipt) = self.write(Change::Hear(hearing)).await? else {
+            return Err(mixed_up());
+        };
+        Ok(receipt)
+    }
+
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Claim>, StoreError> {
+        // Most looks find nothing, and need not wait for the writer.
+        if self.next(sql::NEXT_READY).await?.is_none_or(|ready| ready > now) {
+            return Ok(Vec::new());
+        }
+        let Written::Claimed(claims) = self.write(Change::Claim { now, lease, most }).await? else {
+            return Err(mixed_up());
+        };
+        Ok(claims)
+    }
+
+    async fn complete(
+        &self,
+        claim: &Claim,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
+        let Written::Completed(settled) =
+            self.write(Change::Complete { claim, outcome, now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(settled)
+    }
+
+    async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
+        let Written::Dropped = self.write(Change::DropExchanges { before }).await? else {
+            return Err(mixed_up());
+        };
+        Ok(())
+    }
+
+    async fn has_changed_since(
+        &self,
+        home: &ConversationId,
+        revision: u64,
+        made_from: &Lineage,
+    ) -> Result<bool, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        let (workspace, channel) = (&home.workspace, Some(&home.channel));
+        flow::has_changed_since(&mut reader, workspace, channel, revision, made_from).await
+    }
+
+    async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.next(sql::NEXT_READY).await
+    }
+
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.revisions.clone()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+        let mut moment = self.readers.moment().await?;
+        recall::recall(&mut moment, query).await
+    }
+
+    async fn context(
+        &self,
+        conversation: &ConversationId,
+        window: &Window,
+    ) -> Result<Context, StoreError> {
+        context::read(&self.readers, conversation, window).await
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        let rows = query(sql::memory::MEMORIES).bind(workspace.as_str());
+        let rows = rows.fetch_all(&self.readers).await?;
+        rows.iter().map(memory::memory).collect()
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        memos::read(&self.readers, workspace, channel).await
+    }
+
+    async fn lines_behind(
+        &self,
+        workspace: &WorkspaceId,
+        lines: &[LineId],
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
+        let rows = query(sql::LINES_BEHIND).bind(workspace.as_str()).bind(json!(lines).to_string());
+        let rows = rows.fetch_all(&self.readers).await?;
+        let line = |row: &Row| {
+            let visibility = rows::named(&rows::column::<String>(row, "visibility")?)?;
+            Ok((Arc::new(rows::message(row)?), visibility))
+        };
+        rows.iter().map(line).collect()
+    }
+
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        let Written::Ordered = self.write(Change::Order { order, now }).await? else {
+            return Err(mixed_up());
+        };
+        Ok(())
+    }
+
+    async fn knows(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        let known = query(sql::KNOWS).bind(workspace.as_str()).bind(channel.as_str());
+        let known = known.bind(line.as_str()).fetch_optional(&self.readers).await;
+        Ok(known?.is_some())
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+        orders::read(&self.readers, workspace).await
+    }
+
+    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.next(sql::NEXT_CHORE).await
+    }
+
+    async fn claim_chores(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        most: usize,
+    ) -> Result<Vec<Chore>, StoreError> {
+        if self.next(sql::NEXT_CHORE).await?.is_none_or(|ready| ready > now) {
+            return Ok(Vec::new());
+        }
+        let claim = Change::ClaimChores { now, lease, most };
+        let Written::ClaimedChores(chores) = self.write(claim).await? else {
+            return Err(mixed_up());
+        };
+        Ok(chores)
+    }
+
+    async fn complete_chore(
+        &self,
+        chore: &Chore,
+        outcome: ChoreOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (chore, outcome) = (Box::new(chore.clone()), Box::new(outcome));
+        let Written::CompletedChore =
+            self.write(Change::CompleteChore { chore, outcome, now }).await?
+        else {
+            return Err(mixed_up());
+        };
+        Ok(())
+    }
+}
+
+/// The writer answers each change with its own kind; anything else is a defect.
+fn mixed_up() -> StoreError {
+    StoreError::Broken("the writer answered another question".to_owned())
+}
+
+/// Brings the schema of a database up to date, which is called `shown`.
+pub async fn migrate(
+    shown: &str,
+    changes: &[SchemaChange],
+    connection: &mut Connection,
+) -> Result<(), StoreError> {
+    let changes = changes.iter().map(|(version, name, text)| {
+        let kind = MigrationType::Simple;
+        Migration::new(*version, Cow::Borrowed(*name), kind, SqlStr::from_static(text), false)
+    });
+    let migrated = connection.migrate(&Migrator::with_migrations(changes.collect())).await;
+    migrated.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => newer(shown, version),
+        MigrateError::Execute(error) => connection.stored(error).of(shown),
+        other => StoreError::Broken(format!("cannot bring {shown} up to date: {other}")),
+    })
+}
+
+pub fn newer(shown: &str, version: i64) -> StoreError {
+    StoreError::Broken(format!(
+        "{shown} was written by a newer version of Aizuchi (it has schema {version}); use that version"
+    ))
+}

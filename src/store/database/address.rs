@@ -1,0 +1,117 @@
+//! Where a database is: in a file, or on a server.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::postgres::PgConnectOptions;
+
+use crate::store::database::DatabaseStore;
+use crate::store::database::writer::DatabaseWriter;
+use crate::store::{StoreError, postgres, sqlite};
+
+/// What is found where a database should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing yet; it can be created.
+    Absent,
+    Current,
+    /// It will be brought up to date at the next start.
+    Older,
+    /// An Aizuchi that runs has it open.
+    InUse,
+}
+
+/// A database that is this process's own.
+pub type Opened = (DatabaseStore, DatabaseWriter);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    File(PathBuf),
+    Server(Server),
+}
+
+/// A database on a PostgreSQL server, by its `postgres://` URL. Shown without who logs in, and how.
+#[derive(Clone, Debug)]
+pub struct Server {
+    url: SecretString,
+    shown: String,
+}
+
+impl Address {
+    /// Opens the database for this process alone. Fails if another one has it.
+    pub async fn open(&self) -> Result<Opened, StoreError> {
+        let taken = || {
+            StoreError::Broken(format!(
+                "another Aizuchi is active on {self}; stop it, or give this one a database of its own"
+            ))
+        };
+        self.open_if_free().await?.ok_or_else(taken)
+    }
+
+    /// `None` if another process has it and this one may stand by: a file does not let it.
+    pub async fn open_if_free(&self) -> Result<Option<Opened>, StoreError> {
+        match self {
+            Address::File(path) => sqlite::open(path).await.map(Some),
+            Address::Server(server) => postgres::open(server).await,
+        }
+    }
+
+    /// Opens it as soon as no other process has it. Whoever stands by waits for the server as well.
+    pub async fn open_when_free(&self) -> Opened {
+        loop {
+            tokio::time::sleep(postgres::LOOK).await;
+            match self.open_if_free().await {
+                Ok(Some(opened)) => return opened,
+                Ok(None) => {}
+                Err(error) => tracing::warn!("standing by: {error}"),
+            }
+        }
+    }
+
+    /// Looks without changing anything: `check` must not migrate it, nor create it.
+    pub async fn examine(&self) -> Result<Found, StoreError> {
+        match self {
+            Address::File(path) => sqlite::examine::examine(path).await,
+            Address::Server(server) => postgres::examine(server).await,
+        }
+    }
+}
+
+impl Server {
+    /// `None` if it is no URL of such a server.
+    pub fn new(url: &str) -> Option<Self> {
+        let has_scheme = url.starts_with("postgres://") || url.starts_with("postgresql://");
+        let options: PgConnectOptions = url.parse().ok().filter(|_| has_scheme)?;
+        let database = options.get_database().unwrap_or_default();
+        let shown = format!("postgres://{}:{}/{database}", options.get_host(), options.get_port());
+        Some(Self { url: url.to_owned().into(), shown })
+    }
+
+    pub fn url(&self) -> &str {
+        self.url.expose_secret()
+    }
+}
+
+impl PartialEq for Server {
+    fn eq(&self, other: &Self) -> bool {
+        self.url() == other.url()
+    }
+}
+
+impl Eq for Server {}
+
+impl fmt::Display for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.shown)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::File(path) => write!(formatter, "{}", path.display()),
+            Address::Server(server) => server.fmt(formatter),
+        }
+    }
+}

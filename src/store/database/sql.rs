@@ -1,0 +1,557 @@
+//! Every statement of the SQLite store, as constants; a test prepares each of them.
+//!
+//! `LIMIT +?1`, not `LIMIT ?1`: SQLite reads a bare one while it plans, so that each new binding makes it
+//! plan the statement anew, which takes longer than most of them run.
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
+        $($(#[$doc])* pub const $name: &str = $sql;)*
+
+        /// Name and text of every statement.
+        pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
+    };
+}
+pub(super) use statements;
+
+pub mod context;
+pub mod forget;
+pub mod memory;
+
+/// Name and text of every statement there is.
+pub fn everything() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, super::recall::sql::ALL];
+    lists.into_iter().flatten().copied()
+}
+
+macro_rules! lines {
+    ($which:expr) => {
+        concat!(
+            "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
+                m.mentions, m.edits, m.deleted_ms, m.gate,
+                max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
+                CASE WHEN m.reacted IS NULL THEN '[]' ELSE
+                    (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
+                        (SELECT r.emoji, r.user_id, r.kind, w.name FROM reactions AS r
+                         LEFT JOIN users AS w ON w.workspace = r.workspace AND w.id = r.user_id
+                         WHERE r.workspace = m.workspace AND r.message = m.id AND r.channel = m.channel
+                            AND r.removed_ms IS NULL
+                         ORDER BY r.at_ms, r.emoji, r.user_id) AS part) END AS reactions
+            FROM messages AS m
+            LEFT JOIN users AS u ON u.workspace = m.workspace AND u.id = m.author ",
+            $which
+        )
+    };
+}
+
+/// A step with its piece as one JSON object: the driver hands over one row faster than many.
+macro_rules! step {
+    () => {
+        "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
+            'verb', s.verb, 'piece', s.piece, 'due_ms', s.due_ms, 'ready_ms', s.ready_ms,
+            'decision', s.decision, 'is_owed', s.is_owed, 'redrafts', s.redrafts,
+            'follow_ms', s.follow_ms, 'since_ms', s.since_ms, 'generation', s.generation, 'attempts', s.attempts,
+            'token', s.token, 'lease_until_ms', s.lease_until_ms, 'draft', o.draft, 'key', o.key,
+            'text', o.text, 'reaction_on', o.reaction_on, 'notes', o.notes, 'dispatched_ms', o.dispatched_ms)"
+    };
+}
+
+macro_rules! decisions {
+    ($which:expr) => {
+        concat!(
+            "SELECT d.*,
+                (SELECT json_group_array(id) FROM
+                    (SELECT id FROM messages WHERE decision = d.id ORDER BY at_ms, id) AS part) AS messages,
+                (SELECT json_group_array(message) FROM
+                    (SELECT message FROM outbox
+                     WHERE decision = d.id AND state = 'said' AND reaction_on IS NULL
+                     ORDER BY id) AS part) AS said,
+                (SELECT json_array(reaction_on, text) FROM outbox
+                 WHERE decision = d.id AND state = 'said' AND reaction_on IS NOT NULL LIMIT 1) AS reacted,
+                (SELECT json_array(m.id, m.at_ms - n.at_ms)
+                 FROM (SELECT id, at_ms, author FROM messages
+                    WHERE decision = d.id AND d.closed_ms IS NOT NULL
+                    ORDER BY at_ms DESC, id DESC LIMIT 1) AS n
+                 CROSS JOIN messages AS m INDEXED BY messages_in_order
+                    ON m.workspace = d.workspace AND m.channel = d.channel AND m.thread IN (d.thread, n.id)
+                        AND m.at_ms >= n.at_ms
+                 WHERE m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                    AND m.decision IS DISTINCT FROM d.id
+                 ORDER BY m.at_ms, m.id LIMIT 1) AS answered,
+                (SELECT count(*) FROM outbox AS o
+                 CROSS JOIN reactions AS r ON r.workspace = o.workspace AND r.message = o.message
+                    AND r.channel = o.channel
+                 WHERE o.decision = d.id AND o.state = 'said' AND o.reaction_on IS NULL
+                    AND r.kind = 'human' AND r.removed_ms IS NULL) AS reactions,
+                (SELECT json_group_array(json_object(
+                    'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
+                    'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
+                    'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
+                    'price_micros', price_micros, 'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
+                    'error', error, 'left_out', json(left_out))) FROM
+                    (SELECT * FROM attempts WHERE decision = d.id ORDER BY id) AS part) AS attempts
+            FROM decisions AS d ",
+            $which
+        )
+    };
+}
+
+/// The lines of the decision ?1 that came or changed after the revision ?2. No talk is seen or not by a command.
+macro_rules! unseen {
+    () => {
+        "decision = ?1 AND gate IS DISTINCT FROM 'command' AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
+    };
+}
+
+/// The decisions that cover the line ?3 of the channel ?2, or whose prompts held it.
+macro_rules! decided_on {
+    () => {
+        "SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
+        UNION
+        SELECT a.decision FROM exchange_lines AS l
+        CROSS JOIN attempts AS a ON a.id = l.attempt
+        WHERE l.workspace = ?1 AND l.channel = ?2 AND l.line = ?3"
+    };
+}
+
+statements! {
+    // sqlx's own table.
+    HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
+    NEWEST_MIGRATION = "SELECT max(version) AS version FROM _sqlx_migrations";
+    BEGIN = "BEGIN IMMEDIATE";
+    COMMIT = "COMMIT";
+    ROLLBACK = "ROLLBACK";
+    SHOW = "SELECT 1";
+    COUNTERS = "SELECT revision, last_number, installation FROM counters";
+    PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
+
+    /// What hearing has to know, in one row of three JSON lists: the places in ?1 of the lines that
+    /// are known already, and the pending steps and open owed lines of the conversations in ?2. ?1
+    /// lists [workspace, channel, id], ?2 [workspace, channel, thread].
+    STANDINGS = concat!(
+        "SELECT
+            (SELECT json_group_array(k.key) FROM
+                (SELECT j.key FROM json_each(?1) AS j
+                 CROSS JOIN messages AS m ON m.workspace = j.value ->> 0
+                    AND m.channel = j.value ->> 1 AND m.id = j.value ->> 2
+                 UNION ALL
+                 SELECT j.key FROM json_each(?1) AS j
+                 CROSS JOIN messages AS m INDEXED BY messages_sent_as
+                    ON m.workspace = j.value ->> 0 AND m.channel = j.value ->> 1
+                    AND m.sent_as = j.value ->> 3) AS k) AS known,
+            (SELECT json_group_array(", step!(), ") FROM json_each(?2) AS j
+             CROSS JOIN steps AS s ON s.workspace = j.value ->> 0 AND s.channel = j.value ->> 1
+                AND s.thread = j.value ->> 2
+             LEFT JOIN outbox AS o ON o.id = s.piece) AS steps,
+            (SELECT json_group_array(json_object('workspace', w.workspace, 'channel', w.channel,
+                'thread', w.thread, 'at_ms', w.at_ms, 'message', w.message, 'asker', w.asker))
+             FROM json_each(?2) AS j
+             CROSS JOIN owed AS w INDEXED BY owed_open ON w.workspace = j.value ->> 0
+                AND w.channel = j.value ->> 1 AND w.thread = j.value ->> 2
+             WHERE w.closed_ms IS NULL) AS owed"
+    );
+
+    /// What is known of when people write, for a JSON list of conversations: the delays of their
+    /// channels, and the newest line of each by a person, among its newest ?2.
+    DELAYS = "
+        SELECT
+            (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
+                (SELECT DISTINCT value ->> 0 AS workspace, value ->> 1 AS channel FROM json_each(?1)) AS j
+             CROSS JOIN channels AS c ON c.workspace = j.workspace AND c.id = j.channel) AS delays,
+            (SELECT json_group_array(json_array(
+                m.workspace, m.channel, m.thread, m.at_ms, m.id, m.author, m.author_kind))
+             FROM json_each(?1) AS j
+             CROSS JOIN messages AS m ON m.rowid =
+                (SELECT r.line FROM
+                    (SELECT rowid AS line, author_kind, withheld, at_ms, id
+                     FROM messages INDEXED BY messages_in_order
+                     WHERE workspace = j.value ->> 0 AND channel = j.value ->> 1
+                        AND thread = j.value ->> 2
+                     ORDER BY at_ms DESC, id DESC LIMIT +?2) AS r
+                 WHERE r.author_kind = 'human' AND r.withheld = 0
+                 ORDER BY r.at_ms DESC, r.id DESC LIMIT 1)) AS newest";
+    PUT_DELAYS = "
+        UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
+        WHERE channels.workspace = j.value ->> 0 AND channels.id = j.value ->> 1";
+
+    // Hearing. ?1 is a JSON array with one array per row.
+
+    PUT_LINES = "
+        INSERT INTO messages
+            (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
+             gate, decision, heard, revision, withheld, sent_as)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), value ->> 5,
+            value ->> 6, value ->> 7, value ->> 8,
+            coalesce((SELECT visibility FROM channels
+                      WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
+            value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT DO NOTHING";
+    LINE = "
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
+            CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
+        FROM messages
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
+    KNOWS = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    EDIT_LINE = "
+        UPDATE messages
+        SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),
+            edited_ms = ?8
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    DELETE_LINE = "
+        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5, sent_as = NULL
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    PUT_CHANNEL = "
+        INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, visibility = excluded.visibility
+        WHERE channels.name <> excluded.name OR channels.visibility <> excluded.visibility";
+    PUT_BOOKMARK = "
+        INSERT INTO bookmarks (workspace, place, value) VALUES (?1, ?2, ?3)
+        ON CONFLICT (workspace, place) DO UPDATE SET value = excluded.value WHERE bookmarks.value <> excluded.value";
+    BOOKMARKS = "
+        SELECT workspace, place, value FROM bookmarks WHERE workspace = ?1 ORDER BY place";
+    THREADS_SINCE = "
+        SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_channel
+        WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?3 AND thread <> ''
+        GROUP BY thread ORDER BY 2, 1";
+    PUT_USER = "
+        INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
+        WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role";
+    // Of a line that is there, and not older than what is known. ?5 is whose, ?6 is when.
+
+    ADD_REACTION = "
+        INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+        WHERE EXISTS (SELECT 1 FROM messages
+            WHERE workspace = ?1 AND id = ?3 AND channel = ?2 AND deleted_ms IS NULL)
+        ON CONFLICT (workspace, message, channel, emoji, user_id) DO UPDATE SET at_ms = excluded.at_ms, kind = excluded.kind, removed_ms = NULL
+        WHERE reactions.removed_ms <= excluded.at_ms";
+    REMOVE_REACTION = "
+        UPDATE reactions SET removed_ms = ?6
+        WHERE workspace = ?1 AND message = ?3 AND channel = ?2 AND emoji = ?4 AND user_id = ?5
+            AND removed_ms IS NULL AND at_ms <= ?6";
+    MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
+
+    // What people order.
+
+    MUTE = "
+        INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, channel, role) DO UPDATE SET until_ms = excluded.until_ms";
+    /// By whom is ?3.
+    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
+    PUT_MODE = "
+        INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
+        ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
+    DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
+    OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
+    /// The lines of the user ?2 that memories or memos are made from.
+    REMEMBERED_OF = "
+        SELECT m.channel, m.id, m.at_ms FROM messages AS m
+        WHERE m.workspace = ?1 AND m.author = ?2 AND m.withheld = 0
+            AND (EXISTS (SELECT 1 FROM memory_sources AS s
+                    WHERE s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id)
+                OR EXISTS (SELECT 1 FROM memo_lines AS l
+                    WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
+        ORDER BY m.at_ms, m.id";
+    /// Each line has a revision of its own, so that whoever reads them page by page misses none.
+    WITHHOLD = "
+        UPDATE messages SET withheld = 1, revision = n.revision
+        FROM (SELECT rowid AS line, ?3 + row_number() OVER (ORDER BY at_ms, channel, id) AS revision
+            FROM messages WHERE workspace = ?1 AND author = ?2 AND withheld = 0) AS n
+        WHERE messages.rowid = n.line";
+    SETTLE_OWED_OF = "
+        UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
+    ORDERS = "
+        SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
+        UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
+        UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
+        ORDER BY kind, whom, role";
+
+    // Where conversations stand.
+
+    PUT_STEPS = "
+        INSERT INTO steps
+            (workspace, channel, thread, verb, piece, due_ms, ready_ms, decision, is_owed, redrafts,
+             follow_ms, generation, attempts, token, lease_until_ms, since_ms)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT),
+            CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), CAST(value ->> 9 AS BIGINT), CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), CAST(value ->> 13 AS BIGINT),
+            CAST(value ->> 14 AS BIGINT), CAST(value ->> 15 AS BIGINT)
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT (workspace, channel, thread) DO UPDATE SET
+            verb = excluded.verb, piece = excluded.piece, due_ms = excluded.due_ms,
+            ready_ms = excluded.ready_ms, decision = excluded.decision, is_owed = excluded.is_owed,
+            redrafts = excluded.redrafts, follow_ms = excluded.follow_ms,
+            generation = excluded.generation, attempts = excluded.attempts, token = excluded.token,
+            lease_until_ms = excluded.lease_until_ms, since_ms = excluded.since_ms";
+    DELETE_STEP = "DELETE FROM steps WHERE workspace = ?1 AND channel = ?2 AND thread = ?3";
+    PUT_OWED = "
+        INSERT INTO owed (workspace, channel, thread, message, asker, at_ms)
+        SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT)
+        FROM json_each(?1)
+        WHERE true
+        ON CONFLICT (workspace, channel, message) DO UPDATE SET closed_ms = NULL";
+    CLOSE_OWED = "
+        UPDATE owed SET closed_ms = ?2
+        FROM json_each(?1) AS j
+        WHERE owed.workspace = j.value ->> 0 AND owed.channel = j.value ->> 1 AND owed.message = j.value ->> 3";
+
+    // Taking and finishing steps.
+
+    READY_STEPS = concat!(
+        "SELECT json_group_array(", step!(), ") AS steps FROM (
+            SELECT * FROM steps WHERE ready_ms <= ?1
+            ORDER BY ready_ms, workspace, channel, thread
+            LIMIT +?2) AS s
+        LEFT JOIN outbox AS o ON o.id = s.piece"
+    );
+    NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
+    NEXT_CHORE = "SELECT min(ready_ms) AS ready_ms FROM chores";
+    FREE_LEASES = "
+        UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    DISPATCH_PIECE = "
+        UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2)
+        WHERE id = ?1 AND state IN ('draft', 'sending')";
+    UNDISPATCH_PIECE = "
+        UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1 AND state = 'sending'";
+    PUT_PIECE = "
+        INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state,
+            reaction_on, is_unasked)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?11)";
+    SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
+    PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
+    NEXT_PIECE = "
+        SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
+            next.reaction_on, next.dispatched_ms
+        FROM outbox AS this
+        JOIN outbox AS next ON next.draft = this.draft AND next.id > this.id
+        WHERE this.id = ?1 AND next.state = 'draft'
+        ORDER BY next.id
+        LIMIT 1";
+    /// Ends every piece of a draft that is not said yet. What is dead waits for a person to read it;
+    /// of the others no words are kept.
+    END_PIECES = "
+        UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
+            notes = json_set(notes, '$.why', '')
+        WHERE draft = ?1 AND state IN ('draft', 'sending')";
+    REPLACE_DRAFTS = "
+        UPDATE outbox SET state = 'replaced', text = '', notes = json_set(notes, '$.why', '')
+        FROM json_each(?1) AS j
+        WHERE outbox.workspace = j.value ->> 0 AND outbox.channel = j.value ->> 1
+            AND outbox.thread = j.value ->> 2 AND outbox.state = 'draft'";
+    PUT_DEAD_LETTER = "
+        INSERT INTO dead_letters (workspace, channel, thread, verb, at_ms, attempts, error, text)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+    // The ledger.
+
+    OPEN_DECISIONS = "
+        INSERT INTO decisions (id, workspace, channel, thread, opened_ms, is_addressed, revision)
+        SELECT CAST(value ->> 0 AS BIGINT), value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT)
+        FROM json_each(?1)";
+    // ?1 is a JSON array of [decision, revision].
+
+    /// What was judged or drafted for these decisions no longer counts.
+    OVERTAKE_DECISIONS = "
+        UPDATE decisions SET judgment = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
+        FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT)";
+    SUPERSEDE_ATTEMPTS = "
+        UPDATE attempts SET result = 'superseded'
+        FROM json_each(?1) AS j WHERE attempts.decision = CAST(j.value ->> 0 AS BIGINT) AND attempts.result = 'kept'";
+    SUPERSEDE_REPLIES = "
+        UPDATE attempts SET result = 'superseded' WHERE decision = ?1 AND verb = 'reply' AND result = 'kept'";
+    ADDRESS_DECISIONS = "
+        UPDATE decisions SET is_addressed = 1, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
+        FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT) AND decisions.is_addressed = 0";
+    TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
+    JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
+    WEIGH_DECISION = "
+        UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
+    /// What a call used up, for its channel ?2 and for the workspace, in the hour ?3 and the day ?4.
+    SPEND = "
+        INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
+        SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6
+        FROM (SELECT ?2 AS channel UNION SELECT '') AS c,
+            (SELECT 'hour' AS span, CAST(?3 AS BIGINT) AS begin_ms UNION ALL SELECT 'day', CAST(?4 AS BIGINT)) AS s
+        WHERE true
+        ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros";
+    DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
+    /// Whoever asks while it speaks unasked, or takes a question back, makes no answer of what it said.
+    CLOSE_DECISION = "
+        UPDATE decisions
+        SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
+            state = coalesce(?6, state), why = ?7, is_addressed = ?8
+        WHERE id = ?1";
+    /// Lines of a decision that its post had not considered go to the next one.
+    UNSEEN = concat!("SELECT id FROM messages WHERE ", unseen!());
+    /// The newest lines of a decision that a post's words had seen, and had not.
+    SEEN_AND_UNSEEN = "
+        SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
+            max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
+        FROM messages WHERE decision = ?1";
+    /// Whether one of the lines ?3, as [channel, id], that were known at revision ?2 is not now what it
+    /// was, or is of another channel than ?4 that is public no more. Bots that edit their lines all the time do not count.
+    CHANGED_SINCE = "
+        SELECT EXISTS (SELECT 1 FROM channels INDEXED BY channels_withdrawn
+            WHERE workspace = ?1 AND withdrawn > ?2 AND id IS DISTINCT FROM ?4
+                AND EXISTS (SELECT 1 FROM json_each(?3) AS j WHERE j.value ->> 0 = channels.id))
+        OR EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_by_revision
+            WHERE workspace = ?1 AND revision > ?2 AND heard <= ?2
+                AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
+                AND EXISTS (SELECT 1 FROM json_each(?3) AS j
+                    WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
+    MOVE_UNSEEN = concat!("UPDATE messages SET decision = ?3 WHERE ", unseen!());
+    PUT_ATTEMPT = "
+        INSERT INTO attempts
+            (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
+             output_tokens, latency_ms, result, judgment, error, price_micros, chore,
+             left_out)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        RETURNING id";
+    PUT_EXCHANGE = "
+        INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
+    PUT_EXCHANGE_LINES = "
+        INSERT INTO exchange_lines (workspace, channel, line, attempt)
+        SELECT ?2, value ->> 0, value ->> 1, ?1 FROM json_each(?3) WHERE true
+        ON CONFLICT DO NOTHING";
+    // ?3 is a line that was edited or deleted. What models wrote about it may repeat it.
+
+    FORGET_REASONS = concat!(
+        "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
+        WHERE judgment IS NOT NULL AND id IN (", decided_on!(), ")"
+    );
+    FORGET_VERDICTS = concat!(
+        "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
+        WHERE judgment IS NOT NULL AND decision IN (", decided_on!(), ")"
+    );
+    FORGET_EXCHANGES = "
+        UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN
+            (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
+    /// The words that were not said in the thread ?3 may repeat a line of it that was deleted.
+    FORGET_LETTERS = "
+        UPDATE dead_letters SET text = NULL
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
+    /// What was said stands among the lines by now.
+    FORGET_SAID = "
+        UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')
+        WHERE decision = ?1 AND state = 'said'";
+    DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
+    DROP_DEAD = "
+        UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
+    /// What prompts were made from is known for longer than their words, for the sake of the reasons that
+    /// models gave.
+    DROP_EXCHANGE_LINES = "
+        DELETE FROM exchange_lines
+        WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
+    DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
+    TRUNCATE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
+    DROP_EXCHANGES = "UPDATE exchanges SET prompt = '', answer = NULL WHERE at_ms < ?1 AND prompt <> ''";
+
+    // Reading.
+
+    /// Lines, as [channel, id], that are still there.
+    LINES_BEHIND = "
+        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,
+            m.visibility
+        FROM json_each(?2) AS j
+        CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
+        WHERE m.deleted_ms IS NULL AND m.withheld = 0
+        ORDER BY m.at_ms, m.id";
+    CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
+    CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
+    USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
+    // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
+    NEWEST_LINES = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2
+            AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
+                (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
+    NEWEST_LINES_OF_THREAD = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
+            AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
+                (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
+        ORDER BY m.at_ms DESC, m.id DESC
+        LIMIT +?4");
+    // ?1 workspace, ?2 channel, ?3 and ?4 after this time and id, ?5 limit, ?6 thread. Oldest first.
+    LINES_AFTER = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) > (?3, ?4)
+        ORDER BY m.at_ms, m.id
+        LIMIT +?5");
+    LINES_AFTER_OF_THREAD = lines!("
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
+        ORDER BY m.at_ms, m.id
+        LIMIT +?5");
+    /// Each line once, where it changed last: lines whose own change that was, and lines whose reactions
+    /// changed since.
+    LINES_SINCE = concat!(
+        "SELECT * FROM (",
+        lines!("
+            WHERE m.workspace = ?1 AND m.revision > ?2 AND m.revision > coalesce(m.reacted, 0)
+            ORDER BY m.revision
+            LIMIT +?3"),
+        ") AS part UNION ALL SELECT * FROM (",
+        lines!("
+            WHERE m.workspace = ?1 AND m.reacted > ?2 AND m.reacted >= m.revision
+            ORDER BY m.reacted
+            LIMIT +?3"),
+        ") AS part ORDER BY revision LIMIT +?3"
+    );
+    ONE_LINE = lines!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
+    DECISIONS_OF_CHANNEL = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2
+        ORDER BY d.id DESC
+        LIMIT +?3");
+    ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
+    /// ?3 is a JSON list of lines.
+    DECISIONS_OF_LINES = decisions!("
+        WHERE d.workspace = ?1 AND d.channel = ?2
+            AND (d.id IN (SELECT m.decision FROM json_each(?3) AS j
+                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.atom AND m.channel = ?2)
+                OR d.id IN (SELECT o.decision FROM json_each(?3) AS j
+                    CROSS JOIN outbox AS o ON o.workspace = ?1 AND o.message = j.atom AND o.channel = ?2))
+        ORDER BY d.id DESC");
+    DECISIONS_OF_MESSAGE = decisions!("
+        WHERE d.workspace = ?1
+            AND (d.id IN (SELECT decision FROM messages WHERE workspace = ?1 AND id = ?2)
+                OR d.id IN (SELECT decision FROM outbox WHERE workspace = ?1 AND message = ?2))
+        ORDER BY d.id DESC
+        LIMIT +?3");
+    DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
+    EXCHANGES = "
+        SELECT nullif(e.prompt, '') AS prompt, e.answer,
+            (SELECT json_group_array(line) FROM
+                (SELECT CAST(json_array(channel, line) AS TEXT) AS line FROM exchange_lines
+                 INDEXED BY exchange_lines_of_attempt
+                 WHERE attempt = a.id ORDER BY channel, exchange_lines.line) AS part) AS lines,
+            (SELECT json_group_array(memory) FROM
+                (SELECT memory FROM exchange_memories WHERE attempt = a.id ORDER BY memory) AS part) AS memories
+        FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
+        WHERE a.decision = ?1
+        ORDER BY a.id";
+    /// What models used up at ?2, for all ('') and for each channel, as contexts have it.
+    SPENDING = "
+        SELECT channel, CAST(coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS tokens_in_day,
+            CAST(coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS micros_in_day,
+            CAST(coalesce(sum(tokens) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS tokens_in_month,
+            CAST(coalesce(sum(micros) FILTER (WHERE span = 'day'), 0) AS BIGINT) AS micros_in_month
+        FROM spending
+        WHERE workspace = ?1
+            AND (span = 'hour' AND begin_ms > ?2 - 86400000 OR span = 'day' AND begin_ms > ?2 - 2592000000)
+        GROUP BY channel
+        HAVING sum(tokens) > 0 OR sum(micros) > 0
+        ORDER BY channel";
+    PENDING = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
+    COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
+    STEPS = concat!(
+        "SELECT json_group_array(", step!(), ") AS steps FROM steps AS s
+        LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
+    );
+    DEAD_LETTERS = "
+        SELECT workspace, channel, thread, verb, at_ms, attempts, error, text FROM dead_letters
+        ORDER BY id DESC
+        LIMIT 1000";
+}

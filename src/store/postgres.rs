@@ -1,0 +1,162 @@
+//! A database on a PostgreSQL server. Any number of processes may be started on one: one of them is active
+//! and owns the database, the others stand by. Who is active holds an advisory lock with the session that
+//! writes. When that session ends, the lock is free; a session that has been silent for longer than
+//! [`LEASE`] is ended by whoever stands by. Whoever has lost its session can write nothing any more.
+
+pub mod sql;
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use sqlx::Connection as _;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+
+use crate::store::StoreError;
+use crate::store::database::address::{Found, Opened, Server};
+use crate::store::database::connection::{Connection, Readers, query};
+use crate::store::database::writer::Ownership;
+use crate::store::database::{
+    DatabaseStore, READERS, SchemaChange, migrate, newer, onlooker, rows,
+};
+
+/// Every change of the schema, oldest first.
+pub const MIGRATIONS: &[SchemaChange] =
+    &[(1, "start", include_str!("../../migrations/postgres/0001_start.sql"))];
+
+/// How readers see one moment.
+pub const BEGIN_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Whoever is active and has not been heard of for so long is not active any more.
+pub const LEASE: Duration = Duration::from_secs(15);
+/// How often who is active is heard of.
+pub const BEAT: Duration = Duration::from_secs(5);
+/// How often whoever stands by looks.
+pub const LOOK: Duration = Duration::from_secs(1);
+/// How long the server may take to answer when it is connected to.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Becomes the active one, if no other is, and opens the database: creates what is not there, and frees the
+/// leases of the process that was active before. The writer must be run for anything to be written.
+pub async fn open(server: &Server) -> Result<Option<Opened>, StoreError> {
+    let shown = server.to_string();
+    let options = options(server)?;
+    let mut connection = Connection::Postgres(connect(&shown, &options).await?);
+    if !is_active(&mut connection).await.map_err(|error| error.of(&shown))? {
+        connection.close().await?;
+        return Ok(None);
+    }
+    migrate(&shown, MIGRATIONS, &mut connection).await?;
+    let readers = PgPoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(PATIENCE)
+        .connect_with(only_reading(options))
+        .await
+        .map_err(|error| stored(error).of(&shown))?;
+    let started =
+        DatabaseStore::start(connection, Readers::Postgres(readers), Ownership::OfSession).await;
+    started.map(Some).map_err(|error| error.of(&shown))
+}
+
+/// Takes the lock, if it is free, or was of one that is not heard of any more.
+async fn is_active(connection: &mut Connection) -> Result<bool, StoreError> {
+    if takes_lock(connection).await? {
+        return Ok(true);
+    }
+    let silent = query(sql::END_SILENT).bind(LEASE.as_secs() as i64).fetch_all(&mut *connection);
+    if silent.await?.is_empty() {
+        return Ok(false);
+    }
+    tracing::warn!(
+        "the Aizuchi that was active has been silent for {LEASE:?}; its session is ended"
+    );
+    takes_lock(connection).await
+}
+
+async fn takes_lock(connection: &mut Connection) -> Result<bool, StoreError> {
+    let row = query(sql::TAKE_LOCK).fetch_one(connection).await?;
+    rows::column(&row, "is_taken")
+}
+
+/// What is on the server, without changing it.
+pub async fn examine(server: &Server) -> Result<Found, StoreError> {
+    let shown = server.to_string();
+    let readers = readers(server).await?;
+    let examined = async {
+        let look = query(sql::LOOK).fetch_one(&readers).await?;
+        if rows::column(&look, "is_locked")? {
+            return Ok(Found::InUse);
+        }
+        let newest = onlooker::newest_migration(&readers).await?;
+        let ours = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
+        let may_create: bool = rows::column(&look, "may_create")?;
+        match newest.cmp(&ours) {
+            Ordering::Equal => Ok(Found::Current),
+            Ordering::Greater => Err(newer(&shown, newest)),
+            Ordering::Less if !may_create => Err(StoreError::Broken(
+                "this user may not create tables in the database".to_owned(),
+            )),
+            Ordering::Less if newest == 0 => Ok(Found::Absent),
+            Ordering::Less => Ok(Found::Older),
+        }
+    };
+    let examined = examined.await;
+    readers.close().await;
+    examined.map_err(|error| error.of(&shown))
+}
+
+/// Connections that read what is there, whoever is active, and change nothing.
+pub async fn readers(server: &Server) -> Result<Readers, StoreError> {
+    let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(PATIENCE);
+    let pool = pool.connect_with(only_reading(options(server)?)).await;
+    pool.map(Readers::Postgres).map_err(|error| stored(error).of(&server.to_string()))
+}
+
+async fn connect(shown: &str, options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+    match tokio::time::timeout(PATIENCE, PgConnection::connect_with(options)).await {
+        Ok(connected) => connected.map_err(|error| stored(error).of(shown)),
+        Err(_) => Err(StoreError::Broken(format!("{shown} does not answer"))),
+    }
+}
+
+fn options(server: &Server) -> Result<PgConnectOptions, StoreError> {
+    let options: Result<PgConnectOptions, _> = server.url().parse();
+    // What is wrong with it may hold the password.
+    let options = options
+        .map_err(|_| StoreError::Broken(format!("{server} cannot be read as a postgres:// URL")))?;
+    let options = options.application_name("aizuchi");
+    Ok(options.options([("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5")]))
+}
+
+fn only_reading(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([("default_transaction_read_only", "on"), ("statement_timeout", "30s")])
+}
+
+/// What a failed statement means for the caller.
+/// <https://www.postgresql.org/docs/current/errcodes-appendix.html>: the first two letters are the class.
+pub fn stored(error: sqlx::Error) -> StoreError {
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return StoreError::Busy("no reader is free".to_owned());
+    }
+    let Some(told) = error.as_database_error() else {
+        return match error {
+            sqlx::Error::Io(error) => {
+                StoreError::Busy(format!("the server cannot be reached: {error}"))
+            }
+            other => StoreError::Broken(other.to_string()),
+        };
+    };
+    let code = told.code().unwrap_or_default().into_owned();
+    match code.get(..2).unwrap_or_default() {
+        "57" if code != "57014" => StoreError::Busy("the server has ended the session".to_owned()),
+        "57" => StoreError::Busy("the server has stopped the statement".to_owned()),
+        "40" | "55" => StoreError::Busy("another program holds a lock on the database".to_owned()),
+        "53" if code == "53100" => StoreError::Busy("the server's disk is full".to_owned()),
+        "53" => StoreError::Busy("the server has no room for more connections".to_owned()),
+        "08" => StoreError::Busy("the connection to the server is broken".to_owned()),
+        "28" => StoreError::Broken("the server does not accept this user or password".to_owned()),
+        "3D" => StoreError::Broken("there is no such database on the server".to_owned()),
+        // A detail may tell what was written.
+        "22" | "23" => StoreError::Refused(format!("{} ({code})", told.message())),
+        _ => StoreError::Broken(format!("{} ({code})", told.message())),
+    }
+}
