@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,6 +45,7 @@ use crate::prompt::tokens::Corrections;
 use crate::retention::Retention;
 use crate::runner::Runner;
 use crate::store::database::DatabaseStore;
+use crate::store::database::address::Opened;
 use crate::store::database::writer::DatabaseWriter;
 use crate::store::{Archive, Store};
 use crate::web::admission::Token;
@@ -76,7 +78,7 @@ impl App {
             Some(port) => Some(listen(everywhere(port)).await?),
             None => None,
         };
-        let (store, writer) = config.database().open().await?;
+        let (store, writer) = opened(config, &[Some(&listener), health.as_ref()]).await?;
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
@@ -270,6 +272,31 @@ impl App {
         anyhow::ensure!(was_asked, "the database's writer ended without being asked to");
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// The database, as soon as it is this process's own. Until then the listeners say that it stands by.
+async fn opened(config: &Config, listeners: &[Option<&TcpListener>]) -> anyhow::Result<Opened> {
+    let address = config.database();
+    if let Some(opened) = address.open_if_free().await? {
+        return Ok(opened);
+    }
+    info!("standing by: another Aizuchi is active on {address}");
+    let active = CancellationToken::new();
+    let mut serving = JoinSet::new();
+    for listener in listeners.iter().flatten() {
+        serving.spawn(web::serve_standing_by(same(listener)?, active.clone()));
+    }
+    let opened = address.open_when_free().await;
+    active.cancel();
+    serving.detach_all();
+    info!("it is active now");
+    Ok(opened)
+}
+
+/// The same listener once more.
+fn same(listener: &TcpListener) -> anyhow::Result<TcpListener> {
+    let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
+    TcpListener::from_std(same.into()).context("sharing a listener")
 }
 
 /// What was heard and ordered in a workspace holds again.

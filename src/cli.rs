@@ -132,7 +132,11 @@ fn run(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> 
     runtime.block_on(async {
         let mut stops = Stops::listen()?;
         let stop = CancellationToken::new();
-        let app = App::open(&config, began).await?;
+        let app = tokio::select! {
+            app = App::open(&config, began) => app?,
+            // Whoever stands by has begun nothing.
+            () = stops.next() => return Ok(ExitCode::SUCCESS),
+        };
         print(&welcome(&config, &app))?;
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {

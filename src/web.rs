@@ -87,6 +87,15 @@ pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Resul
     serve_until(shutdown, listener, router).await
 }
 
+/// Says that it lives and that another one is active, to whoever asks for anything.
+pub async fn serve_standing_by(
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
+    let router = Router::new().route("/live", get(health::live)).fallback(health::standing_by);
+    serve_until(shutdown, listener, router).await
+}
+
 async fn serve_until(
     shutdown: CancellationToken,
     listener: TcpListener,

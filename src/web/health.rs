@@ -14,6 +14,11 @@ use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
 /// The process runs and answers.
+pub async fn standing_by() -> Problem {
+    let why = "it stands by: another Aizuchi is active on the same database";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+}
+
 pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
