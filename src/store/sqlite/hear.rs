@@ -347,7 +347,8 @@ pub async fn hear_bookmark(
     Ok(Receipt { is_new: put.rows_affected() > 0, ..counters.nothing_new() })
 }
 
-/// Nothing follows from a reaction: it is no edit, and no word.
+/// Nothing follows from a reaction: it is no edit, and no word. One to a line that is not known yet is kept
+/// until the line comes, and nobody sees it before.
 pub async fn hear_reaction(
     connection: &mut SqliteConnection,
     counters: &mut Counters,
@@ -371,13 +372,13 @@ pub async fn hear_reaction(
         ReactionChange::Removed => change,
     };
     let changed = change.execute(&mut *connection).await.map_err(stored)?;
-    let receipt = counters.changed(changed.rows_affected() > 0);
-    if receipt.is_new {
-        let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
-        let mark = mark.bind(receipt.revision as i64);
-        mark.execute(connection).await.map_err(stored)?;
+    if changed.rows_affected() == 0 {
+        return Ok(counters.nothing_new());
     }
-    Ok(receipt)
+    let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+    let mark = mark.bind(counters.revision as i64 + 1);
+    let marked = mark.execute(connection).await.map_err(stored)?;
+    Ok(counters.changed(marked.rows_affected() > 0))
 }
 
 /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.

@@ -17,7 +17,7 @@ use crate::store::sqlite::forget::Forgotten;
 use crate::store::sqlite::hear::Spoken;
 use crate::store::sqlite::recall::index;
 use crate::store::sqlite::{Counters, flow, forget, hear, memory, orders, sql, stored};
-use crate::store::{Hearing, Order, Receipt, Settled, StoreError};
+use crate::store::{Hearing, LINE_MAY_COME, Order, Receipt, Settled, StoreError};
 
 /// What prompts were made from is known so much longer than their words.
 const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -349,10 +349,12 @@ async fn apply_one(
                 sql::memory::DROP_SOURCES,
                 sql::DROP_EMPTY_EXCHANGES,
             ];
-            let long_before = before.checked_sub(LINEAGE).unwrap_or(Timestamp::MIN);
+            let early = [sql::DROP_EARLY_REACTIONS, sql::SETTLE_EARLY_REACTIONS];
+            let at = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
             let words = words.map(|statement| (statement, *before));
-            for (statement, before) in words.into_iter().chain(lineage.map(|it| (it, long_before)))
-            {
+            let lineage = lineage.map(|statement| (statement, at(LINEAGE)));
+            let early = early.map(|statement| (statement, at(LINE_MAY_COME)));
+            for (statement, before) in words.into_iter().chain(lineage).chain(early) {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await.map_err(stored)?;
             }
