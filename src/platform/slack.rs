@@ -38,7 +38,7 @@ use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::CAPPED;
-use crate::platform::slack::history::pass::Cap;
+use crate::platform::slack::history::cap::Cap;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;

@@ -4,6 +4,7 @@
 //! Slack shows no edits and deletions of the past, and no thread below a channel's lines: they are found by
 //! comparing what it shows now with what is stored.
 
+pub mod cap;
 pub mod pass;
 
 use std::collections::BTreeSet;
