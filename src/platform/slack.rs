@@ -37,8 +37,8 @@ use crate::persona::Persona;
 use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
-use crate::platform::slack::history::CAPPED;
 use crate::platform::slack::history::cap::Cap;
+use crate::platform::slack::history::{CAPPED, CAPPED_YES};
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
@@ -80,6 +80,8 @@ pub struct Patience {
     pub ping: Duration,
     /// How long it may say nothing at all.
     pub silence: Duration,
+    /// Between two pages of history, where Slack gives little of it.
+    pub capped_page: SignedDuration,
 }
 
 impl Default for Patience {
@@ -89,6 +91,7 @@ impl Default for Patience {
             opening: Duration::from_secs(10),
             ping: Duration::from_secs(10),
             silence: Duration::from_secs(35),
+            capped_page: SignedDuration::from_secs(60),
         }
     }
 }
@@ -246,9 +249,10 @@ impl Slack {
         let roster = Roster::default();
         roster
             .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
-        let cap = Cap::default();
+        let cap = Cap::new(settings.patience.capped_page);
         let bookmarks = archive.bookmarks(&who.workspace).await?;
-        if bookmarks.iter().any(|bookmark| *bookmark.place == *CAPPED) {
+        let is_capped = |it: &Bookmark| *it.place == *CAPPED && *it.value == *CAPPED_YES;
+        if bookmarks.iter().any(is_capped) {
             cap.put(ears.clock.now());
         }
         let clock = ears.clock.clone();

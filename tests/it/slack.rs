@@ -3,6 +3,7 @@
 
 mod check;
 mod faults;
+mod history;
 mod hooks;
 mod orders;
 mod patience;
