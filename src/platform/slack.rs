@@ -7,6 +7,7 @@ pub mod emoji;
 pub mod examine;
 pub mod from_slack;
 mod history;
+mod lookup;
 pub mod manifest;
 pub mod mrkdwn;
 mod post;
@@ -39,6 +40,7 @@ use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
 use crate::platform::slack::history::cap::Cap;
 use crate::platform::slack::history::{CAPPED, CAPPED_YES};
+use crate::platform::slack::lookup::Lookups;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
@@ -139,6 +141,7 @@ pub struct Slack {
     roster: Roster,
     wanted: Wanted,
     pace: Pace,
+    lookups: Lookups,
     cap: Cap,
     pub air: Air,
     /// Held while a room is met for the first time. When it was last asked about in vain.
@@ -271,6 +274,7 @@ impl Slack {
             roster,
             wanted: Wanted::default(),
             pace: Pace::default(),
+            lookups: Lookups::default(),
             cap,
             air,
             ears,

@@ -212,3 +212,35 @@ async fn a_capped_history_need_not_stay_capped() {
     alone.stage.slack.cut();
     alone.notes("history is capped", |value| value == "false").await;
 }
+
+/// Where Slack gives fifteen lines a minute, a post is looked for page by page, and no page is read twice.
+#[tokio::test]
+async fn looking_a_post_up_goes_on_where_it_had_to_stop() {
+    let alone = Alone::new().await;
+    let piece = alone.piece("key-1");
+    let slack = &alone.stage.slack;
+    slack.fault("chat.postMessage", Fault::ResetAfter);
+    assert!(matches!(alone.slack.post(&piece).await, Err(PlatformError::Unknown(_))));
+    for number in 0..40 {
+        alone.stage.says(&alone.stage.tea, &alone.stage.mio, &format!("line {number}"));
+    }
+    alone.hears("the last one").await;
+    let cap = Cap { objects: 15, interval: SignedDuration::from_hours(1) };
+    for _ in 0..2 {
+        // It allows one page from now on.
+        slack.cap_history(Some(cap));
+        let found = alone.slack.find(&piece).await;
+        assert!(matches!(found, Err(PlatformError::Busy { .. })), "{found:?}");
+    }
+    slack.cap_history(Some(cap));
+    let found = alone.slack.find(&piece).await.unwrap().unwrap();
+    assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
+    let calls = slack.calls("conversations.history");
+    // Others are about the past.
+    let calls = calls.iter().filter(|call| call.arguments.get("latest").is_some());
+    let cursors: Vec<_> = calls.map(|call| call.arguments.get("cursor").cloned()).collect();
+    assert_eq!(cursors.len(), 5, "three pages, and two that had to wait");
+    assert!(cursors[0].is_none() && cursors[1].is_some() && cursors[3].is_some());
+    assert_eq!((&cursors[1], &cursors[3]), (&cursors[2], &cursors[4]));
+    assert_ne!(cursors[1], cursors[3]);
+}
