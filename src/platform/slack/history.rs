@@ -49,7 +49,7 @@ impl Slack {
                 unbroken = since;
                 done.clear();
                 self.cap.doubt();
-                self.roster.joined().iter().for_each(|room| self.wanted.add(room));
+                self.wanted.begin(&self.roster.joined());
             }
             let put_off = self.wanted.take_later();
             if later.is_empty() {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
 use crate::event::{Piece, Posted};
+use crate::platform::catching_up::Progress;
 use crate::platform::people::{PRESENT, People};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{METADATA, text, time};
@@ -107,6 +108,11 @@ impl Platform for Slack {
     fn off_air(&self) -> Option<String> {
         let is_off = self.air.state().open == 0;
         is_off.then(|| format!("there is no connection to the Slack workspace {}", self.who.name))
+    }
+
+    fn catching_up(&self) -> Option<Progress> {
+        let rooms = self.roster.not_left();
+        Some(self.wanted.progress_of("Slack", &rooms, self.air.state().since))
     }
 
     fn is_behind(&self, conversation: &ConversationId) -> bool {

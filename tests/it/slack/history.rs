@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use aizuchi::dev::fault::Hang;
+use aizuchi::dev::slack::fault::Fault;
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::slack::stage::Stage;
+use crate::slack::stage::{Setting, Stage};
 
 impl Stage {
     /// Somebody has said something so many hours ago, here or in a thread.
@@ -68,4 +70,34 @@ async fn only_threads_that_may_have_changed_are_read_again() {
     stage.posts(1).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(stage.threads_read(before), BTreeSet::from([lively.0.to_string()]));
+}
+
+/// What it missed is being read, and whoever looks sees how far it is.
+#[tokio::test]
+async fn how_far_it_has_caught_up_is_told() {
+    let more = "language: ja\n";
+    let stage = Stage::with(Setting { more, ..Setting::default() }).await;
+    let parent = stage.said(2, None, "what do roses need?");
+    stage.said(1, Some(parent), "straw");
+    // The other channel comes first or second; either way one of the two is not read.
+    stage.slack.fault("conversations.replies", Fault::HangBefore(Hang::UntilReleased));
+    let program = stage.home.start();
+    stage.until(|slack| !slack.calls("conversations.replies").is_empty()).await;
+    let page = async || program.request("/").await.text().await.unwrap();
+    let progress = async || program.get("/ready").await["catching_up"][0].clone();
+    let told = progress().await;
+    assert!(told["platform"] == "Slack" && told["channels"] == 2 && told["threads"] == 0, "{told}");
+    assert!(told["read"].as_u64() < Some(2), "{told}");
+    let sentence = told["told"].as_str().unwrap().to_owned();
+    assert!(sentence.starts_with("Slack: 不在中の発言を 2 チャンネル中"), "{sentence}");
+    assert!(page().await.contains(&sentence));
+    stage.slack.release();
+    for channel in [&stage.tea, &stage.attic] {
+        let read = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
+        stage.until_kept(&read, 1).await;
+    }
+    let told = progress().await;
+    assert!(told["read"] == 2 && told["threads"] == 1, "{told}");
+    assert!(!page().await.contains("catching-up"));
+    assert_eq!(program.stop(), Some(0));
 }
