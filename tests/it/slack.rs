@@ -9,3 +9,4 @@ mod orders;
 mod patience;
 pub mod stage;
 mod talk;
+mod whims;

@@ -79,7 +79,7 @@ async fn h11_a_life_that_ends_anywhere_answers_once() {
     stage.model.came(before + 1).await;
     let began = std::time::Instant::now();
     assert_eq!(program.stop(), Some(0));
-    assert!(began.elapsed() < std::time::Duration::from_secs(30), "it does not wait for a model");
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "it does not wait for a model");
     let program = stage.start().await;
     stage.until_kept(SPOKE, 3).await;
     assert_eq!(program.stop(), Some(0));
@@ -281,6 +281,9 @@ async fn h37_a_judge_that_talks_nonsense_is_not_followed() {
         stage.model.forget();
     }
     assert_eq!(stage.slack.posts(), []);
+    let figures = program.request("/metrics").await.text().await.unwrap();
+    let failed = figures.lines().find(|line| line.contains(r#"ended="failed""#));
+    assert!(failed.is_some_and(|line| line.ends_with(" 3")), "{failed:?}");
     assert_eq!(program.stop(), Some(0));
 }
 
