@@ -169,6 +169,7 @@ statements! {
 
     // Hearing. ?1 is a JSON array with one array per row.
 
+    /// Mostly no reaction waits for a line: one look for all of them tells.
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
@@ -178,7 +179,8 @@ statements! {
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
             value ->> 9, value ->> 10, value ->> 11, value ->> 11, value ->> 12, value ->> 13,
-            CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
+            CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early WHERE is_early)
+                AND EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
                 WHERE workspace = value ->> 0 AND message = value ->> 2 AND channel = value ->> 1
                     AND is_early) THEN value ->> 11 END
         FROM json_each(?1)
