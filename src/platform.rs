@@ -3,7 +3,7 @@
 
 pub mod air;
 mod backoff;
-mod catching_up;
+pub mod catching_up;
 pub mod discord;
 pub mod dismissal;
 pub mod local;
@@ -28,6 +28,7 @@ use crate::command::answer::Answers;
 use crate::event::{Piece, Posted};
 use crate::hear::Ears;
 use crate::persona::Persona;
+use crate::platform::catching_up::Progress;
 use crate::store::Archive;
 
 #[async_trait]
@@ -53,6 +54,11 @@ pub trait Platform: Send + Sync {
 
     /// Why nothing can be heard from it now, if so.
     fn off_air(&self) -> Option<String> {
+        None
+    }
+
+    /// How far what was missed has been read, where anything can be missed.
+    fn catching_up(&self) -> Option<Progress> {
         None
     }
 
@@ -92,6 +98,13 @@ pub struct Surroundings {
 pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
 impl Platforms {
+    /// How far each of them is that can miss anything, in the order of their names.
+    pub fn catching_up(&self) -> Vec<Progress> {
+        let mut told: Vec<Progress> = self.0.values().filter_map(|it| it.catching_up()).collect();
+        told.sort_by_key(|progress| progress.platform);
+        told
+    }
+
     pub fn of(&self, workspace: &WorkspaceId) -> Result<&Arc<dyn Platform>, PlatformError> {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));

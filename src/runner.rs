@@ -27,7 +27,8 @@ pub struct Settings {
     pub lease: SignedDuration,
     /// How many conversations are worked at side by side.
     pub most_at_once: usize,
-    /// How long a stop waits for work that has begun.
+    /// How long a stop waits for work that has begun. Supervisors kill what takes longer than ten seconds to
+    /// end.
     pub drain: SignedDuration,
 }
 
@@ -36,7 +37,7 @@ impl Default for Settings {
         Self {
             lease: SignedDuration::from_secs(180),
             most_at_once: 64,
-            drain: SignedDuration::from_secs(10),
+            drain: SignedDuration::from_secs(8),
         }
     }
 }

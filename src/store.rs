@@ -35,6 +35,8 @@ use crate::rules::Mode;
 const NOBODY: &str = "forgotten";
 /// Among so many lines of a conversation the newest by a person is looked for.
 const LOOKED_THROUGH: usize = 10;
+/// A reaction waits at least so long for a line that is not known yet: as long as a long history takes to be read.
+const LINE_MAY_COME: SignedDuration = SignedDuration::from_hours(24);
 
 #[async_trait]
 pub trait Store: Send + Sync {
@@ -61,7 +63,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Settled, StoreError>;
 
     /// Drops every prompt, answer and unsaid word that is older than `before`: what the operator's
-    /// retention orders.
+    /// retention orders. With them go reactions that are a day older than that and never found their line.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
     /// Whether a line that words for a conversation were made from has been edited by a person or deleted
@@ -358,7 +360,7 @@ impl Orders {
 /// What hearing did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// False when it had been heard before, or changes a line that is not known.
+    /// False when it had been heard before, or changes a line that is not known (yet).
     pub is_new: bool,
     /// Work under way in this conversation no longer counts.
     pub has_overtaken: bool,

@@ -126,8 +126,11 @@ CREATE TABLE reactions (
     kind TEXT COLLATE "C" NOT NULL,
     at_ms BIGINT NOT NULL,
     removed_ms BIGINT,
+    -- 1: it came before its line, which it waits for.
+    is_early BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (workspace, message, channel, emoji, user_id)
 );
+CREATE INDEX reactions_early ON reactions (workspace, message, channel) WHERE is_early = 1;
 
 -- How far a platform's history has been heard.
 CREATE TABLE bookmarks (

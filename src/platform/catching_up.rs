@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
 use crate::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
+use crate::persona::Language;
 use crate::platform::air::Air;
 use crate::platform::wanted::{Place, Wanted};
 use crate::store::{Archive, LineQuery, Span, StoreError};
@@ -69,7 +70,49 @@ pub fn deletion(message: &Message, at: Timestamp) -> Heard {
     Heard::Deletion(Deletion { conversation, message, at })
 }
 
+/// How far what was missed has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub platform: &'static str,
+    pub channels: usize,
+    /// How many of them have been read.
+    pub read: usize,
+    /// How many threads had to be read.
+    pub threads: usize,
+}
+
+impl Progress {
+    pub fn is_complete(&self) -> bool {
+        self.read == self.channels
+    }
+
+    /// For people.
+    pub fn told(&self, language: Language) -> String {
+        let Self { platform, channels, read, threads } = self;
+        match language {
+            Language::En => format!(
+                "{platform}: what was missed has been read in {read} of {channels} channels, and in \
+                 {threads} threads"
+            ),
+            Language::Ja => format!(
+                "{platform}: 不在中の発言を {channels} チャンネル中 {read} チャンネルと {threads} スレッドで読みました"
+            ),
+        }
+    }
+}
+
 impl Wanted {
+    /// How far what was missed in these rooms has been read since the gap that ended at `since`.
+    pub fn progress_of(
+        &self,
+        platform: &'static str,
+        rooms: &[ChannelId],
+        since: Option<Timestamp>,
+    ) -> Progress {
+        let (read, threads) = self.progress(rooms, since);
+        Progress { platform, channels: rooms.len(), read, threads }
+    }
+
     /// The next place where something waits for what was missed, and since when nothing is.
     pub async fn next_hurried(&self, air: &Air) -> (Place, Timestamp) {
         loop {
@@ -93,5 +136,24 @@ impl Wanted {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_in_both_languages() {
+        let progress = Progress { platform: "Slack", channels: 12, read: 3, threads: 41 };
+        assert!(!progress.is_complete());
+        let told = [Language::En, Language::Ja].map(|language| progress.told(language));
+        assert_eq!(
+            told,
+            [
+                "Slack: what was missed has been read in 3 of 12 channels, and in 41 threads",
+                "Slack: 不在中の発言を 12 チャンネル中 3 チャンネルと 41 スレッドで読みました",
+            ]
+        );
     }
 }

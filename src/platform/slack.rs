@@ -7,6 +7,7 @@ pub mod emoji;
 pub mod examine;
 pub mod from_slack;
 mod history;
+mod lookup;
 pub mod manifest;
 pub mod mrkdwn;
 mod post;
@@ -37,8 +38,9 @@ use crate::persona::Persona;
 use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
-use crate::platform::slack::history::CAPPED;
-use crate::platform::slack::history::pass::Cap;
+use crate::platform::slack::history::cap::Cap;
+use crate::platform::slack::history::{CAPPED, CAPPED_YES};
+use crate::platform::slack::lookup::Lookups;
 use crate::platform::slack::post::Pace;
 use crate::platform::slack::roster::Roster;
 use crate::platform::slack::signature::Forged;
@@ -80,6 +82,8 @@ pub struct Patience {
     pub ping: Duration,
     /// How long it may say nothing at all.
     pub silence: Duration,
+    /// Between two pages of history, where Slack gives little of it.
+    pub capped_page: SignedDuration,
 }
 
 impl Default for Patience {
@@ -89,6 +93,7 @@ impl Default for Patience {
             opening: Duration::from_secs(10),
             ping: Duration::from_secs(10),
             silence: Duration::from_secs(35),
+            capped_page: SignedDuration::from_secs(60),
         }
     }
 }
@@ -136,6 +141,7 @@ pub struct Slack {
     roster: Roster,
     wanted: Wanted,
     pace: Pace,
+    lookups: Lookups,
     cap: Cap,
     pub air: Air,
     /// Held while a room is met for the first time. When it was last asked about in vain.
@@ -246,9 +252,10 @@ impl Slack {
         let roster = Roster::default();
         roster
             .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
-        let cap = Cap::default();
+        let cap = Cap::new(settings.patience.capped_page);
         let bookmarks = archive.bookmarks(&who.workspace).await?;
-        if bookmarks.iter().any(|bookmark| *bookmark.place == *CAPPED) {
+        let is_capped = |it: &Bookmark| *it.place == *CAPPED && *it.value == *CAPPED_YES;
+        if bookmarks.iter().any(is_capped) {
             cap.put(ears.clock.now());
         }
         let clock = ears.clock.clone();
@@ -267,6 +274,7 @@ impl Slack {
             roster,
             wanted: Wanted::default(),
             pace: Pace::default(),
+            lookups: Lookups::default(),
             cap,
             air,
             ears,

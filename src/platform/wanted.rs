@@ -32,9 +32,33 @@ struct Known {
     whole: HashMap<ChannelId, Timestamp>,
     /// When we came into rooms that we were not in before.
     met: HashMap<ChannelId, Timestamp>,
+    /// How many threads were read since the gap.
+    threads: usize,
 }
 
 impl Wanted {
+    /// A gap has ended: what was missed is to be read in all these rooms.
+    pub fn begin(&self, rooms: &[ChannelId]) {
+        let mut known = self.lock();
+        known.threads = 0;
+        known.rooms.extend(rooms.iter().cloned());
+        self.added.notify_one();
+    }
+
+    pub fn note_thread(&self) {
+        self.lock().threads += 1;
+    }
+
+    /// How many of these rooms have been read since the gap that ended at `since`, and how many threads.
+    pub fn progress(&self, rooms: &[ChannelId], since: Option<Timestamp>) -> (usize, usize) {
+        let known = self.lock();
+        let is_read = |room: &&ChannelId| {
+            let until = known.whole.get(*room);
+            until.is_some_and(|until| since.is_some_and(|since| *until >= since))
+        };
+        (rooms.iter().filter(is_read).count(), known.threads)
+    }
+
     pub fn add(&self, room: &ChannelId) {
         self.lock().rooms.insert(room.clone());
         self.added.notify_one();

@@ -124,7 +124,9 @@ fn options(server: &Server) -> Result<PgConnectOptions, StoreError> {
     let options = options
         .map_err(|_| StoreError::Broken(format!("{server} cannot be read as a postgres:// URL")))?;
     let options = options.application_name("aizuchi");
-    Ok(options.options([("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5")]))
+    // What statements read is estimated at many times what it is, and compiling them takes longer than they do.
+    let fitting = [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("jit", "off")];
+    Ok(options.options(fitting))
 }
 
 fn only_reading(options: PgConnectOptions) -> PgConnectOptions {

@@ -31,6 +31,7 @@ pub const MIGRATIONS: &[SchemaChange] = &[
     (8, "platforms", include_str!("../../migrations/sqlite/0008_platforms.sql")),
     (9, "delays", include_str!("../../migrations/sqlite/0009_delays.sql")),
     (10, "roles", include_str!("../../migrations/sqlite/0010_roles.sql")),
+    (11, "early reactions", include_str!("../../migrations/sqlite/0011_early_reactions.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -34,7 +34,7 @@ use crate::rhythm::delays::Delays;
 use crate::store::volatile::circumstances::Bucket;
 use crate::store::volatile::memory::{Version, Waiting};
 use crate::store::volatile::memos::KeptMemo;
-use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
+use crate::store::{Hearing, LINE_MAY_COME, Order, Orders, Receipt, Settled, Store, StoreError};
 
 pub struct VolatileStore {
     state: Mutex<State>,
@@ -136,6 +136,8 @@ impl Store for VolatileStore {
         for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
             letter.text = None;
         }
+        let before = before.checked_sub(LINE_MAY_COME).unwrap_or(Timestamp::MIN);
+        state.early.retain(|_, reactions| reactions.iter().any(|kept| kept.at >= before));
         Ok(())
     }
 
@@ -289,6 +291,8 @@ struct State {
     /// How long people of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), Delays>,
     orders: HashMap<WorkspaceId, Orders>,
+    /// Reactions to lines that are not known yet.
+    early: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<KeptReaction>>,
     dead_letters: Vec<DeadLetter>,
 }
 
@@ -452,6 +456,8 @@ impl State {
         if let Some(thread) = message.conversation.thread.as_ref() {
             self.threads.insert(thread.clone());
         }
+        let (workspace, channel) = place.clone();
+        let early = self.early.remove(&(workspace, channel, message.id.clone()));
         let order = self.order.entry(place).or_default();
         let stands_before = |other: &Place| (other.at, &other.id) <= (message.at, &message.id);
         let behind = order.iter().rposition(stands_before).map_or(0, |place| place + 1);
@@ -466,8 +472,8 @@ impl State {
             heard: self.revision,
             revision: self.revision,
             edited: None,
-            reactions: Vec::new(),
-            reacted: 0,
+            reacted: early.as_ref().map_or(0, |_| self.revision),
+            reactions: early.unwrap_or_default(),
             message: Arc::new(message),
         };
         let lines = &mut self.talks.entry(line.message.conversation.clone()).or_default().lines;

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::metrics::Snapshot;
+use crate::platform::catching_up::Progress;
 use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
@@ -24,7 +25,7 @@ pub async fn live() -> Json<Value> {
 }
 
 /// The store can be read and, as far as was tried last, written; all platforms are heard; and due steps are
-/// worked at.
+/// worked at. Whoever reads what it missed is ready all the same, and tells how far it is.
 pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
     let unready = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
     if web.shutdown.is_cancelled() {
@@ -40,7 +41,16 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> 
         let seconds = overdue.as_secs();
         return Err(unready(format!("steps have been due for {seconds} s, and nothing is done")));
     }
-    Ok(Json(json!({ "status": "ready" })))
+    let told = |progress: Progress| {
+        let told = progress.told(web.persona.language);
+        let Progress { platform, channels, read, threads } = progress;
+        json!({ "platform": platform, "channels": channels, "read": read, "threads": threads, "told": told })
+    };
+    let catching_up: Vec<Value> = web.platforms.catching_up().into_iter().map(told).collect();
+    if catching_up.is_empty() {
+        return Ok(Json(json!({ "status": "ready" })));
+    }
+    Ok(Json(json!({ "status": "ready", "catching_up": catching_up })))
 }
 
 /// The figures, in OpenMetrics. Those that have to be looked up stay as they were while the store

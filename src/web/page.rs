@@ -22,6 +22,8 @@ struct RoomPage<'a> {
     persona: &'a str,
     /// JSON inside a `script` element.
     settings: String,
+    /// How far what was missed has been read, as long as there is more.
+    catching_up: String,
 }
 
 #[derive(RustEmbed)]
@@ -43,7 +45,10 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
         "judge": web.judge,
         "gates": gates,
     });
+    let behind = web.platforms.catching_up().into_iter().filter(|it| !it.is_complete());
+    let behind: Vec<String> = behind.map(|progress| progress.told(language)).collect();
     let page = RoomPage {
+        catching_up: behind.join(" "),
         language: web.persona.language.tag(),
         persona: &web.persona.name,
         // A name must not be able to close the element.

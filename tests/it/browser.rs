@@ -1,5 +1,6 @@
 //! The room in a real browser, as people use it: with a mouse, with keys, with an input method, on a phone.
 
+mod catching_up;
 mod composition;
 mod history;
 mod keyboard;

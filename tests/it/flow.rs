@@ -6,6 +6,8 @@ use aizuchi::agent::{Agent, Minds};
 use aizuchi::chat::{Arrival, Heard};
 use aizuchi::clock::Clock;
 use aizuchi::command::answer::Answers;
+use aizuchi::decision::Ended;
+use aizuchi::decision::gate::Gate;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::prompt::{Prompt, Verb};
 use aizuchi::runner::{Runner, Settings};
@@ -16,7 +18,7 @@ use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{Kept, Room, World, line, parts, top};
+use crate::world::{Kept, Room, World, at, line, parts, top};
 
 const CHANNELS: usize = 20;
 /// No test waits longer than this for something that should happen at once.
@@ -192,4 +194,30 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
     let settings = Settings { lease: SignedDuration::from_secs(100), ..Settings::default() };
     let refused = Runner::new(agent, Arc::default(), settings).err().unwrap().to_string();
     assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
+}
+
+/// A mention that was heard is owed an answer, however long nothing can be done. One that was missed, and for too
+/// long, is not (invariants 1 and 3).
+#[tokio::test]
+async fn what_was_heard_before_days_off_the_air_is_answered_and_what_was_missed_is_not() {
+    for kept in [Kept::volatile(), Kept::sqlite().await] {
+        let world = World::new(kept).await;
+        let heard = world.says("alice", "@Aizuchi when do I cut the roses?").await;
+        const DAY: i64 = 24 * 3600;
+        world.clock.advance_to(at(3 * DAY));
+        let world = world.restart().await;
+        let missed = line(top("garden"), "missed", at(DAY), "bob", "@Aizuchi and the beans?");
+        world.ears.hear(Heard::Message(missed, Arrival::CaughtUp)).await.unwrap();
+        world.pass(1000).await;
+        assert_eq!(world.room.texts(), ["Here I am."]);
+        let decisions = world.decisions("garden").await;
+        assert_eq!(decisions.len(), 1);
+        assert_eq!(
+            (&decisions[0].messages, decisions[0].ended),
+            (&vec![heard], Some(Ended::Spoke))
+        );
+        let missed =
+            world.lines("garden").await.into_iter().find(|line| &*line.message.id.0 == "missed");
+        assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
+    }
 }

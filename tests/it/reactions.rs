@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use aizuchi::chat::{
-    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, User, UserId,
+    AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
+    UserId,
 };
 use aizuchi::event::Follows;
 use aizuchi::memory::{LineId, Lineage};
 use aizuchi::prompt::Verb;
 use aizuchi::store::{Hearing, Receipt};
 
-use crate::world::{JOIN, Kept, World, at, top, workspace};
+use crate::world::{JOIN, Kept, World, at, line, top, workspace};
 
 use ReactionChange::{Added, Removed};
 
@@ -50,14 +51,13 @@ async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
 }
 
 #[tokio::test]
-async fn a_reaction_goes_with_its_line_and_needs_one() {
+async fn a_reaction_goes_with_its_line() {
     for kept in Kept::each().await {
         let world = World::new(kept.clone()).await;
         let line = world.says("alice", "the roses bloom").await;
         let react = async |message: &MessageId| {
             kept.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
         };
-        assert!(!react(&MessageId::new("nothing")).await);
         assert!(react(&line).await);
         world.deletes(&line).await;
         assert_eq!(kept.reactions(&line).await, "");
@@ -65,6 +65,92 @@ async fn a_reaction_goes_with_its_line_and_needs_one() {
         assert_eq!(kept.reactions(&line).await, "");
         let Some(database) = &kept.database else { continue };
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 0);
+    }
+}
+
+/// A platform may tell of a reaction before the line is kept: it shows our posts before it answers us, and a
+/// history is read while people go on.
+#[tokio::test]
+async fn a_reaction_that_comes_before_its_line_waits_for_it() {
+    for kept in Kept::each().await {
+        let world = World::new(kept.clone()).await;
+        let sentence = sentence("m1");
+        let id = sentence.id.clone();
+        let before = *kept.store.revisions().borrow();
+        for (message, second, who, emoji, change) in [
+            (&id, 5, "u-bob", "🎉", Added),
+            (&id, 6, "u-carol", "🎉", Added),
+            (&id, 6, "u-bob", "👀", Added),
+            (&id, 7, "u-bob", "👀", Removed),
+            // An older report.
+            (&id, 6, "u-bob", "👀", Added),
+            // Taken away before it was put there.
+            (&id, 8, "u-bob", "👍", Removed),
+            (&MessageId::new("m2"), 8, "u-bob", "👍", Added),
+        ] {
+            let receipt = kept.reacts(reaction(message, second, who, emoji, change)).await;
+            assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
+        }
+        let world = world.restart().await;
+        let kept = world.kept.clone();
+        world.hears(sentence).await;
+        assert_eq!(kept.reactions(&id).await, "🎉 u-bob, u-carol");
+        let since = kept.archive.lines_since(&workspace(), before, 9).await.unwrap();
+        let shown: Vec<_> =
+            since.iter().map(|line| (line.revision, line.reactions.len())).collect();
+        assert_eq!(shown, [(before + 1, 1)], "it came with them");
+        // From now on it is a line like others.
+        assert!(kept.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
+        assert_eq!(kept.reactions(&id).await, "🎉 u-bob");
+    }
+}
+
+/// Nobody knows which lines will come; what has waited for a day, and for as long as prompts are kept, goes.
+#[tokio::test]
+async fn a_reaction_does_not_wait_for_ever() {
+    for kept in Kept::each().await {
+        let world = World::new(kept.clone()).await;
+        let lines = ["old", "young", "known"].map(sentence);
+        const DAY: i64 = 24 * 3600;
+        for (line, second) in lines.iter().zip([0, 1, 0]) {
+            kept.reacts(reaction(&line.id, second, "u-bob", "🎉", Added)).await;
+        }
+        let [old, young, known] = lines;
+        world.hears(known.clone()).await;
+        kept.store.drop_exchanges(at(DAY)).await.unwrap();
+        kept.store.drop_exchanges(at(DAY + 1)).await.unwrap();
+        for (line, shown) in [(old, ""), (young, "🎉 u-bob")] {
+            world.hears(line.clone()).await;
+            assert_eq!(kept.reactions(&line.id).await, shown, "{line:?}");
+        }
+        assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
+        let Some(database) = &kept.database else { continue };
+        let early = "SELECT count(*) FROM reactions WHERE is_early";
+        // The young one is asked about the next time.
+        assert_eq!(database.count(early).await, 1);
+        kept.store.drop_exchanges(at(DAY + 2)).await.unwrap();
+        assert_eq!(database.count(early).await, 0);
+        assert_eq!(database.count("SELECT count(*) FROM reactions").await, 2);
+    }
+}
+
+/// People see a post of its before it knows that it has posted.
+#[tokio::test]
+async fn who_reacts_to_a_post_that_is_not_kept_yet_has_reacted() {
+    for kept in Kept::each().await {
+        let world = World::new(kept.clone()).await;
+        world.mind.script.always(Verb::Judge, JOIN);
+        world.says("alice", "when do I cut the roses?").await;
+        let there = world.clone();
+        world.room.meanwhile(move || async move {
+            there.reacts(&MessageId::new("p000"), "bob", "🎉").await;
+        });
+        world.pass(1000).await;
+        let lines = world.lines("garden").await;
+        let post = lines.iter().find(|line| line.message.author.kind == AuthorKind::Persona);
+        assert_eq!(kept.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
+        let decision = world.decisions("garden").await.pop().unwrap();
+        assert_eq!(decision.next.reactions, 1, "{decision:?}");
     }
 }
 
@@ -192,6 +278,10 @@ fn reaction(
         at: at(second),
         change,
     }
+}
+
+fn sentence(id: &str) -> Message {
+    line(top("garden"), id, at(0), "alice", "the roses bloom")
 }
 
 impl Kept {

@@ -3,8 +3,10 @@
 
 mod check;
 mod faults;
+mod history;
 mod hooks;
 mod orders;
 mod patience;
 pub mod stage;
 mod talk;
+mod whims;

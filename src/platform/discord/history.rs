@@ -39,6 +39,7 @@ impl Discord {
             let since = air.borrow_and_update().since;
             if since.is_some() && since != unbroken {
                 unbroken = since;
+                self.wanted.begin(&[]);
                 self.roster.joined().iter().for_each(|room| self.want(room));
             }
             if let Some(since) = since

@@ -9,6 +9,7 @@ use twilight_model::channel::message::MessageFlags;
 
 use crate::chat::{ConversationId, MessageId};
 use crate::event::{Piece, Posted};
+use crate::platform::catching_up::Progress;
 use crate::platform::discord::api::{ApiError, Call};
 use crate::platform::discord::text::write::{LONGEST, write};
 use crate::platform::discord::{Discord, direct};
@@ -89,6 +90,11 @@ impl Platform for Discord {
     fn off_air(&self) -> Option<String> {
         let is_off = self.air.state().since.is_none();
         is_off.then(|| "there is no connection to Discord".to_owned())
+    }
+
+    fn catching_up(&self) -> Option<Progress> {
+        let rooms = self.roster.joined();
+        Some(self.wanted.progress_of("Discord", &rooms, self.air.state().since))
     }
 
     fn is_behind(&self, conversation: &ConversationId) -> bool {

@@ -4,6 +4,7 @@
 //! Slack shows no edits and deletions of the past, and no thread below a channel's lines: they are found by
 //! comparing what it shows now with what is stored.
 
+pub mod cap;
 pub mod pass;
 
 use std::collections::BTreeSet;
@@ -14,17 +15,22 @@ use tracing::{info, warn};
 use crate::chat::{Bookmark, ChannelId, Heard};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, ts};
+use crate::platform::slack::history::cap::{LITTLE, News};
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Events, Slack};
 use crate::platform::wanted::Place;
+use crate::store::StoreError;
 
 /// Slack delivers an event for so long; what is older has come or will not.
 const DELIVERED: SignedDuration = SignedDuration::from_mins(10);
 /// How far back a new channel is read where each page takes a minute.
 const CAPPED_SPAN: SignedDuration = SignedDuration::from_hours(24);
-/// Where it is noted that this app gets little history.
+/// Where it is noted whether this app gets little history, and how.
 pub(super) const CAPPED: &str = "history is capped";
-/// What is waited for is read from so long before the bookmark: what waits is not older.
+pub(super) const CAPPED_YES: &str = "true";
+const CAPPED_NO: &str = "false";
+/// What is waited for is read from so long before the bookmark: what waits is not older. Answers in threads
+/// that are so young may be edited.
 const BEFORE: SignedDuration = SignedDuration::from_hours(1);
 /// After something could not be read.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
@@ -42,7 +48,8 @@ impl Slack {
             if since.is_some() && since != unbroken {
                 unbroken = since;
                 done.clear();
-                self.roster.joined().iter().for_each(|room| self.wanted.add(room));
+                self.cap.doubt();
+                self.wanted.begin(&self.roster.joined());
             }
             let put_off = self.wanted.take_later();
             if later.is_empty() {
@@ -111,7 +118,7 @@ impl Slack {
         let (room, thread) = place;
         let bookmark = self.bookmark(room).await?;
         let from = bookmark.unwrap_or(self.now()) - BEFORE;
-        let mut pass = self.pass(room, from, since, bookmark.is_none()).await?;
+        let mut pass = self.pass(room, from, since, bookmark).await?;
         match thread {
             Some(thread) => self.read_thread(thread, &mut pass).await?,
             None => drop(self.read_pages(&mut pass).await?),
@@ -121,20 +128,20 @@ impl Slack {
 
     /// Reads what was said in a room since its bookmark, and says how much of it was new.
     async fn catch_up(&self, room: &ChannelId, since: Timestamp) -> Result<usize, TakeError> {
+        if self.cap.is_doubted() {
+            self.find_out_cap(room).await?;
+        }
         let began = self.now();
         let bookmark = self.bookmark(room).await?;
-        let is_capped = self.cap.is_on();
-        let span =
-            if is_capped { CAPPED_SPAN.min(self.settings.history) } else { self.settings.history };
-        let horizon = began - span;
+        let horizon = began - self.span();
         // Further back than the bookmark, so that edits, deletions and threads of old lines are seen; but
         // not where each page takes a minute.
         let from = match bookmark {
-            Some(bookmark) if is_capped => bookmark,
+            Some(bookmark) if self.cap.is_on() => bookmark,
             Some(bookmark) => bookmark.min(horizon),
             None => horizon,
         };
-        let mut pass = self.pass(room, from, since, bookmark.is_none()).await?;
+        let mut pass = self.pass(room, from, since, bookmark).await?;
         self.read_room(&mut pass).await?;
         self.wanted.note_whole(room, since);
         // Since then, everything has come by itself or comes again.
@@ -142,6 +149,12 @@ impl Slack {
             self.put_bookmark(room, began).await?;
         }
         Ok(pass.new)
+    }
+
+    /// How far back is read at most.
+    fn span(&self) -> SignedDuration {
+        let longest = self.settings.history;
+        if self.cap.is_on() { CAPPED_SPAN.min(longest) } else { longest }
     }
 
     async fn bookmark(&self, room: &ChannelId) -> Result<Option<Timestamp>, TakeError> {
@@ -155,6 +168,37 @@ impl Slack {
         let (place, value) = (room.as_str().into(), ts(at).into());
         self.ears.hear(Heard::Bookmark(Bookmark { workspace, place, value })).await?;
         Ok(())
+    }
+
+    /// Whether this app gets little history still. What it reads then is short and does not tell; a page of
+    /// what it has read already does, where enough was said.
+    async fn find_out_cap(&self, room: &ChannelId) -> Result<(), TakeError> {
+        self.clock.sleep_until(self.cap.next_page(self.now())).await;
+        let arguments = [("channel", room.to_string()), ("limit", (LITTLE + 1).to_string())];
+        let page = self.read("conversations.history", &arguments).await?;
+        let found = page["messages"].as_array().map_or(0, Vec::len);
+        Ok(self.note_cap(found, page["has_more"] == true).await?)
+    }
+
+    /// What a page shows of how much this app gets. The next start need not find out again.
+    pub(super) async fn note_cap(&self, found: usize, has_more: bool) -> Result<(), StoreError> {
+        let value = match self.cap.learn(found, has_more, self.now()) {
+            None => return Ok(()),
+            Some(News::Capped) => {
+                warn!(
+                    "Slack gives this app {LITTLE} lines of history a minute, so catching up is slow; \
+                     apps that a workspace has made for itself get more"
+                );
+                CAPPED_YES
+            }
+            Some(News::Free) => {
+                info!("Slack gives this app as much history as others");
+                CAPPED_NO
+            }
+        };
+        let (workspace, place) = (self.who.workspace.clone(), CAPPED.into());
+        let bookmark = Bookmark { workspace, place, value: value.into() };
+        self.ears.hear(Heard::Bookmark(bookmark)).await.map(|_| ())
     }
 
     /// Nothing was missed since these rooms were read, so the next start need not read it again.

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
 use crate::event::{Piece, Posted};
+use crate::platform::catching_up::Progress;
 use crate::platform::people::{PRESENT, People};
 use crate::platform::slack::api::ApiError;
-use crate::platform::slack::from_slack::{METADATA, of_history, text, time, ts};
-use crate::platform::slack::manifest::KEYS;
+use crate::platform::slack::from_slack::{METADATA, text, time};
+use crate::platform::slack::lookup::unread;
 use crate::platform::slack::mrkdwn::write::write;
 use crate::platform::slack::roster::Standing;
-use crate::platform::slack::{ReplyIn, Slack, emoji, next_cursor};
+use crate::platform::slack::{ReplyIn, Slack, emoji};
 use crate::platform::{Platform, PlatformError};
 use crate::store::{LineQuery, Span};
 
@@ -27,8 +28,6 @@ const PACE: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST_TURN: SignedDuration = SignedDuration::from_secs(2);
 /// Slack shows about so many characters well; escaping makes more of them.
 const LONGEST_POST: usize = 3_000;
-/// Clocks differ, so the history is read from before the dispatch.
-const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Turns: whose is when.
 #[derive(Default)]
@@ -109,6 +108,11 @@ impl Platform for Slack {
     fn off_air(&self) -> Option<String> {
         let is_off = self.air.state().open == 0;
         is_off.then(|| format!("there is no connection to the Slack workspace {}", self.who.name))
+    }
+
+    fn catching_up(&self) -> Option<Progress> {
+        let rooms = self.roster.not_left();
+        Some(self.wanted.progress_of("Slack", &rooms, self.air.state().since))
     }
 
     fn is_behind(&self, conversation: &ConversationId) -> bool {
@@ -193,7 +197,7 @@ impl Slack {
     }
 
     /// The thread that an answer goes to: the one where it was asked, or a new one below the line.
-    fn thread(&self, piece: &Piece) -> Option<MessageId> {
+    pub(super) fn thread(&self, piece: &Piece) -> Option<MessageId> {
         if piece.conversation.thread.is_some() {
             return piece.conversation.thread.clone();
         }
@@ -262,49 +266,6 @@ impl Slack {
         let is_there = reactions.is_some_and(|reactions| reactions.iter().find(own).is_some());
         Ok(is_there.then(|| self.reacted(piece, on)))
     }
-
-    /// Looks for the key in all that was said since the dispatch.
-    async fn find_post(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
-        let Some(dispatched) = piece.dispatched else { return Ok(None) };
-        let channel = &piece.conversation.channel;
-        let thread = self.thread(piece);
-        let mut cursor = None;
-        loop {
-            let mut arguments = vec![
-                ("channel", channel.to_string()),
-                ("oldest", ts(dispatched - BEFORE)),
-                ("latest", ts(dispatched + self.settings.settle + BEFORE)),
-                ("include_all_metadata", "true".to_owned()),
-                ("limit", "200".to_owned()),
-            ];
-            arguments.extend(thread.as_ref().map(|thread| ("ts", thread.to_string())));
-            arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
-            let method = match thread {
-                Some(_) => "conversations.replies",
-                None => "conversations.history",
-            };
-            let mut page = self.call(method, &arguments).await.map_err(unread)?;
-            cursor = next_cursor(&page);
-            let Value::Array(messages) = page["messages"].take() else {
-                return Err(PlatformError::Unknown("the history has no lines".to_owned()));
-            };
-            let lines = messages.into_iter().filter_map(|message| of_history(channel, message));
-            // Anybody may write a key; only ours counts.
-            let mut own = lines.filter(|line| line.author == self.who.user);
-            if let Some(line) = own.find(|line| line.key.as_deref() == Some(&*piece.key)) {
-                let author = self.who.user.clone();
-                return Ok(Some(Posted { id: line.id, thread: line.thread, at: line.at, author }));
-            }
-            if cursor.is_some() {
-                continue;
-            }
-            if !self.who.finds_keys {
-                let why = format!("without the scope {KEYS} nobody knows whether it was said");
-                return Err(PlatformError::Refused(why));
-            }
-            return Ok(None);
-        }
-    }
 }
 
 fn metadata(piece: &Piece) -> Value {
@@ -321,19 +282,6 @@ fn unsaid(error: ApiError) -> PlatformError {
         }
         ApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
         ApiError::Unknown(_) => PlatformError::Unknown(error.to_string()),
-    }
-}
-
-/// A history that could not be read says nothing about what is in it.
-fn unread(error: ApiError) -> PlatformError {
-    match error {
-        ApiError::Limited(wait) => {
-            PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
-        }
-        ApiError::Unreachable(_) | ApiError::Unknown(_) => {
-            PlatformError::Unknown(error.to_string())
-        }
-        ApiError::Refused(code) => PlatformError::Refused(format!("Slack says {code}")),
     }
 }
 

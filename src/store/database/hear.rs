@@ -328,7 +328,8 @@ pub async fn hear_bookmark(
     Ok(Receipt { is_new: put > 0, ..counters.nothing_new() })
 }
 
-/// Nothing follows from a reaction: it is no edit, and no word.
+/// Nothing follows from a reaction: it is no edit, and no word. One to a line that is not known yet is kept
+/// until the line comes, and nobody sees it before.
 pub async fn hear_reaction(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -351,14 +352,13 @@ pub async fn hear_reaction(
         ReactionChange::Added => change.bind(rows::kind_name(reaction.kind)),
         ReactionChange::Removed => change,
     };
-    let changed = change.execute(&mut *connection).await?;
-    let receipt = counters.changed(changed > 0);
-    if receipt.is_new {
-        let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
-        let mark = mark.bind(receipt.revision as i64);
-        mark.execute(connection).await?;
+    if change.execute(&mut *connection).await? == 0 {
+        return Ok(counters.nothing_new());
     }
-    Ok(receipt)
+    let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+    let mark = mark.bind(counters.revision as i64 + 1);
+    let marked = mark.execute(connection).await?;
+    Ok(counters.changed(marked > 0))
 }
 
 /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.

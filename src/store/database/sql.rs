@@ -178,12 +178,15 @@ statements! {
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
-             gate, decision, heard, revision, withheld, sent_as)
+             gate, decision, heard, revision, withheld, sent_as, reacted)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), value ->> 5,
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
-            value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13
+            value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13,
+            CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
+                WHERE workspace = value ->> 0 AND message = value ->> 2 AND channel = value ->> 1
+                    AND is_early = 1) THEN CAST(value ->> 11 AS BIGINT) END
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
@@ -218,19 +221,29 @@ statements! {
         INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
         WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role";
-    // Of a line that is there, and not older than what is known. ?5 is whose, ?6 is when.
+    // Of a line that is not gone, and not older than what is known. ?5 is whose, ?6 is when. A line that is
+    // not known may be on its way, so that the reaction waits for it.
 
     ADD_REACTION = "
-        INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind)
-        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-        WHERE EXISTS (SELECT 1 FROM messages
-            WHERE workspace = ?1 AND id = ?3 AND channel = ?2 AND deleted_ms IS NULL)
+        INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind, is_early)
+        SELECT ?1, ?2, ?3, ?4, CAST(?5 AS TEXT), CAST(?6 AS BIGINT), ?7, CASE WHEN EXISTS
+            (SELECT 1 FROM messages WHERE workspace = ?1 AND id = ?3 AND channel = ?2) THEN 0 ELSE 1 END
+        WHERE NOT EXISTS (SELECT 1 FROM messages
+            WHERE workspace = ?1 AND id = ?3 AND channel = ?2 AND deleted_ms IS NOT NULL)
         ON CONFLICT (workspace, message, channel, emoji, user_id) DO UPDATE SET at_ms = excluded.at_ms, kind = excluded.kind, removed_ms = NULL
         WHERE reactions.removed_ms <= excluded.at_ms";
     REMOVE_REACTION = "
         UPDATE reactions SET removed_ms = ?6
         WHERE workspace = ?1 AND message = ?3 AND channel = ?2 AND emoji = ?4 AND user_id = ?5
             AND removed_ms IS NULL AND at_ms <= ?6";
+    /// A reaction that is so old and has no line yet will never have one.
+    DROP_EARLY_REACTIONS = "
+        DELETE FROM reactions
+        WHERE is_early = 1 AND at_ms < ?1 AND NOT EXISTS (SELECT 1 FROM messages AS m
+            WHERE m.workspace = reactions.workspace AND m.id = reactions.message
+                AND m.channel = reactions.channel)";
+    /// What is left of those is no longer early.
+    SETTLE_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
     MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
 
     // What people order.

@@ -19,7 +19,7 @@ use crate::store::database::forget::Forgotten;
 use crate::store::database::hear::Spoken;
 use crate::store::database::recall::index;
 use crate::store::database::{Counters, flow, forget, hear, memory, orders, sql};
-use crate::store::{Hearing, Order, Receipt, Settled, StoreError, postgres};
+use crate::store::{Hearing, LINE_MAY_COME, Order, Receipt, Settled, StoreError, postgres};
 
 /// What prompts were made from is known so much longer than their words.
 const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -392,10 +392,12 @@ async fn apply_one(
                 sql::memory::DROP_SOURCES,
                 sql::DROP_EMPTY_EXCHANGES,
             ];
-            let long_before = before.checked_sub(LINEAGE).unwrap_or(Timestamp::MIN);
+            let early = [sql::DROP_EARLY_REACTIONS, sql::SETTLE_EARLY_REACTIONS];
+            let at = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
             let words = words.map(|statement| (statement, *before));
-            for (statement, before) in words.into_iter().chain(lineage.map(|it| (it, long_before)))
-            {
+            let lineage = lineage.map(|statement| (statement, at(LINEAGE)));
+            let early = early.map(|statement| (statement, at(LINE_MAY_COME)));
+            for (statement, before) in words.into_iter().chain(lineage).chain(early) {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await?;
             }

@@ -77,7 +77,6 @@ pub const OTHERWISE: &[(&str, &str)] = &[
         "SELECT (SELECT coalesce(json_agg(number), '[]') FROM
             (SELECT number FROM recall_lines
              WHERE terms @@ CAST(a.value ->> 0 AS tsquery)
-                AND number BETWEEN CAST(a.value ->> 1 AS BIGINT) AND CAST(a.value ->> 2 AS BIGINT)
                 AND (number >> 32) IN (SELECT CAST(value AS BIGINT) FROM json_each($2))
              ORDER BY number DESC
              LIMIT $3) AS found) AS numbers

@@ -14,7 +14,7 @@ use crate::event::Follows;
 use crate::event::step::{Arrived, Edited};
 use crate::memory::LineId;
 use crate::rhythm::delays::Said;
-use crate::store::volatile::{KeptReaction, State, StoredLine, supersede};
+use crate::store::volatile::{KeptReaction, State, supersede};
 use crate::store::{LOOKED_THROUGH, Receipt};
 
 impl State {
@@ -190,12 +190,18 @@ impl State {
     pub(super) fn hear_reaction(&mut self, reaction: &Reaction) -> Receipt {
         let (workspace, channel) = (reaction.workspace.clone(), reaction.channel.clone());
         let place = (workspace, channel, reaction.message.clone());
-        let conversation = self.heard.get(&place).cloned();
+        let Some(conversation) = self.heard.get(&place).cloned() else {
+            // It waits for its line, and nobody sees it before.
+            react(self.early.entry(place).or_default(), reaction);
+            return self.receipt(None);
+        };
         let revision = self.revision + 1;
-        let line = conversation.and_then(|conversation| {
-            self.line(&conversation, &reaction.message).filter(|line| !line.is_deleted)
+        let line = self.line(&conversation, &reaction.message).filter(|line| !line.is_deleted);
+        let is_new = line.is_some_and(|line| {
+            let is_new = react(&mut line.reactions, reaction);
+            line.reacted = if is_new { revision } else { line.reacted };
+            is_new
         });
-        let is_new = line.is_some_and(|line| line.react(reaction, revision));
         self.revision += u64::from(is_new);
         Receipt { is_new, has_overtaken: false, revision: self.revision }
     }
@@ -259,35 +265,32 @@ impl State {
     }
 }
 
-impl StoredLine {
-    /// Whether the reaction changes anything.
-    fn react(&mut self, reaction: &Reaction, revision: u64) -> bool {
-        let at = reaction.at;
-        let is_it =
-            |kept: &&mut KeptReaction| kept.emoji == reaction.emoji && kept.user == reaction.user;
-        match (self.reactions.iter_mut().find(is_it), reaction.change) {
-            (None, ReactionChange::Removed) => return false,
-            (None, ReactionChange::Added) => self.reactions.push(KeptReaction {
-                emoji: reaction.emoji.clone(),
-                user: reaction.user.clone(),
-                kind: reaction.kind,
-                at,
-                removed: None,
-            }),
-            (Some(kept), ReactionChange::Added) => {
-                if kept.removed.is_none_or(|removed| removed > at) {
-                    return false;
-                }
-                (kept.at, kept.kind, kept.removed) = (at, reaction.kind, None);
+/// Whether the reaction changes anything among these.
+fn react(reactions: &mut Vec<KeptReaction>, reaction: &Reaction) -> bool {
+    let at = reaction.at;
+    let is_it =
+        |kept: &&mut KeptReaction| kept.emoji == reaction.emoji && kept.user == reaction.user;
+    match (reactions.iter_mut().find(is_it), reaction.change) {
+        (None, ReactionChange::Removed) => return false,
+        (None, ReactionChange::Added) => reactions.push(KeptReaction {
+            emoji: reaction.emoji.clone(),
+            user: reaction.user.clone(),
+            kind: reaction.kind,
+            at,
+            removed: None,
+        }),
+        (Some(kept), ReactionChange::Added) => {
+            if kept.removed.is_none_or(|removed| removed > at) {
+                return false;
             }
-            (Some(kept), ReactionChange::Removed) => {
-                if kept.removed.is_some() || kept.at > at {
-                    return false;
-                }
-                kept.removed = Some(at);
-            }
+            (kept.at, kept.kind, kept.removed) = (at, reaction.kind, None);
         }
-        self.reacted = revision;
-        true
+        (Some(kept), ReactionChange::Removed) => {
+            if kept.removed.is_some() || kept.at > at {
+                return false;
+            }
+            kept.removed = Some(at);
+        }
     }
+    true
 }

@@ -30,6 +30,13 @@ export function fetchChannels() {
 }
 
 /**
+ * @returns {Promise<{catching_up?: {channels: number, read: number, told: string}[]}>}
+ */
+export function fetchReadiness() {
+  return ask("/ready");
+}
+
+/**
  * The newest messages of a channel, threads included, or of one thread, with its parent; with `before`, those
  * older than that one. The decisions about them come along.
  * @param {string} channel

@@ -3,6 +3,7 @@
 import { Refusal, fetchChannels, fetchRevision } from "./api.js";
 import { addressOf, keepAddress, readAddress } from "./address.js";
 import { announce, announceMessage, retract } from "./announcer.js";
+import { startCatchingUp } from "./catching-up.js";
 import { drawChannels } from "./channels.js";
 import { Conversation } from "./conversation.js";
 import { initial } from "./elements.js";
@@ -54,6 +55,7 @@ async function start() {
   fillPage();
   startIntro();
   startHelp();
+  startCatchingUp();
   fitViewport(room);
   wire();
   const asked = myName() === "" ? askName() : Promise.resolve();

@@ -1,8 +1,6 @@
 //! One program in a Slack workspace, on a Discord server and in the local room at once, and what a kotonoha
 //! left behind.
 
-use serde_json::json;
-
 use crate::discord::stage::Stage;
 use crate::program::Home;
 use crate::slack::stage::Stage as Team;
@@ -47,7 +45,11 @@ async fn three_platforms_are_served_and_their_memories_stay_apart() {
     let workspaces = "SELECT count(DISTINCT workspace) FROM messages";
     stage.until_kept(workspaces, 4).await;
     let ready = program.get("/ready").await;
-    assert_eq!(ready, json!({ "status": "ready" }));
+    assert_eq!(ready["status"], "ready");
+    let caught_up = ready["catching_up"].as_array().unwrap();
+    let platforms: Vec<_> = caught_up.iter().map(|it| &it["platform"]).collect();
+    assert_eq!(platforms, ["Discord", "Slack"]);
+    assert!(caught_up.iter().all(|it| it["read"] == it["channels"]), "{ready}");
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -7,7 +7,7 @@ use aizuchi::chat::{ChannelId, ConversationId, MessageId};
 use aizuchi::clock::Clock;
 use aizuchi::decision::Ended;
 use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::fault::Fault;
+use aizuchi::dev::slack::fault::{Cap, Fault};
 use aizuchi::dev::slack::mail::Greeting;
 use aizuchi::event::{DraftNotes, Piece, PieceId};
 use aizuchi::memory::Lineage;
@@ -32,7 +32,10 @@ struct Alone {
 
 impl Alone {
     async fn new() -> Self {
-        let stage = Stage::new().await;
+        Self::on(Stage::new().await).await
+    }
+
+    async fn on(stage: Stage) -> Self {
         let kept = Kept::sqlite().await;
         let settings = slack::Settings {
             bot_token: SecretString::from("xoxb-dev"),
@@ -47,6 +50,7 @@ impl Alone {
                 opening: Duration::from_millis(500),
                 ping: Duration::from_millis(50),
                 silence: Duration::from_millis(300),
+                capped_page: SignedDuration::from_millis(50),
             },
         };
         let clock = Clock::system();
@@ -71,6 +75,9 @@ impl Alone {
         tokio::spawn(async move { running.run(stopping).await });
         let alone = Self { stage, slack, kept, _stop: stop.drop_guard() };
         alone.stage.until(|slack| slack.connections().open == 2).await;
+        for channel in [&alone.stage.tea, &alone.stage.attic] {
+            alone.notes(channel, |_| true).await;
+        }
         alone
     }
 
@@ -97,6 +104,21 @@ impl Alone {
             }),
             dispatched: Some(jiff::Timestamp::now()),
         }
+    }
+
+    /// Waits until it has noted something: how far a channel was read, or how much it gets of one.
+    async fn notes(&self, place: &str, is_it: impl Fn(&str) -> bool) {
+        let workspace = self.slack.who().workspace.clone();
+        let noted = async {
+            loop {
+                let noted = self.kept.archive.bookmarks(&workspace).await.unwrap();
+                if noted.iter().any(|noted| &*noted.place == place && is_it(&noted.value)) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), noted).await.unwrap();
     }
 
     async fn is_heard(&self, id: &MessageId) -> bool {
@@ -173,4 +195,52 @@ async fn h14_what_is_not_known_can_be_looked_up() {
     // Whoever knows the key of a post and writes it down elsewhere has not posted it.
     let said = alone.slack.find(&alone.piece("key-1")).await.unwrap().unwrap();
     assert_eq!(said.author.as_str(), alone.stage.bot);
+}
+
+/// A page that is cut off where those of a capped app are may be a whim; the next one that is longer tells so.
+#[tokio::test]
+async fn a_capped_history_need_not_stay_capped() {
+    let stage = Stage::new().await;
+    for number in 0..40 {
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+    }
+    let cap = Cap { objects: 15, interval: SignedDuration::ZERO };
+    stage.slack.cap_history(Some(cap));
+    let alone = Alone::on(stage).await;
+    alone.notes("history is capped", |value| value == "true").await;
+    alone.stage.slack.cap_history(None);
+    alone.stage.slack.cut();
+    alone.notes("history is capped", |value| value == "false").await;
+}
+
+/// Where Slack gives fifteen lines a minute, a post is looked for page by page, and no page is read twice.
+#[tokio::test]
+async fn looking_a_post_up_goes_on_where_it_had_to_stop() {
+    let alone = Alone::new().await;
+    let piece = alone.piece("key-1");
+    let slack = &alone.stage.slack;
+    slack.fault("chat.postMessage", Fault::ResetAfter);
+    assert!(matches!(alone.slack.post(&piece).await, Err(PlatformError::Unknown(_))));
+    for number in 0..40 {
+        alone.stage.says(&alone.stage.tea, &alone.stage.mio, &format!("line {number}"));
+    }
+    alone.hears("the last one").await;
+    let cap = Cap { objects: 15, interval: SignedDuration::from_hours(1) };
+    for _ in 0..2 {
+        // It allows one page from now on.
+        slack.cap_history(Some(cap));
+        let found = alone.slack.find(&piece).await;
+        assert!(matches!(found, Err(PlatformError::Busy { .. })), "{found:?}");
+    }
+    slack.cap_history(Some(cap));
+    let found = alone.slack.find(&piece).await.unwrap().unwrap();
+    assert_eq!(found.id.as_str(), slack.posts()[0].ts.to_string());
+    let calls = slack.calls("conversations.history");
+    // Others are about the past.
+    let calls = calls.iter().filter(|call| call.arguments.get("latest").is_some());
+    let cursors: Vec<_> = calls.map(|call| call.arguments.get("cursor").cloned()).collect();
+    assert_eq!(cursors.len(), 5, "three pages, and two that had to wait");
+    assert!(cursors[0].is_none() && cursors[1].is_some() && cursors[3].is_some());
+    assert_eq!((&cursors[1], &cursors[3]), (&cursors[2], &cursors[4]));
+    assert_ne!(cursors[1], cursors[3]);
 }

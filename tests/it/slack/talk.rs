@@ -1,6 +1,8 @@
 //! What people see.
 
+use aizuchi::dev::fault::Hang;
 use aizuchi::dev::slack::channel::{Kind, NewChannel};
+use aizuchi::dev::slack::fault::Fault;
 use aizuchi::dev::slack::message::Saying;
 use aizuchi::dev::slack::people::Names;
 use aizuchi::dev::slack::ts::Ts;
@@ -170,6 +172,25 @@ async fn edits_count_previews_do_not_and_reactions_are_kept() {
     stage.slack.unreact(&stage.tea, line, &stage.ren, "eyes").unwrap();
     stage.until_kept("SELECT count(*) FROM reactions WHERE removed_ms IS NULL", 0).await;
     assert_eq!(stage.kept(&stage.tea).await, ["see the book"]);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// People see a post before the program knows that it has posted.
+#[tokio::test]
+async fn who_reacts_to_a_post_at_once_has_reacted() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.slack.fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    stage.asks(&stage.tea, &stage.mio, "hello?");
+    let post = stage.posts(1).await.remove(0);
+    stage.slack.react(&stage.tea, post.ts, &stage.ren, "tada").unwrap();
+    stage.until(|slack| slack.unacked().is_empty()).await;
+    assert_eq!(stage.kept(&stage.tea).await.len(), 1, "the post is not kept yet");
+    stage.slack.release();
+    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let shown = "SELECT count(*) FROM messages AS m JOIN reactions AS r ON r.message = m.id
+        WHERE m.author_kind = 'persona' AND m.reacted >= m.revision AND r.emoji = '🎉'";
+    assert_eq!(stage.count(shown).await, 1);
     assert_eq!(program.stop(), Some(0));
 }
 

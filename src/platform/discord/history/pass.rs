@@ -87,6 +87,7 @@ impl Discord {
         if pass.guild.is_some() {
             for thread in self.threads_to_read(pass).await? {
                 self.read_place(&thread, pass).await?;
+                self.wanted.note_thread();
             }
         }
         self.hear_what_is_gone(pass).await

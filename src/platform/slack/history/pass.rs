@@ -1,58 +1,25 @@
 //! One reading of a channel's history: page by page, thread by thread, compared with what is stored.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::stream::{FuturesOrdered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use tracing::warn;
 
-use crate::chat::{Arrival, Bookmark, ChannelId, Heard, Message, MessageId};
+use crate::chat::{Arrival, ChannelId, Message, MessageId};
 use crate::platform::catching_up::{Stored, deletion, gone, stored_since};
 use crate::platform::slack::api::ApiError;
 use crate::platform::slack::from_slack::{self, Line, is_tombstone, of_history, ts};
-use crate::platform::slack::history::{CAPPED, DELIVERED};
+use crate::platform::slack::history::{BEFORE, DELIVERED};
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Slack, next_cursor};
 
 /// As many lines in a page as Slack gives.
 const PAGE: usize = 999;
-/// What an app gets that was distributed outside of Slack's Marketplace since May 2025, and how often.
-const CAPPED_PAGE: usize = 15;
-const CAPPED_PACE: SignedDuration = SignedDuration::from_secs(60);
 /// How many lines wait for one commit.
 const AT_ONCE: usize = 64;
 /// The history may lag behind what is said by so much.
 const LAG: SignedDuration = SignedDuration::from_secs(10);
-
-/// Whether this app gets little history, and when it may have the next page of it.
-#[derive(Default)]
-pub struct Cap {
-    is_on: AtomicBool,
-    page: Mutex<Option<Timestamp>>,
-}
-
-impl Cap {
-    pub fn is_on(&self) -> bool {
-        self.is_on.load(Ordering::Relaxed)
-    }
-
-    /// It gets little. Says whether that is news.
-    pub fn put(&self, now: Timestamp) -> bool {
-        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-        !self.is_on.swap(true, Ordering::Relaxed)
-    }
-
-    /// When the next page may be read; the one after it comes a `step` later.
-    fn next_page(&self, now: Timestamp, step: SignedDuration) -> Timestamp {
-        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = page.map_or(now, |last| now.max(last + step));
-        *page = Some(turn);
-        turn
-    }
-}
 
 /// One reading of a channel.
 pub(super) struct Pass {
@@ -64,16 +31,22 @@ pub(super) struct Pass {
     began: Timestamp,
     /// The room has not been read before.
     is_first: bool,
+    /// A thread in which nothing was said since then, and nothing is missing, is as it was.
+    changed_since: Timestamp,
     /// All pages were read.
     has_pages: bool,
     /// Slack shows nothing that is older.
     floor: Timestamp,
     /// What is stored since `from`, unless that is too much to compare.
     stored: Option<Stored>,
+    /// How many lines of each thread are among them.
+    replies: HashMap<MessageId, u64>,
     /// What Slack shows.
     seen: HashSet<MessageId>,
     /// The threads that were read since `from`.
     threads: HashSet<MessageId>,
+    /// The threads that need not be read.
+    unchanged: HashSet<MessageId>,
     /// When the persona spoke last at the top level, and in each thread.
     spoke: BTreeMap<Option<MessageId>, Timestamp>,
     pub(super) new: usize,
@@ -85,20 +58,28 @@ impl Slack {
         channel: &ChannelId,
         from: Timestamp,
         since: Timestamp,
-        is_first: bool,
+        bookmark: Option<Timestamp>,
     ) -> Result<Pass, TakeError> {
         let stored = stored_since(&*self.archive, &self.who.workspace, channel, from).await?;
+        let mut replies = HashMap::new();
+        let lines = stored.iter().flat_map(HashMap::values).filter(|line| is_slacks(&line.id));
+        for thread in lines.filter_map(|line| line.conversation.thread.clone()) {
+            *replies.entry(thread).or_default() += 1;
+        }
         Ok(Pass {
             channel: channel.clone(),
             from,
             since: self.wanted.heard_since(channel, since),
             has_pages: false,
             began: self.now(),
-            is_first,
+            is_first: bookmark.is_none(),
+            changed_since: bookmark.map_or(from, |bookmark| from.max(bookmark - BEFORE)),
             floor: from,
             stored,
+            replies,
             seen: HashSet::new(),
             threads: HashSet::new(),
+            unchanged: HashSet::new(),
             spoke: BTreeMap::new(),
             new: 0,
         })
@@ -123,8 +104,7 @@ impl Slack {
             let lines = lines(&pass.channel, &mut page);
             pass.note_limit(&page, &lines);
             pass.note_own(&lines, |line| self.is_own(line));
-            let news = lines.iter().filter(|line| has_news(line, pass));
-            let news: Vec<MessageId> = news.map(|line| line.id.clone()).collect();
+            let news = pass.changed_threads(&lines);
             if pass.is_first {
                 self.read_threads(&news, pass).await?;
             } else {
@@ -149,11 +129,13 @@ impl Slack {
     /// Threads that no line has led to: below lines that are older than what was read, and those of which
     /// all answers are gone.
     async fn read_other_threads(&self, pass: &mut Pass) -> Result<(), TakeError> {
-        let recent = pass.began - self.settings.history;
+        let recent = pass.began - self.span();
         let known = self.archive.threads_since(&self.who.workspace, &pass.channel, recent).await?;
-        for (thread, newest) in known {
+        for (thread, _) in known {
             let is_old = from_slack::time(&thread.as_str().into()).is_some_and(|at| at < pass.from);
-            if (is_old || newest >= pass.from) && !pass.threads.contains(&thread) {
+            let has_lines = pass.replies.contains_key(&thread);
+            let is_known = pass.threads.contains(&thread) || pass.unchanged.contains(&thread);
+            if (is_old || has_lines) && !is_known {
                 self.read_thread(&thread, pass).await?;
             }
         }
@@ -184,6 +166,7 @@ impl Slack {
             }
         }
         pass.threads.insert(thread.clone());
+        self.wanted.note_thread();
         pass.note_own(&found, |line| self.is_own(line));
         // Oldest first; the parent comes with each page and is heard with its channel.
         let parent = |line: &Line| line.id == *thread && line.at < pass.from;
@@ -202,13 +185,10 @@ impl Slack {
         arguments.push(("oldest", ts(pass.from)));
         arguments.push(("inclusive", "true".to_owned()));
         arguments.push(("include_all_metadata", "true".to_owned()));
-        let limit = if self.cap.is_on() { CAPPED_PAGE } else { PAGE };
-        arguments.push(("limit", limit.to_string()));
+        // Who gets little gets it whatever is asked for, and shows so if that ends.
+        arguments.push(("limit", PAGE.to_string()));
         arguments.extend(cursor.map(|cursor| ("cursor", cursor)));
-        if self.cap.is_on() {
-            let turn = self.cap.next_page(self.now(), CAPPED_PACE);
-            self.clock.sleep_until(turn).await;
-        }
+        self.clock.sleep_until(self.cap.next_page(self.now())).await;
         let page = self.read(method, &arguments).await?;
         let has_more = page["has_more"] == true;
         let Some(found) = page["messages"].as_array().map(Vec::len) else {
@@ -219,13 +199,7 @@ impl Slack {
                 ApiError::Unknown("a page does not say where the next is".to_owned()).into()
             );
         }
-        if found == CAPPED_PAGE && limit > CAPPED_PAGE && has_more && self.cap.put(self.now()) {
-            self.put_cap().await?;
-            warn!(
-                "Slack gives this app {CAPPED_PAGE} lines of history a minute, so catching up is slow; \
-                 apps that a workspace has made for itself get more"
-            );
-        }
+        self.note_cap(found, has_more).await?;
         Ok(page)
     }
 
@@ -308,14 +282,6 @@ impl Slack {
         let is_it = |line: &Line| line.id == message.id && !is_tombstone(line);
         Ok(lines(&place.channel, &mut page).iter().any(is_it))
     }
-
-    /// The next start need not find out again.
-    async fn put_cap(&self) -> Result<(), TakeError> {
-        let workspace = self.who.workspace.clone();
-        let (place, value) = (CAPPED.into(), "true".into());
-        self.ears.hear(Heard::Bookmark(Bookmark { workspace, place, value })).await?;
-        Ok(())
-    }
 }
 
 impl Pass {
@@ -324,6 +290,25 @@ impl Pass {
             let spoke = self.spoke.entry(line.thread.clone()).or_insert(line.at);
             *spoke = line.at.max(*spoke);
         }
+    }
+
+    /// The threads below these lines in which something may have changed: something was said there lately, or
+    /// there are not as many lines as are stored.
+    fn changed_threads(&mut self, lines: &[Line]) -> Vec<MessageId> {
+        let mut changed = Vec::new();
+        for line in lines.iter().filter(|line| line.thread.is_none()) {
+            let replies = line.whole["reply_count"].as_u64().unwrap_or(0);
+            let latest = from_slack::time(&line.whole["latest_reply"]);
+            let is_lively = latest.is_none_or(|latest| latest >= self.changed_since);
+            let stored = self.replies.get(&line.id).copied().unwrap_or(0);
+            let is_whole = self.stored.is_none() || stored == replies;
+            if replies > 0 && (is_lively || !is_whole) {
+                changed.push(line.id.clone());
+            } else if replies > 0 {
+                self.unchanged.insert(line.id.clone());
+            }
+        }
+        changed
     }
 
     /// What Slack shows of a channel may end before the span that was asked for.
@@ -360,12 +345,11 @@ impl Pass {
 
     /// It should have been in what was read, and was not.
     fn misses(&self, message: &Message) -> bool {
-        let is_slacks = from_slack::time(&message.id.as_str().into()).is_some();
         let was_read = match &message.conversation.thread {
             Some(thread) => self.threads.contains(thread),
             None => self.has_pages,
         };
-        is_slacks
+        is_slacks(&message.id)
             && was_read
             && message.at >= self.floor
             && message.at < self.began - LAG
@@ -379,28 +363,7 @@ fn lines(channel: &ChannelId, page: &mut Value) -> Vec<Line> {
     messages.into_iter().filter_map(|message| of_history(channel, message)).collect()
 }
 
-/// Something was said in the thread below a line since the pass begins.
-fn has_news(line: &Line, pass: &Pass) -> bool {
-    let is_parent = line.thread.is_none() && line.whole["reply_count"].as_u64().unwrap_or(0) > 0;
-    let latest = from_slack::time(&line.whole["latest_reply"]);
-    is_parent && latest.is_none_or(|latest| latest >= pass.from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    #[test]
-    fn a_capped_history_is_read_page_by_page() {
-        let (cap, step) = (Cap::default(), SignedDuration::from_secs(60));
-        assert!(cap.put(at(0)));
-        assert!(!cap.put(at(0)));
-        assert_eq!(cap.next_page(at(1), step), at(60));
-        assert_eq!(cap.next_page(at(61), step), at(120));
-        assert_eq!(cap.next_page(at(500), step), at(500));
-    }
+/// It is a line of Slack's, and no answer that one person alone saw.
+fn is_slacks(line: &MessageId) -> bool {
+    from_slack::time(&line.as_str().into()).is_some()
 }
