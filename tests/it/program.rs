@@ -16,6 +16,8 @@ pub struct Home {
 
 /// No test waits longer than this for something that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked, where nothing else tells.
+const LOOK: Duration = Duration::from_millis(20);
 
 pub struct Program {
     child: Child,
@@ -74,7 +76,35 @@ impl Home {
     }
 
     pub fn start_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Program {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_aizuchi"))
+        let mut child = self.spawn(arguments, variables);
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let address = first.trim().rsplit(' ').next().unwrap().to_owned();
+        let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
+        assert!(address.starts_with("http://"), "it says where to look: {first:?}\n{}", log());
+        Program { child, address, http: http() }
+    }
+
+    /// Starts one that may have to wait for another to end, and waits until it lives. Its port is in the config.
+    pub async fn start_beside(&self) -> Program {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        let listen = config.lines().find_map(|line| line.trim().strip_prefix("listen: ")).unwrap();
+        let program = Program {
+            child: self.spawn(&[], &[]),
+            address: format!("http://{listen}"),
+            http: http(),
+        };
+        let lives = async {
+            while program.http.get(format!("{}/live", program.address)).send().await.is_err() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, lives).await.unwrap_or_else(|_| panic!("{}", self.log()));
+        program
+    }
+
+    fn spawn(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_aizuchi"))
             .arg("--config")
             .arg(self.config())
             .args(arguments)
@@ -83,13 +113,7 @@ impl Home {
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(self.path().join("log")).unwrap())
             .spawn()
-            .unwrap();
-        let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-        let address = first.trim().rsplit(' ').next().unwrap().to_owned();
-        let log = || std::fs::read_to_string(self.path().join("log")).unwrap_or_default();
-        assert!(address.starts_with("http://"), "it says where to look: {first:?}\n{}", log());
-        Program { child, address, http: http() }
+            .unwrap()
     }
 }
 
@@ -164,10 +188,15 @@ impl Program {
         panic!("the stream ended early");
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-s", name, &id]).status().unwrap();
+    }
+
     /// Asks it to stop, as a service manager does, and returns its exit code.
     pub fn stop(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        self.signal("TERM");
         self.child.wait().unwrap().code()
     }
 

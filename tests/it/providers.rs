@@ -42,6 +42,8 @@ pub enum Treatment {
     BreaksOff,
     /// It takes the request and never answers.
     Never,
+    /// It says this when it is told to.
+    Held(String),
     /// A stream of events that nobody asked for, without an end.
     Endless,
 }
@@ -74,6 +76,7 @@ struct Inner {
     /// How many requests have come, and how many were given up by whoever asked.
     came: watch::Sender<usize>,
     abandoned: watch::Sender<usize>,
+    is_released: watch::Sender<bool>,
 }
 
 impl Server {
@@ -84,6 +87,7 @@ impl Server {
             next: Mutex::default(),
             came: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
+            is_released: watch::Sender::new(false),
         });
         let app = axum::Router::new().fallback(serve).with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -115,6 +119,11 @@ impl Server {
 
     pub fn seen(&self) -> Vec<Seen> {
         self.state.seen.lock().unwrap().clone()
+    }
+
+    /// Says whatever is held back.
+    pub fn release(&self) {
+        self.state.is_released.send_replace(true);
     }
 
     /// Waits until so many requests have come.
@@ -185,6 +194,10 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
             ([("content-type", "application/json")], body).into_response()
         }
         Treatment::Never => std::future::pending().await,
+        Treatment::Held(text) => {
+            let _ = state.is_released.subscribe().wait_for(|is_released| *is_released).await;
+            axum::Json(answer(wire, &seen, &text, None)).into_response()
+        }
         Treatment::Endless => {
             let lines = stream::repeat(Bytes::from_static(b"data: {\"no\": \"sense\"}\n\n"));
             let paced = lines.then(|line| async {
