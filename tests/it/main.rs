@@ -51,5 +51,6 @@ mod timing;
 mod tool_calls;
 mod tools;
 mod twins;
+mod two_processes;
 mod why;
 mod world;
