@@ -125,12 +125,12 @@ async fn a_reaction_does_not_wait_for_ever() {
         }
         assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
         let Some(database) = &kept.database else { continue };
-        let early = "SELECT count(*) FROM reactions WHERE is_early";
+        let early = "SELECT count(*) AS n FROM reactions WHERE is_early";
         // The young one is asked about the next time.
         assert_eq!(database.count(early).await, 1);
         kept.store.drop_exchanges(at(DAY + 2)).await.unwrap();
         assert_eq!(database.count(early).await, 0);
-        assert_eq!(database.count("SELECT count(*) FROM reactions").await, 2);
+        assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 2);
     }
 }
 

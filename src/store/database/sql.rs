@@ -175,6 +175,7 @@ statements! {
 
     // Hearing. ?1 is a JSON array with one array per row.
 
+    /// Mostly no reaction waits for a line: one look for all of them tells.
     PUT_LINES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
@@ -183,8 +184,10 @@ statements! {
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
-            value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13,
-            CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
+            value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT),
+            CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13,
+            CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early WHERE is_early = 1)
+                AND EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
                 WHERE workspace = value ->> 0 AND message = value ->> 2 AND channel = value ->> 1
                     AND is_early = 1) THEN CAST(value ->> 11 AS BIGINT) END
         FROM json_each(?1)
