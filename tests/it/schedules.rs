@@ -304,6 +304,7 @@ impl Stage {
             Order::OptOut { .. }
             | Order::OptIn { .. }
             | Order::Withhold { .. }
+            | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}
