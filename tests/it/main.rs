@@ -37,6 +37,7 @@ mod providers;
 mod reactions;
 mod recall;
 mod replay;
+mod reset;
 mod schedules;
 mod search;
 mod seed_002;

@@ -101,6 +101,7 @@ impl Discord {
         room.filter(|room| room.standing == Standing::Member)?;
         Some(Given {
             command: Slash::read(&offer::line(&given["data"])),
+            visibility: self.ears.rooms.visibility(&place.workspace, &place.channel),
             place,
             by: UserId::new(by),
             role: role(given),
