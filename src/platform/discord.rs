@@ -116,7 +116,7 @@ pub enum Threads {
 pub struct Patience {
     /// A call of the REST API. Below what the agent gives a post.
     pub calling: Duration,
-    /// Opening the gateway, and then its hello.
+    /// Opening the gateway; then its hello; then, once we have introduced ourselves, the session.
     pub opening: Duration,
 }
 

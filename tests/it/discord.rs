@@ -6,6 +6,7 @@ mod check;
 mod commands;
 mod faults;
 mod gaps;
+mod patience;
 mod post;
 mod stage;
 mod talk;
