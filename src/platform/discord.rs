@@ -118,11 +118,18 @@ pub struct Patience {
     pub calling: Duration,
     /// Opening the gateway; then its hello; then, once we have introduced ourselves, the session.
     pub opening: Duration,
+    /// What a command orders; after that, whoever gave it sees that it is being done. Discord waits for three
+    /// seconds in all.
+    pub obeying: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { calling: Duration::from_secs(12), opening: Duration::from_secs(20) }
+        Self {
+            calling: Duration::from_secs(12),
+            opening: Duration::from_secs(20),
+            obeying: Duration::from_millis(1500),
+        }
     }
 }
 

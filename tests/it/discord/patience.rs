@@ -1,16 +1,23 @@
-//! What takes long on a real Discord, with less patience: sessions that do not begin.
+//! What takes long on a real Discord, with less patience: sessions that do not begin, commands that take a while.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi::clock::Clock;
+use aizuchi::dev::discord::command::{Standing, Use};
+use aizuchi::dev::discord::fault::Fault;
+use aizuchi::dev::discord::method::Method;
+use aizuchi::dev::discord::refusal::Scope;
 use aizuchi::dev::discord::session::Refused;
+use aizuchi::hear::Ears;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::Surroundings;
 use aizuchi::platform::discord::{Discord, Patience, Settings, ThreadRules, ask_who};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::stage::{IDENTIFY, RESUME, Stage};
 use crate::world::{Kept, Mind, Room, parts};
@@ -19,6 +26,7 @@ use crate::world::{Kept, Mind, Room, parts};
 struct Alone {
     stage: Stage,
     discord: Arc<Discord>,
+    ears: Arc<Ears>,
     _stop: DropGuard,
 }
 
@@ -38,6 +46,7 @@ impl Alone {
             patience: Patience {
                 calling: Duration::from_secs(2),
                 opening: Duration::from_millis(300),
+                obeying: Duration::from_millis(50),
             },
         };
         let (mind, room) = (Arc::new(Mind::default()), Arc::new(Room::default()));
@@ -51,7 +60,7 @@ impl Alone {
         let surroundings = Surroundings {
             answers: crate::world::answers(kept.store.clone(), archive.clone(), &persona),
             persona,
-            ears,
+            ears: ears.clone(),
             archive,
         };
         let who = ask_who(&settings).await.unwrap();
@@ -59,7 +68,7 @@ impl Alone {
         let stop = CancellationToken::new();
         let (running, stopping) = (discord.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
-        Self { stage, discord, _stop: stop.drop_guard() }
+        Self { stage, discord, ears, _stop: stop.drop_guard() }
     }
 
     fn is_heard(&self) -> bool {
@@ -94,4 +103,29 @@ async fn a_session_that_does_not_go_on_is_tried_anew() {
     assert!(!alone.is_heard());
     alone.until_heard().await;
     assert_eq!((alone.stage.said(IDENTIFY), alone.stage.said(RESUME)), (1, 2));
+}
+
+/// Three seconds are little for somebody who has said much.
+#[tokio::test]
+async fn what_takes_long_to_obey_is_answered_later() {
+    let alone = Alone::on(Stage::new().await).await;
+    let Alone { stage, .. } = &alone;
+    alone.until_heard().await;
+    stage.until(|discord| !discord.commands(None).is_empty()).await;
+    // Nothing is kept for as long as something is heard.
+    let hearing = alone.ears.rooms.hear().await;
+    let options = json!([{ "name": "forget-me", "type": 1 }]);
+    let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
+    let given = stage.discord.use_app(Use { channel, user, kind: 2, name, options }).unwrap();
+    let seen = || stage.discord.interaction(given).unwrap();
+    stage.until(|_| seen().standing == Standing::Deferred(MessageFlags::EPHEMERAL)).await;
+    assert!(seen().answers.is_empty());
+    stage.discord.fault(Method::ChangeAnswer, Fault::rate_limited(0.1, Scope::User));
+    stage.discord.fault(Method::ChangeAnswer, Fault::ResetAfter);
+    drop(hearing);
+    stage.until(|_| !seen().answers.is_empty()).await;
+    let answers = seen().answers;
+    assert_eq!(answers.len(), 1);
+    assert!(answers[0].is_ephemeral);
+    assert!(answers[0].message.content.starts_with("I have deleted what you said"));
 }
