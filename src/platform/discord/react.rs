@@ -78,7 +78,7 @@ fn character(emoji: &str) -> Option<String> {
     found.map(|found| found.as_str().to_owned())
 }
 
-fn encoded(emoji: &str) -> String {
+pub(super) fn encoded(emoji: &str) -> String {
     emoji.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
