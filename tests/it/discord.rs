@@ -2,6 +2,7 @@
 //! clients have been run against (`scripts/peers`).
 
 mod answers;
+mod bodies;
 mod check;
 mod commands;
 mod faults;
