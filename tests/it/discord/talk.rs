@@ -365,3 +365,25 @@ async fn polls_and_stages_are_part_of_the_talk() {
     assert_eq!(program.stop(), Some(0));
     assert_eq!(stage.discord.posts().len(), 2);
 }
+
+/// Where the lobby is for reading only, or a mode keeps it silent there, it says elsewhere what it hears.
+#[tokio::test]
+async fn it_introduces_itself_where_it_may_speak() {
+    let stage = Stage::new().await;
+    stage.home.announce();
+    stage.home.add("channels: {\"#shed\": {mode: observe}}\n");
+    stage.discord.change(|state| {
+        state.world.guilds.get_mut(&stage.guild).unwrap().lobby = Some(stage.tea);
+    });
+    let shed = stage.add_channel("shed", NewKind::Text);
+    let greenhouse = stage.add_channel("greenhouse", NewKind::Text);
+    for channel in [stage.tea, stage.attic] {
+        stage.discord.rule(channel, Rule::Deny, Permissions::SEND_MESSAGES).unwrap();
+    }
+    let program = stage.start().await;
+    let post = stage.posts(1).await.remove(0);
+    assert_eq!(post.channel, greenhouse, "not in {shed}");
+    assert!(post.text.contains("a bot"), "{}", post.text);
+    stage.until_kept("SELECT count(*) FROM steps", 0).await;
+    assert_eq!(program.stop(), Some(0));
+}
