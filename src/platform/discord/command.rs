@@ -17,12 +17,12 @@ use twilight_model::http::interaction::InteractionResponseType;
 use crate::chat::{ChannelId, Role, UserId};
 use crate::command::Given;
 use crate::persona::Language;
-use crate::platform::discord::Discord;
 use crate::platform::discord::api::{ApiError, Call};
 use crate::platform::discord::from_discord::{Place, id_of, text};
 use crate::platform::discord::permissions::MANAGING;
 use crate::platform::discord::roster::Standing;
-use crate::platform::discord::text::write::{LONGEST, write};
+use crate::platform::discord::text::write::{Known, LONGEST, write};
+use crate::platform::discord::Discord;
 use crate::platform::slash::Slash;
 
 /// So many are answered at once: each has three seconds, and others may have much to forget.
@@ -128,7 +128,7 @@ impl Discord {
             None => self.absence_in_words(),
         };
         json!({
-            "content": shortened(write(&told, &|_| None)),
+            "content": shortened(write(&told, &Known::nothing())),
             "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
             "allowed_mentions": { "parse": [] },
         })

@@ -199,11 +199,11 @@ impl Discord {
 
     /// A server's own settings have changed; its roles are told, and its channels are not.
     pub(super) async fn hear_guild_change(&self, told: Guild) -> Result<(), StoreError> {
-        let Guild { id, name, owner, roles, .. } = told;
+        let Guild { id, name, owner, roles, emojis, .. } = told;
         self.look_again(id, |guild| {
             (guild.name, guild.owner) = (name, owner.or(guild.owner.take()));
             if !roles.is_empty() {
-                guild.roles = roles;
+                (guild.roles, guild.emojis) = (roles, emojis);
             }
         })
         .await

@@ -387,3 +387,21 @@ async fn it_introduces_itself_where_it_may_speak() {
     stage.until_kept("SELECT count(*) FROM steps", 0).await;
     assert_eq!(program.stop(), Some(0));
 }
+
+/// A bot has to make of `:parrot:` what people's Discord makes of it.
+#[tokio::test]
+async fn emoji_of_the_server_are_shown() {
+    let stage = Stage::new().await;
+    let parrot = json!({"id": "77", "name": "parrot", "animated": false, "available": true,
+        "managed": false, "require_colons": true, "roles": []});
+    stage.discord.change(|state| {
+        state.world.guilds.get_mut(&stage.guild).unwrap().emojis = vec![parrot];
+    });
+    let program = stage.start().await;
+    stage.will_say(&["Roses! :parrot: `:parrot:`"]);
+    stage.asks(stage.tea, stage.mio, "what is new?");
+    assert_eq!(stage.posts(1).await[0].text, "Roses! <:parrot:77> `:parrot:`");
+    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(stage.lines(stage.tea).await.last().unwrap(), "Roses! :parrot: `:parrot:`");
+    assert_eq!(program.stop(), Some(0));
+}

@@ -10,9 +10,9 @@ use crate::chat::{MessageId, ReactionChange, UserId};
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::ApiError;
 use crate::platform::discord::from_discord::line::Line;
-use crate::platform::discord::from_discord::{Reaction, emoji, list, person, text};
+use crate::platform::discord::from_discord::{Reaction, emoji, list, person};
 use crate::platform::discord::history::pass::Pass;
-use crate::platform::discord::react::encoded;
+use crate::platform::discord::react::in_address;
 use crate::platform::discord::take::TakeError;
 use crate::store::Reacted;
 
@@ -94,12 +94,7 @@ impl Discord {
 
 fn shown(reaction: &Value) -> Option<Shown> {
     let told = &reaction["emoji"];
-    let name = text(&told["name"])?;
-    let path = match text(&told["id"]) {
-        Some(id) => format!("{}:{id}", encoded(name)),
-        None => encoded(name),
-    };
-    Some(Shown { emoji: emoji(told)?, path, count: reaction["count"].as_u64()? })
+    Some(Shown { emoji: emoji(told)?, path: in_address(told)?, count: reaction["count"].as_u64()? })
 }
 
 fn is_shown(reacted: &Reacted, shown: &[Shown]) -> bool {
