@@ -22,11 +22,13 @@ use crate::platform::discord::from_discord::{Place, id_of, text};
 use crate::platform::discord::permissions::MANAGING;
 use crate::platform::discord::roster::Standing;
 use crate::platform::discord::text::write::{Known, LONGEST, write};
-use crate::platform::discord::Discord;
+use crate::platform::discord::{Discord, Guild};
 use crate::platform::slash::Slash;
 
 /// So many are answered at once: each has three seconds, and others may have much to forget.
 const AT_ONCE: usize = 64;
+/// So many servers are looked at for commands of another program.
+const MOST_GUILDS: usize = 100;
 /// How often it is tried to tell what a command has come to, where it took long.
 const TRIES: usize = 4;
 /// What is waited between, unless Discord says how long.
@@ -60,6 +62,23 @@ impl Discord {
             Err(error @ ApiError::Refused(_)) => warn!("there is no /aizuchi: {error}"),
             Err(error) => info!("there may be no /aizuchi until the next start: {error}"),
         }
+        for guild in self.who.guilds.iter().take(MOST_GUILDS) {
+            if let Err(error) = self.unregister(guild).await {
+                info!("what commands {} has could not be seen to: {error}", guild.name);
+            }
+        }
+    }
+
+    /// Commands that were made for one server alone stand in a list of its own.
+    async fn unregister(&self, guild: &Guild) -> Result<(), ApiError> {
+        let path = format!("/applications/{}/guilds/{}/commands", self.who.application, guild.id);
+        let known = self.call(&Call::get(path.clone())).await?;
+        if known.as_array().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        self.call(&Call::of(Method::PUT, path, Some(json!([])))).await?;
+        info!("commands that another program had made for {} are gone", guild.name);
+        Ok(())
     }
 
     async fn respond(&self, given: Value) {

@@ -84,6 +84,7 @@ fn is_valid(call: &Call) {
             }
             answered::<Vec<Command>>(call);
         }
+        Method::SetGuildCommands => assert_eq!(call.body, serde_json::json!([])),
         Method::AnswerInteraction => answers(&sent(call)),
         Method::ChangeAnswer => {
             let body: Changed = sent(call);

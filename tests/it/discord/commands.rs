@@ -272,3 +272,18 @@ async fn where_it_hears_nothing_it_says_so() {
     assert_eq!(told, "Aizuchi cannot see this channel. Give its role View Channels.");
     assert_eq!(program.stop(), Some(0));
 }
+
+/// What a program offered that had the application before is not there to be tried in vain.
+#[tokio::test]
+async fn commands_of_a_program_before_it_go() {
+    let stage = Stage::new().await;
+    let chat = json!({ "name": "chat", "description": "Talk", "type": 1 });
+    for place in [None, Some(stage.guild)] {
+        stage.discord.change(|state| state.world.register(place, &chat));
+    }
+    let program = stage.start().await;
+    stage.until(|discord| discord.commands(Some(stage.guild)).is_empty()).await;
+    let everywhere = stage.discord.commands(None);
+    assert!(everywhere.iter().all(|command| command["name"] == "aizuchi"), "{everywhere:?}");
+    assert_eq!(program.stop(), Some(0));
+}
