@@ -7,7 +7,7 @@ pub mod words;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ConversationId, Message, Role, UserId};
+use crate::chat::{ConversationId, Message, Role, UserId, Visibility};
 use crate::rules::Mode;
 use crate::store::Order;
 
@@ -34,6 +34,8 @@ pub enum Command {
     Stop,
     /// Take part here like this; `None`: as the settings say.
     Mode(Option<Mode>),
+    /// Begin anew here: nothing that was said so far.
+    Reset,
     ForgetMe,
     OptOut,
     OptIn,
@@ -52,29 +54,33 @@ pub enum Place {
 pub struct Given {
     pub command: Command,
     pub place: ConversationId,
+    /// Who reads along.
+    pub visibility: Visibility,
     pub by: UserId,
     pub role: Role,
     pub at: Timestamp,
 }
 
 impl Given {
-    pub fn of(command: Command, message: &Message, role: Role) -> Self {
+    pub fn of(command: Command, message: &Message, visibility: Visibility, role: Role) -> Self {
         Self {
             command,
             place: message.conversation.clone(),
+            visibility,
             by: message.author.id.clone(),
             role,
             at: message.at,
         }
     }
 
-    /// Everybody may make it quieter where they are, and speak for themselves. How it takes part, and what
-    /// holds everywhere, is for those who look after the place.
+    /// Everybody may make it quieter where they are, and speak for themselves. How it takes part, what holds
+    /// everywhere, and what others have said, is for those who look after the place.
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
             | Command::Mute { place: Place::Everywhere, .. }
             | Command::Unmute(Place::Everywhere) => self.role == Role::Admin,
+            Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
             Command::Why
             | Command::Status
             | Command::Memory
@@ -108,6 +114,7 @@ impl Given {
             Command::Mode(mode) => {
                 Order::Mode { workspace, channel: self.place.channel.clone(), mode }
             }
+            Command::Reset => Order::Reset { conversation: self.place.clone(), until: self.at },
             Command::ForgetMe => Order::Forget { workspace, user },
             Command::OptOut => Order::OptOut { workspace, user },
             Command::OptIn => Order::OptIn { workspace, user },

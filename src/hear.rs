@@ -205,7 +205,8 @@ impl Ears {
         }
         let command = Command::read(&message.text, self.commanded_as.as_deref()?)?;
         let role = self.rooms.role(&place.workspace, &message.author.id);
-        Some(Given::of(command, message, role))
+        let visibility = self.rooms.visibility(&place.workspace, &place.channel);
+        Some(Given::of(command, message, visibility, role))
     }
 
     /// Carries out what a line orders, unless it is known.
@@ -213,7 +214,7 @@ impl Ears {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
         // Histories are read out of order, so what they order may have been taken back since; whoever wants
         // to be left out does not wait.
-        let leaves = matches!(given.command, Command::ForgetMe | Command::OptOut);
+        let leaves = matches!(given.command, Command::ForgetMe | Command::OptOut | Command::Reset);
         let is_in_time = *arrival == Arrival::Live || leaves;
         let place = &message.conversation;
         let is_known = self.store.knows(&place.workspace, &place.channel, &message.id).await?;

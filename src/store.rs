@@ -281,6 +281,12 @@ pub enum Order {
         workspace: WorkspaceId,
         user: UserId,
     },
+    /// What was said in a conversation so far is in no prompt and no memory any more, and owed no answer.
+    /// With a thread goes the line that opened it.
+    Reset {
+        conversation: ConversationId,
+        until: Timestamp,
+    },
     /// What somebody has said so far is gone, and so is what is remembered of it. They stay known by name.
     Forget {
         workspace: WorkspaceId,
@@ -312,6 +318,7 @@ impl Order {
             | Order::Withhold { workspace, .. }
             | Order::Forget { workspace, .. }
             | Order::Note { workspace, .. } => workspace,
+            Order::Reset { conversation, .. } => &conversation.workspace,
             Order::Remember { key, .. } => &key.workspace,
         }
     }

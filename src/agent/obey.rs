@@ -81,6 +81,7 @@ impl Agent {
         Some(Given {
             command: Command::read(&line.text, &self.persona.name)?,
             place: context.conversation.clone(),
+            visibility: context.visibility,
             by: line.by.clone(),
             role: line.role,
             at: line.at,

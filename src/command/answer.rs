@@ -70,6 +70,7 @@ impl Answers {
                     (None, None) => told.awake(self.mode(given, &orders).await?),
                 }
             }
+            Command::Reset => words::reset(language).to_owned(),
             Command::ForgetMe => words::forgotten(language).to_owned(),
             Command::OptOut | Command::OptIn => {
                 let is_out = self.has_opted_out(&orders, given);

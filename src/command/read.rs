@@ -72,6 +72,18 @@ const UNMUTE: [&str; 11] = [
     "話していいよ",
     "話していい",
 ];
+const RESET: [&str; 10] = [
+    "reset",
+    "reset this conversation",
+    "reset the conversation",
+    "forget this conversation",
+    "リセット",
+    "会話をリセット",
+    "会話のリセット",
+    "この会話をリセット",
+    "会話を忘れて",
+    "この会話を忘れて",
+];
 const FORGET_ME: [&str; 12] = [
     "forget me",
     "forget-me",
@@ -199,6 +211,7 @@ impl Command {
 fn read_order(form: &str) -> Option<Command> {
     match form {
         form if STOP.contains(&form) => Some(Command::Stop),
+        form if RESET.contains(&form) => Some(Command::Reset),
         form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
@@ -324,7 +337,7 @@ mod tests {
 
     #[test]
     fn commands_are_read_in_both_languages() {
-        use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Status, Stop, Unmute, Why};
+        use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute, Why};
         use Place::{Everywhere, Here};
         let mode = |mode| Command::Mode(Some(mode));
         for (line, expected) in [
@@ -371,6 +384,9 @@ mod tests {
             ("@Aizuchi opt out", OptOut),
             ("@Aizuchi don’t listen to me", OptOut),
             ("@Aizuchi また聞いて", OptIn),
+            ("@Aizuchi reset", Reset),
+            ("@Aizuchi please forget this conversation.", Reset),
+            ("@Aizuchi 会話をリセットして", Reset),
             ("@Aizuchi help", Help),
         ] {
             assert_eq!(Command::read(line, "Aizuchi"), Some(expected), "{line}");
@@ -409,6 +425,8 @@ mod tests {
             "@Aizuchi 静か？",
             "@Aizuchi 記憶して",
             "@Aizuchi explain",
+            "@Aizuchi reset?",
+            "@Aizuchi reset the router",
             "@Aizuchi 解除して",
         ] {
             assert_eq!(Command::read(line, "Aizuchi"), None, "{line}");

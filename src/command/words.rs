@@ -172,6 +172,14 @@ pub fn nothing_remembered(language: Language) -> &'static str {
     )
 }
 
+pub fn reset(language: Language) -> &'static str {
+    language.pick(
+        "I begin anew here: what was said in this conversation so far is in nothing that I think or remember.",
+        "ここからは新しい会話として聞きます。この会話でこれまでに話されたことは、\
+         考えるときにも覚えるときにも使いません。",
+    )
+}
+
 pub fn forgotten(language: Language) -> &'static str {
     language.pick(
         "I have deleted what you said here and in the rooms that belong with this one, and what I remembered of \
@@ -205,7 +213,8 @@ pub fn help(name: &str, is_admin: bool, language: Language) -> String {
              - `stop`: I say nothing here for an hour\n\
              - `mute 2h`, `mute`, `unmute`\n\
              - `opt out`, `opt in`: whether I listen to you\n\
-             - `forget me`: I delete what you said and what I remember of it"
+             - `forget me`: I delete what you said and what I remember of it\n\
+             - `reset`: I begin anew in this conversation (in direct messages; elsewhere for admins)"
         ),
         Language::Ja => format!(
             "`@{name}` に続けて、次のどれかを書いてください。\n\
@@ -214,7 +223,8 @@ pub fn help(name: &str, is_admin: bool, language: Language) -> String {
              - `ストップ`：ここでは 1 時間話しません\n\
              - `2時間ミュート`、`ミュート`、`ミュート解除`\n\
              - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n\
-             - `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します"
+             - `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します\n\
+             - `リセット`：この会話を新しく始めます（DM のほかでは管理者のみ）"
         ),
     };
     let for_admins = language.pick(

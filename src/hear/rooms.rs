@@ -107,6 +107,7 @@ impl Rooms {
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Withhold { .. }
+            | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}
@@ -205,9 +206,14 @@ impl Rooms {
 
     /// Whoever writes there writes to the persona.
     pub fn is_direct(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
+        self.visibility(workspace, channel) == Visibility::Direct
+    }
+
+    /// Who reads along.
+    pub fn visibility(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Visibility {
         let key = (workspace.clone(), channel.clone());
-        let direct = |channel: &Channel| channel.visibility == Visibility::Direct;
-        self.read(|known| known.channels.get(&key).is_some_and(direct))
+        let known = self.read(|known| known.channels.get(&key).map(|known| known.visibility));
+        known.unwrap_or(Visibility::Private)
     }
 
     pub fn has_opted_out(&self, workspace: &WorkspaceId, user: &UserId) -> bool {

@@ -116,13 +116,20 @@ pub enum Threads {
 pub struct Patience {
     /// A call of the REST API. Below what the agent gives a post.
     pub calling: Duration,
-    /// Opening the gateway, and then its hello.
+    /// Opening the gateway; then its hello; then, once we have introduced ourselves, the session.
     pub opening: Duration,
+    /// What a command orders; after that, whoever gave it sees that it is being done. Discord waits for three
+    /// seconds in all.
+    pub obeying: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { calling: Duration::from_secs(12), opening: Duration::from_secs(20) }
+        Self {
+            calling: Duration::from_secs(12),
+            opening: Duration::from_secs(20),
+            obeying: Duration::from_millis(1500),
+        }
     }
 }
 

@@ -199,6 +199,7 @@ async fn commands_do_not_keep_talk_from_being_judged() {
     - `mute 2h`, `mute`, `unmute`
       10s (persona): - `opt out`, `opt in`: whether I listen to you
       10s (persona): - `forget me`: I delete what you said and what I remember of it
+      10s (persona): - `reset`: I begin anew in this conversation (in direct messages; elsewhere for admins)
     [m001] spoke by command: it was said to steer me ()
     [m000] chose_silence: they get along (judge kept)
     ");
@@ -550,6 +551,7 @@ async fn the_other_commands_in_japanese() {
     - `2時間ミュート`、`ミュート`、`ミュート解除`
     - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
       40s (persona): - `私のことを忘れて`：あなたの発言と、そこから覚えたことを消します
+    - `リセット`：この会話を新しく始めます（DM のほかでは管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()

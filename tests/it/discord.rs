@@ -2,10 +2,12 @@
 //! clients have been run against (`scripts/peers`).
 
 mod answers;
+mod bodies;
 mod check;
 mod commands;
 mod faults;
 mod gaps;
+mod patience;
 mod post;
 mod stage;
 mod talk;

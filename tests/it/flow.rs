@@ -200,7 +200,7 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
 /// long, is not (invariants 1 and 3).
 #[tokio::test]
 async fn what_was_heard_before_days_off_the_air_is_answered_and_what_was_missed_is_not() {
-    for kept in [Kept::volatile(), Kept::sqlite().await] {
+    for kept in Kept::each().await {
         let world = World::new(kept).await;
         let heard = world.says("alice", "@Aizuchi when do I cut the roses?").await;
         const DAY: i64 = 24 * 3600;

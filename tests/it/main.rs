@@ -38,6 +38,7 @@ mod providers;
 mod reactions;
 mod recall;
 mod replay;
+mod reset;
 mod schedules;
 mod schema;
 mod search;

@@ -208,6 +208,25 @@ async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
 }
 
 #[tokio::test]
+async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
+    for kept in Kept::each().await {
+        let world = world(kept).await;
+        world.says("alice", "my locker code is 4711, the key hangs behind").await;
+        world.says_in(top("kitchen"), "dan", "the soup needs more salt, says the cook").await;
+        world.pass(2 * HOUR).await;
+        let before = world.knows("kitchen").await;
+        assert!(before.contains("4711") && before.contains("salt"), "{before}");
+        let until = world.clock.now();
+        world.orders(Order::Reset { conversation: top("garden"), until }).await;
+        world.pass(2 * HOUR).await;
+        for place in ["garden", "kitchen"] {
+            let after = world.knows(place).await;
+            assert!(!after.contains("4711") && after.contains("salt"), "{after}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_used_keeps_what_was_remembered() {
     for kept in Kept::each().await {
         let (world, memory) = scripted(kept).await;

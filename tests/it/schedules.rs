@@ -316,6 +316,7 @@ impl Stage {
             Order::OptOut { .. }
             | Order::OptIn { .. }
             | Order::Withhold { .. }
+            | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}

@@ -77,7 +77,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
             .prop_map(|(id, who, emoji, removes, late)| Act::React { id, who, emoji, removes, late }),
         2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
-        1 => (0..5_u8, any::<bool>()).prop_map(|(kind, here)| Act::Order { kind, here }),
+        1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Act::Order { kind, here }),
         4 => Just(Act::Claim),
         6 => (0..12_u8).prop_map(|kind| Act::Complete { kind }),
         1 => Just(Act::Forget),
@@ -219,6 +219,10 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
         0 => Order::Mute { workspace, channel: place, until: at(second + 100), by: Role::Admin },
         1 => Order::Unmute { workspace, channel: place, by: Role::Admin },
         2 => Order::Mode { workspace, channel, mode: here.then_some(Mode::Observe) },
+        4 => Order::Reset {
+            conversation: if here { top("garden") } else { thread("garden", "m00") },
+            until: at(second - 5),
+        },
         3 => Order::OptOut { workspace, user: UserId::new("u-carol") },
         _ => Order::OptIn { workspace, user: UserId::new("u-carol") },
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use twilight_model::guild::Permissions;
 
-use crate::dev::discord::id::{GuildId, RoleId, UserId, written};
+use crate::dev::discord::id::{ChannelId, GuildId, RoleId, UserId, written};
 
 #[derive(Clone, Debug)]
 pub struct User {
@@ -121,6 +121,8 @@ pub struct Guild {
     pub roles: BTreeMap<RoleId, Role>,
     pub members: BTreeMap<UserId, Member>,
     pub emojis: Vec<Value>,
+    /// Where it tells who has joined.
+    pub lobby: Option<ChannelId>,
     /// There is an outage.
     pub is_unavailable: bool,
 }
@@ -159,7 +161,7 @@ impl Guild {
             "rules_channel_id": null,
             "safety_alerts_channel_id": null,
             "system_channel_flags": 0,
-            "system_channel_id": null,
+            "system_channel_id": self.lobby,
             "vanity_url_code": null,
             "verification_level": 0,
             "widget_enabled": false,

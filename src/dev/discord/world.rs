@@ -193,6 +193,7 @@ impl World {
             roles,
             members,
             emojis: Vec::new(),
+            lobby: None,
             is_unavailable: false,
         };
         self.guilds.insert(id, guild);

@@ -75,6 +75,10 @@ impl Call {
             // The next part is as good as a password, and each is used once.
             return Route { shape, of: of.to_owned() };
         }
+        if kind == "webhooks" {
+            // The next part is as good as a password, too, and says whose calls are counted together.
+            return Route { shape, of: parts.next().unwrap_or_default().to_owned() };
+        }
         for part in parts {
             let is_id = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             shape.push('/');
@@ -321,6 +325,7 @@ mod tests {
             ),
             ("/users/@me", "GET /users/*", "@me"),
             ("/interactions/5/aW50/callback", "GET /interactions/*", "5"),
+            ("/webhooks/5/aW50/messages/@original", "GET /webhooks/*", "aW50"),
         ] {
             let route = Route { shape: shape.to_owned(), of: of.to_owned() };
             assert_eq!(Call::get(path).route(), route, "{path}");

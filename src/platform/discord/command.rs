@@ -5,6 +5,7 @@ mod offer;
 
 use futures_util::future::join;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use jiff::SignedDuration;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::{info, warn};
@@ -16,16 +17,22 @@ use twilight_model::http::interaction::InteractionResponseType;
 use crate::chat::{ChannelId, Role, UserId};
 use crate::command::Given;
 use crate::persona::Language;
-use crate::platform::discord::Discord;
 use crate::platform::discord::api::{ApiError, Call};
 use crate::platform::discord::from_discord::{Place, id_of, text};
 use crate::platform::discord::permissions::MANAGING;
 use crate::platform::discord::roster::Standing;
-use crate::platform::discord::text::write::{LONGEST, write};
+use crate::platform::discord::text::write::{Known, LONGEST, write};
+use crate::platform::discord::{Discord, Guild};
 use crate::platform::slash::Slash;
 
-/// So many are answered at once: each has three seconds, and one may have much to forget.
-const AT_ONCE: usize = 16;
+/// So many are answered at once: each has three seconds, and others may have much to forget.
+const AT_ONCE: usize = 64;
+/// So many servers are looked at for commands of another program.
+const MOST_GUILDS: usize = 100;
+/// How often it is tried to tell what a command has come to, where it took long.
+const TRIES: usize = 4;
+/// What is waited between, unless Discord says how long.
+const PAUSE: SignedDuration = SignedDuration::from_secs(2);
 
 impl Discord {
     /// Makes the commands known, and answers whoever gives one.
@@ -55,17 +62,72 @@ impl Discord {
             Err(error @ ApiError::Refused(_)) => warn!("there is no /aizuchi: {error}"),
             Err(error) => info!("there may be no /aizuchi until the next start: {error}"),
         }
+        for guild in self.who.guilds.iter().take(MOST_GUILDS) {
+            if let Err(error) = self.unregister(guild).await {
+                info!("what commands {} has could not be seen to: {error}", guild.name);
+            }
+        }
+    }
+
+    /// Commands that were made for one server alone stand in a list of its own.
+    async fn unregister(&self, guild: &Guild) -> Result<(), ApiError> {
+        let path = format!("/applications/{}/guilds/{}/commands", self.who.application, guild.id);
+        let known = self.call(&Call::get(path.clone())).await?;
+        if known.as_array().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        self.call(&Call::of(Method::PUT, path, Some(json!([])))).await?;
+        info!("commands that another program had made for {} are gone", guild.name);
+        Ok(())
     }
 
     async fn respond(&self, given: Value) {
         if given["type"] == InteractionType::ApplicationCommand as u8 {
-            let message = InteractionResponseType::ChannelMessageWithSource;
-            self.answer(&given, message, self.aside(&given).await).await;
+            self.respond_in_time(&given).await;
         } else if given["type"] == InteractionType::ApplicationCommandAutocomplete as u8 {
             let choices = InteractionResponseType::ApplicationCommandAutocompleteResult;
             self.answer(&given, choices, json!({ "choices": offer::lengths(&given["data"]) }))
                 .await;
         }
+    }
+
+    /// Discord gives a command up that is not answered soon; so where it takes long, whoever gave it is shown
+    /// that, and later what it has come to.
+    async fn respond_in_time(&self, given: &Value) {
+        let mut aside = std::pin::pin!(self.aside(given));
+        tokio::select! {
+            biased;
+            aside = &mut aside => {
+                let message = InteractionResponseType::ChannelMessageWithSource;
+                return self.answer(given, message, aside).await;
+            }
+            () = tokio::time::sleep(self.settings.patience.obeying) => {}
+        }
+        let thought = InteractionResponseType::DeferredChannelMessageWithSource;
+        let hidden = json!({ "flags": MessageFlags::EPHEMERAL.bits() });
+        let (aside, ()) = join(aside, self.answer(given, thought, hidden)).await;
+        self.tell_later(given, aside).await;
+    }
+
+    /// Puts an answer where the thought stands. Putting it there twice does no harm.
+    async fn tell_later(&self, given: &Value, mut aside: Value) {
+        let Some(token) = text(&given["token"]) else { return };
+        // It is as hidden as the thought was, which no change can order.
+        aside["flags"] = MessageFlags::SUPPRESS_EMBEDS.bits().into();
+        let path = format!("/webhooks/{}/{token}/messages/@original", self.who.application);
+        let call = Call::of(Method::PATCH, path, Some(aside));
+        for _ in 0..TRIES {
+            let wait = match self.call(&call).await {
+                Ok(_) => return,
+                Err(error @ ApiError::Refused(_)) => {
+                    return info!("a command could not be answered: {error}");
+                }
+                Err(ApiError::Limited(wait)) => wait,
+                Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) => PAUSE,
+            };
+            self.clock.sleep_until(self.now() + wait).await;
+        }
+        info!("a command could not be answered in {TRIES} tries");
     }
 
     async fn answer(&self, given: &Value, kind: InteractionResponseType, data: Value) {
@@ -85,7 +147,7 @@ impl Discord {
             None => self.absence_in_words(),
         };
         json!({
-            "content": shortened(write(&told, &|_| None)),
+            "content": shortened(write(&told, &Known::nothing())),
             "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
             "allowed_mentions": { "parse": [] },
         })
@@ -101,6 +163,7 @@ impl Discord {
         room.filter(|room| room.standing == Standing::Member)?;
         Some(Given {
             command: Slash::read(&offer::line(&given["data"])),
+            visibility: self.ears.rooms.visibility(&place.workspace, &place.channel),
             place,
             by: UserId::new(by),
             role: role(given),

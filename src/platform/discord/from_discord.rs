@@ -167,7 +167,7 @@ fn reactions_gone(data: &Value) -> Option<Told> {
 }
 
 /// One of a server's own has an id, and a name that only its server knows.
-fn emoji(emoji: &Value) -> Option<Arc<str>> {
+pub fn emoji(emoji: &Value) -> Option<Arc<str>> {
     let name = text(&emoji["name"])?;
     let is_own = text(&emoji["id"]).is_some();
     Some(if is_own { format!(":{name}:").into() } else { name.into() })

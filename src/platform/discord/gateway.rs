@@ -17,9 +17,9 @@ use crate::chat::Heard;
 use crate::clock::chance;
 use crate::platform::backoff::backoff;
 use crate::platform::discord::from_discord::text;
-use crate::platform::discord::gateway::connection::{Event, listen_to};
+use crate::platform::discord::gateway::connection::{Event, Opening, listen_to};
 use crate::platform::discord::gateway::lost::{Fate, Lost};
-use crate::platform::discord::identify::Turnstile;
+use crate::platform::discord::identify::{Ask, Turnstile};
 use crate::platform::discord::session::Session;
 use crate::platform::discord::shards::Plan;
 use crate::platform::discord::take::TakeError;
@@ -61,9 +61,8 @@ impl Discord {
             () = shutdown.cancelled() => return Ok(()),
         };
         let (asking, asked) = mpsc::unbounded_channel();
-        let turnstile = Turnstile(asking);
         let shards = (0..plan.shards).map(|number| ShardId::new(number, plan.shards));
-        let shards = shards.map(|shard| self.stay_connected(shard, &plan, &turnstile, shutdown));
+        let shards = shards.map(|shard| self.stay_connected(shard, &plan, &asking, shutdown));
         tokio::select! {
             ended = try_join_all(shards) => ended.map(|_| ()),
             failed = self.grant(asked, plan.shards) => match failed? {},
@@ -75,7 +74,7 @@ impl Discord {
         &self,
         shard: ShardId,
         plan: &Plan,
-        turnstile: &Turnstile,
+        asking: &mpsc::UnboundedSender<Ask>,
         shutdown: &CancellationToken,
     ) -> Result<(), JoinError> {
         let session = self.session(shard).await?;
@@ -86,7 +85,7 @@ impl Discord {
             let lost = tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(self.note(&mut stream).await?),
-                lost = self.stay_on(&mut stream, plan, turnstile) => lost?,
+                lost = self.stay_on(&mut stream, plan, asking) => lost?,
             };
             self.shards.off(shard, &self.air);
             match lost.fate {
@@ -116,20 +115,23 @@ impl Discord {
         &self,
         stream: &mut Stream,
         plan: &Plan,
-        turnstile: &Turnstile,
+        asking: &mpsc::UnboundedSender<Ask>,
     ) -> Result<Lost, JoinError> {
         if stream.session.is_none() {
             // Not after Discord has said hello: it would not wait so long.
             let next = self.next_identify(plan.shards).await?;
             self.clock.sleep_until(next).await;
         }
-        let mut shard = self.shard(stream, plan, turnstile);
+        let turnstile = Turnstile::new(asking.clone());
+        let opening =
+            Opening { patience: self.settings.patience.opening, resumes: stream.session.is_some() };
+        let mut shard = self.shard(stream, plan, &turnstile);
         let (events, waiting) = mpsc::channel(MOST_WAITING);
         let mut hearing = std::pin::pin!(self.hear_all(stream, waiting));
         let lost = tokio::select! {
             biased;
             heard = &mut hearing => return lost_by(heard),
-            lost = listen_to(&mut shard, events, &self.settings.patience) => lost?,
+            lost = listen_to(&mut shard, events, opening, &turnstile) => lost?,
         };
         // What has come is heard before another connection tells of it again.
         match hearing.await {

@@ -5,6 +5,7 @@
 //! what is stored.
 
 mod pass;
+mod reactions;
 
 use std::collections::BTreeSet;
 

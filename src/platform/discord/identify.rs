@@ -3,9 +3,10 @@
 //! however often the program is started anew, the count goes on.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{error, info};
 use twilight_gateway::queue::Queue;
 
@@ -61,15 +62,42 @@ impl Budget {
     }
 }
 
-/// Where shards ask whether they may introduce themselves.
+/// Where a connection asks whether it may introduce itself.
 #[derive(Clone, Debug)]
-pub struct Turnstile(pub mpsc::UnboundedSender<oneshot::Sender<()>>);
+pub struct Turnstile {
+    asks: mpsc::UnboundedSender<Ask>,
+    passed: Arc<Notify>,
+}
+
+/// A connection waits for its turn.
+#[derive(Debug)]
+pub struct Ask {
+    granted: oneshot::Sender<()>,
+    /// Whoever watches the connection is told.
+    passed: Arc<Notify>,
+}
+
+impl Turnstile {
+    pub fn new(asks: mpsc::UnboundedSender<Ask>) -> Self {
+        Self { asks, passed: Arc::default() }
+    }
+
+    /// Whoever goes on with a session needs no turn.
+    pub fn pass(&self) {
+        self.passed.notify_one();
+    }
+
+    /// Returns when the connection may introduce itself.
+    pub async fn passed(&self) {
+        self.passed.notified().await;
+    }
+}
 
 impl Queue for Turnstile {
     fn enqueue(&self, _shard: u32) -> oneshot::Receiver<()> {
         let (granted, grant) = oneshot::channel();
         // Where nobody grants anything, it all ends.
-        let _ = self.0.send(granted);
+        let _ = self.asks.send(Ask { granted, passed: self.passed.clone() });
         grant
     }
 }
@@ -79,11 +107,13 @@ impl Discord {
     /// they cannot be counted.
     pub(super) async fn grant(
         &self,
-        mut asked: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+        mut asked: mpsc::UnboundedReceiver<Ask>,
         shards: u32,
     ) -> Result<Infallible, StoreError> {
         loop {
-            let Some(granted) = asked.recv().await else { return std::future::pending().await };
+            let Some(Ask { granted, passed }) = asked.recv().await else {
+                return std::future::pending().await;
+            };
             let next = self.next_identify(shards).await?;
             self.clock.sleep_until(next).await;
             // Its connection may be gone by now.
@@ -96,6 +126,7 @@ impl Discord {
             let bookmark = Bookmark { workspace: everywhere(), place: COUNTED.into(), value };
             self.ears.hear(Heard::Bookmark(bookmark)).await?;
             let _ = granted.send(());
+            passed.notify_one();
         }
     }
 

@@ -1,11 +1,14 @@
 //! A whole message as Discord delivers it: its words, and a line for everything else that people see: what
-//! was forwarded, files, stickers, a poll, what a program put into a box. Whatever has another shape than
+//! was forwarded, files, stickers, a poll and how it ended, what a program put into a box. Whatever has another shape than
 //! expected is passed over.
 
 use serde_json::Value;
 
 use crate::chat::{Mention, one_line};
 use crate::persona::Language;
+use crate::platform::discord::from_discord::line::{
+    POLL_RESULT, STAGE_BEGINS, STAGE_ENDS, STAGE_TOPIC,
+};
 use crate::platform::discord::text::Names;
 use crate::platform::discord::text::read::read;
 use crate::platform::read::Read;
@@ -13,6 +16,9 @@ use crate::platform::read::Read;
 /// What was said, and who was named in its own words.
 pub fn read_message(message: &Value, names: &Names<'_>, language: Language) -> Read {
     let reading = Reading { names, language };
+    if let Some(text) = reading.told(message) {
+        return Read { text, mentions: Vec::new() };
+    }
     let mut mentions = Vec::new();
     let words = reading.words(text_of(message, "content"), &mut mentions);
     // For people, boxes only show what a link leads to.
@@ -37,6 +43,49 @@ impl Reading<'_> {
         let read = read(text, self.names);
         mentions.extend(read.mentions);
         read.text.trim_end().to_owned()
+    }
+
+    /// What Discord itself tells.
+    fn told(&self, message: &Value) -> Option<String> {
+        let (kind, about) = match message["type"].as_u64()? {
+            STAGE_BEGINS => {
+                (self.language.pick("a stage begins", "ステージ開始"), self.topic(message))
+            }
+            STAGE_ENDS => {
+                (self.language.pick("the stage ends", "ステージ終了"), self.topic(message))
+            }
+            STAGE_TOPIC => {
+                (self.language.pick("the stage is about", "ステージの話題"), self.topic(message))
+            }
+            POLL_RESULT => {
+                (self.language.pick("the poll has ended", "投票終了"), self.result(message))
+            }
+            _ => return None,
+        };
+        Some(format!("[{}]", joined([kind.to_owned(), about], ": ")))
+    }
+
+    fn topic(&self, message: &Value) -> String {
+        one_line(&self.quoted(text_of(message, "content")))
+    }
+
+    /// `Tea?: green (3/5)`, out of a box made for programs. Where several have won, none is named.
+    fn result(&self, message: &Value) -> String {
+        let result = list(message, "embeds").find(|embed| embed["type"] == "poll_result");
+        let field = |name: &str| {
+            let fields = result.into_iter().flat_map(|embed| list(embed, "fields"));
+            let value = fields.into_iter().find(|field| field["name"] == name);
+            one_line(value.map_or("", |field| text_of(field, "value")))
+        };
+        let won = [field("victor_answer_emoji_name"), field("victor_answer_text")];
+        let won = joined(won, " ");
+        let votes = [field("victor_answer_votes"), field("total_votes")];
+        let votes = match (won.is_empty(), joined(votes.clone(), "/")) {
+            (_, none) if none.is_empty() => none,
+            (true, _) => format!("({})", votes[1]),
+            (false, votes) => format!("({votes})"),
+        };
+        joined([field("poll_question_text"), joined([won, votes], " ")], ": ")
     }
 
     /// Words in which nobody is named, as far as notifications go.
@@ -75,8 +124,11 @@ impl Reading<'_> {
 
     fn poll(&self, poll: &Value) -> String {
         let question = one_line(text_of(&poll["question"], "text"));
-        let answers = list(poll, "answers").map(|answer| text_of(&answer["poll_media"], "text"));
-        let answers = joined(answers.map(one_line), " / ");
+        let answers = list(poll, "answers").map(|answer| &answer["poll_media"]);
+        let answers = answers.map(|media| {
+            joined([text_of(&media["emoji"], "name"), text_of(media, "text")].map(one_line), " ")
+        });
+        let answers = joined(answers, " / ");
         let kind = self.language.pick("poll", "投票").to_owned();
         format!("[{}]", joined([kind, question, answers], ": "))
     }
@@ -215,5 +267,41 @@ mod tests {
             ],
         }});
         assert_eq!(reads(message, Language::Ja).text, "[投票: Tea?: green / black]");
+        let message = json!({"poll": {"question": {"text": ""}, "answers": [
+            {"poll_media": {"text": "green", "emoji": {"id": null, "name": "🍵"}}}, {"poll_media": 5}, {},
+        ]}});
+        assert_eq!(reads(message, Language::En).text, "[poll: 🍵 green]");
+    }
+
+    #[test]
+    fn how_a_poll_has_ended_is_told() {
+        let result = |fields: Value| {
+            let fields = fields.as_object().unwrap().iter();
+            let fields = fields.map(|(name, value)| json!({"name": name, "value": value}));
+            let embed = json!({"type": "poll_result", "fields": fields.collect::<Vec<_>>()});
+            reads(json!({"type": 46, "content": "", "embeds": [embed]}), Language::En).text
+        };
+        let won = json!({"poll_question_text": "Tea?", "victor_answer_votes": "3", "total_votes": "5",
+            "victor_answer_id": "1", "victor_answer_text": "green", "victor_answer_emoji_name": "🍵"});
+        assert_eq!(result(won), "[the poll has ended: Tea?: 🍵 green (3/5)]");
+        let drawn =
+            json!({"poll_question_text": "Tea?", "victor_answer_votes": "2", "total_votes": "4"});
+        assert_eq!(result(drawn), "[the poll has ended: Tea?: (4)]");
+        assert_eq!(result(json!({})), "[the poll has ended]");
+        let odd = json!({"type": 46, "embeds": [5, {"type": "poll_result", "fields": {}}]});
+        assert_eq!(reads(odd, Language::Ja).text, "[投票終了]");
+    }
+
+    #[test]
+    fn what_happens_on_a_stage_is_told() {
+        for (kind, expected) in [
+            (27, "[a stage begins: Roses, with @Aizuchi]"),
+            (28, "[the stage ends: Roses, with @Aizuchi]"),
+            (31, "[the stage is about: Roses, with @Aizuchi]"),
+        ] {
+            let message = json!({"type": kind, "content": "Roses,\nwith <@900>"});
+            let read = reads(message, Language::En);
+            assert_eq!((read.text.as_str(), read.mentions), (expected, vec![]));
+        }
     }
 }

@@ -40,6 +40,9 @@ pub const NEEDS: [Need; 6] = [
 /// Only needed where `discord.threads` is `auto`.
 pub const THREADS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
 
+/// What it takes to say something in a channel.
+pub const SPEAKING: Permissions = Permissions::VIEW_CHANNEL.union(Permissions::SEND_MESSAGES);
+
 /// Who may do any of this looks after the server.
 pub const MANAGING: Permissions = Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
 

@@ -11,7 +11,7 @@ use crate::chat::{ConversationId, MessageId};
 use crate::event::{Piece, Posted};
 use crate::platform::catching_up::Progress;
 use crate::platform::discord::api::{ApiError, Call};
-use crate::platform::discord::text::write::{LONGEST, write};
+use crate::platform::discord::text::write::{Known, LONGEST, write};
 use crate::platform::discord::{Discord, direct};
 use crate::platform::people::{PRESENT, People};
 use crate::platform::{Platform, PlatformError};
@@ -111,7 +111,7 @@ impl Discord {
         let lines = self.lines(&piece.conversation).await;
         let people = People::of(&lines);
         let mut body = json!({
-            "content": write(&piece.text, &|name| people.called(name)),
+            "content": self.written(piece, &people),
             "nonce": nonce(&piece.key),
             "enforce_nonce": true,
             // Nobody is notified, whatever the words are.
@@ -137,6 +137,12 @@ impl Discord {
         self.posted(&said["id"], thread).ok_or_else(|| {
             PlatformError::Unknown("Discord does not say what became of it".to_owned())
         })
+    }
+
+    fn written(&self, piece: &Piece, people: &People) -> String {
+        let people = |name: &str| people.called(name);
+        let emoji = |name: &str| self.own_emoji(piece, name);
+        write(&piece.text, &Known { people: &people, emoji: &emoji })
     }
 
     fn posted(&self, id: &Value, thread: Option<MessageId>) -> Option<Posted> {
@@ -180,7 +186,7 @@ impl Discord {
         let wanted = Wanted {
             nonce: nonce(&piece.key),
             author: self.who.user.as_str(),
-            texts: [write(&piece.text, &|name| people.called(name)), write(&piece.text, &|_| None)],
+            texts: [self.written(piece, &people), write(&piece.text, &Known::nothing())],
             since: dispatched - JUST_BEFORE,
         };
         let mut after = first_id(dispatched - BEFORE);

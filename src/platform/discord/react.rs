@@ -8,7 +8,9 @@ use crate::event::{Piece, Posted};
 use crate::platform::PlatformError;
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::{ApiError, Call};
+use crate::platform::discord::from_discord::text;
 use crate::platform::discord::post::{place, unread, unsaid};
+use crate::platform::discord::text::emoji::Emoji;
 
 /// Discord's number for a line that is not where it is looked for.
 const NO_LINE: u64 = 10_008;
@@ -19,10 +21,10 @@ impl Discord {
         piece: &Piece,
         on: &MessageId,
     ) -> Result<Posted, PlatformError> {
-        let Some(emoji) = character(&piece.text) else {
+        let Some(emoji) = self.emoji(piece) else {
             return Err(PlatformError::Refused("Discord has no such emoji".to_owned()));
         };
-        let path = format!("{on}/reactions/{}/@me", encoded(&emoji));
+        let path = format!("{on}/reactions/{emoji}/@me");
         let call = |path| Call::of(Method::PUT, path, None);
         self.at_line(piece, on, &path, call).await.map_err(unsaid)?;
         Ok(self.reacted(piece, on))
@@ -34,13 +36,25 @@ impl Discord {
         on: &MessageId,
     ) -> Result<Option<Posted>, PlatformError> {
         let line = self.at_line(piece, on, on.as_str(), Call::get).await.map_err(unread)?;
-        let emoji = character(&piece.text);
-        let is_ours = |reaction: &Value| {
-            reaction["me"] == true && reaction["emoji"]["name"].as_str() == emoji.as_deref()
-        };
+        let emoji = self.emoji(piece);
+        let is_ours =
+            |reaction: &Value| reaction["me"] == true && in_address(&reaction["emoji"]) == emoji;
         let is_there =
             line["reactions"].as_array().is_some_and(|reactions| reactions.iter().any(is_ours));
         Ok(is_there.then(|| self.reacted(piece, on)))
+    }
+
+    /// As it stands in an address: one of the server's own, whose name may be that of a character, too, or a
+    /// character.
+    fn emoji(&self, piece: &Piece) -> Option<String> {
+        let own = self.own_emoji(piece, piece.text.trim().trim_matches(':'));
+        let own = own.map(|own| format!("{}:{}", own.name, own.id));
+        own.or_else(|| character(&piece.text).map(|character| encoded(&character)))
+    }
+
+    /// One of the server's own, where that is the only one of its name.
+    pub(super) fn own_emoji(&self, piece: &Piece, name: &str) -> Option<Emoji> {
+        self.roster.emoji(self.guild_of(&piece.conversation.workspace)?, name)
     }
 
     /// A thread's first line mostly stands in the channel above it, and in a forum it does not.
@@ -76,6 +90,15 @@ fn character(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let found = emojis::get(emoji).or_else(|| emojis::get_by_shortcode(emoji.trim_matches(':')));
     found.map(|found| found.as_str().to_owned())
+}
+
+/// What Discord tells of an emoji, as it stands in an address.
+pub(super) fn in_address(told: &Value) -> Option<String> {
+    let name = text(&told["name"])?;
+    Some(match text(&told["id"]) {
+        Some(id) => format!("{name}:{id}"),
+        None => encoded(name),
+    })
 }
 
 fn encoded(emoji: &str) -> String {

@@ -16,7 +16,8 @@ use crate::chat::{
 use crate::platform::discord::from_discord::guild::{self, Guild, Thread};
 use crate::platform::discord::from_discord::line::Line;
 use crate::platform::discord::from_discord::{Place, text};
-use crate::platform::discord::reach::reach;
+use crate::platform::discord::permissions::SPEAKING;
+use crate::platform::discord::reach::{ours, reach};
 use crate::platform::discord::roster::{Room, Standing};
 use crate::platform::discord::take::{Ground, TakeError};
 use crate::platform::discord::{Discord, direct, workspace};
@@ -157,19 +158,18 @@ impl Discord {
         if is_new { self.introduce(&guild).await } else { Ok(()) }
     }
 
-    /// A server has many channels; one of them is told for all: its lobby, or the first that it hears.
+    /// A server has many channels; one of them is told for all: its lobby, or the first that it may speak in.
     async fn introduce(&self, guild: &Guild) -> Result<(), StoreError> {
-        let is_heard = |room: &ChannelId| {
-            let room = self.roster.room(room);
-            room.is_some_and(|room| {
-                room.standing == Standing::Member && room.kind == Some(ChannelType::GuildText)
-            })
+        let workspace = workspace(guild.id);
+        let may_speak = |room: &&guild::Room| {
+            room.kind == ChannelType::GuildText
+                && ours(guild, room, &self.who.user).contains(SPEAKING)
+                && !self.ears.rooms.mode(&workspace, &room.id).is_silent()
         };
-        let rooms = guild.lobby.iter().chain(guild.rooms.iter().map(|room| &room.id));
-        let Some(channel) = rooms.into_iter().find(|room| is_heard(room)).cloned() else {
-            return Ok(());
-        };
-        let room = ConversationId { workspace: workspace(guild.id), channel, thread: None };
+        let lobby = guild.rooms.iter().filter(|room| guild.lobby.as_ref() == Some(&room.id));
+        let Some(room) = lobby.chain(&guild.rooms).find(may_speak) else { return Ok(()) };
+        let (channel, thread) = (room.id.clone(), None);
+        let room = ConversationId { workspace, channel, thread };
         self.ears.join(room, self.who.user.clone()).await
     }
 
@@ -199,11 +199,11 @@ impl Discord {
 
     /// A server's own settings have changed; its roles are told, and its channels are not.
     pub(super) async fn hear_guild_change(&self, told: Guild) -> Result<(), StoreError> {
-        let Guild { id, name, owner, roles, .. } = told;
+        let Guild { id, name, owner, roles, emojis, .. } = told;
         self.look_again(id, |guild| {
             (guild.name, guild.owner) = (name, owner.or(guild.owner.take()));
             if !roles.is_empty() {
-                guild.roles = roles;
+                (guild.roles, guild.emojis) = (roles, emojis);
             }
         })
         .await

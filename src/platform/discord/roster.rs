@@ -12,6 +12,7 @@ use crate::chat::{self, AuthorKind, Channel, ChannelId, User, UserId, WorkspaceI
 use crate::platform::discord::from_discord::Member;
 use crate::platform::discord::from_discord::guild::{Guild, Role, Thread};
 use crate::platform::discord::permissions::MANAGING;
+use crate::platform::discord::text::emoji::{Emoji, named};
 
 #[derive(Default)]
 pub struct Roster(RwLock<Known>);
@@ -93,6 +94,11 @@ impl Roster {
         self.read(|known| {
             known.guilds.get(&guild)?.roles.iter().find(|role| *role.id == *id).cloned()
         })
+    }
+
+    /// The only one of a server's own that is called so.
+    pub fn emoji(&self, guild: Id<GuildMarker>, name: &str) -> Option<Emoji> {
+        self.read(|known| named(&known.guilds.get(&guild)?.emojis, name))
     }
 
     pub fn room(&self, channel: &ChannelId) -> Option<Room> {

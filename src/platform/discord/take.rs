@@ -250,7 +250,7 @@ impl Discord {
         }
     }
 
-    async fn hear_reaction(
+    pub(super) async fn hear_reaction(
         &self,
         reaction: from_discord::Reaction,
         so_far: &mut SoFar,
@@ -276,7 +276,7 @@ impl Discord {
     }
 
     /// Each reaction to a line is taken back, or each with one emoji.
-    async fn hear_reactions_gone(
+    pub(super) async fn hear_reactions_gone(
         &self,
         place: &Place,
         message: &MessageId,

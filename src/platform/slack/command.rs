@@ -29,6 +29,7 @@ impl Slack {
         Some(Given {
             command: Slash::read(text(&payload["text"]).unwrap_or_default()),
             role: self.ears.rooms.role(&workspace, &by),
+            visibility: self.ears.rooms.visibility(&workspace, &channel),
             place: ConversationId { workspace, channel, thread: None },
             by,
             at: self.now(),

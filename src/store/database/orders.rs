@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use crate::memory::{Entry, LineId, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::store::database::connection::{Connection, Readers, query};
+use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::hear::hear_user;
 use crate::store::database::{Counters, forget, memory, memos, rows, sql};
 use crate::store::{Mute, Order, Orders, StoreError};
@@ -31,10 +31,14 @@ pub async fn write(
         | Order::Mode { .. }
         | Order::OptOut { .. }
         | Order::OptIn { .. }
-        | Order::Withhold { .. } => counters.revision += 1,
+        | Order::Withhold { .. }
+        | Order::Reset { .. } => counters.revision += 1,
     }
     if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = order {
         withhold(connection, counters, workspace, user, now).await?;
+    }
+    if let Order::Reset { conversation, until } = order {
+        reset(connection, counters, conversation, *until, now).await?;
     }
     let workspace = order.workspace().as_str();
     let everywhere = |channel: &Option<ChannelId>| {
@@ -58,6 +62,7 @@ pub async fn write(
         Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
         Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
         Order::Withhold { .. }
+        | Order::Reset { .. }
         | Order::Forget { .. }
         | Order::Remember { .. }
         | Order::Note { .. } => return Ok(()),
@@ -111,12 +116,8 @@ async fn withhold(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let known = query(sql::REMEMBERED_OF).bind(workspace.as_str()).bind(user.as_str());
-    for row in known.fetch_all(&mut *connection).await? {
-        let channel = ChannelId::new(rows::column::<String>(&row, "channel")?);
-        let line = LineId(channel, MessageId::new(rows::column::<String>(&row, "id")?));
-        let said = rows::time(rows::column(&row, "at_ms")?)?;
-        memory::forget(connection, counters, workspace, &line, said, now).await?;
-    }
+    let known = known.fetch_all(&mut *connection).await?;
+    forget_remembered(connection, counters, workspace, &known, now).await?;
     let hide = query(sql::WITHHOLD)
         .bind(workspace.as_str())
         .bind(user.as_str())
@@ -128,6 +129,49 @@ async fn withhold(
         .bind(user.as_str())
         .bind(now.as_millisecond());
     settle.execute(connection).await?;
+    Ok(())
+}
+
+/// What was said in a conversation is not to be listened to any more.
+async fn reset(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    conversation: &ConversationId,
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let in_conversation = |statement| {
+        query(statement)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(rows::thread(conversation))
+            .bind(until.as_millisecond())
+    };
+    let known = in_conversation(sql::REMEMBERED_IN);
+    let known = known.fetch_all(&mut *connection).await?;
+    forget_remembered(connection, counters, &conversation.workspace, &known, now).await?;
+    let hide = in_conversation(sql::WITHHOLD_IN).bind(counters.revision as i64);
+    let hidden = hide.execute(&mut *connection).await?;
+    counters.revision += hidden;
+    let settle = in_conversation(sql::SETTLE_OWED_IN).bind(now.as_millisecond());
+    settle.execute(connection).await?;
+    Ok(())
+}
+
+/// Lines are behind no memory and no memo any more.
+async fn forget_remembered(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    lines: &[Row],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for row in lines {
+        let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
+        let line = LineId(channel, MessageId::new(rows::column::<String>(row, "id")?));
+        let said = rows::time(rows::column(row, "at_ms")?)?;
+        memory::forget(connection, counters, workspace, &line, said, now).await?;
+    }
     Ok(())
 }
 

@@ -279,6 +279,30 @@ statements! {
         WHERE messages.rowid = n.line";
     SETTLE_OWED_OF = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
+    // The conversation is ?1 to ?3; ?4 is until when. A thread's parent stands in its channel.
+
+    /// Its lines that memories or memos are made from.
+    REMEMBERED_IN = "
+        SELECT m.channel, m.id, m.at_ms FROM messages AS m
+        WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.thread = ?3 OR m.id = ?3) AND m.at_ms <= ?4
+            AND m.withheld = 0
+            AND (EXISTS (SELECT 1 FROM memory_sources AS s
+                    WHERE s.workspace = ?1 AND s.channel = m.channel AND s.line = m.id)
+                OR EXISTS (SELECT 1 FROM memo_lines AS l
+                    WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
+        ORDER BY m.at_ms, m.id";
+    WITHHOLD_IN = "
+        UPDATE messages SET withheld = 1, revision = n.revision
+        FROM (SELECT rowid AS line, ?5 + row_number() OVER (ORDER BY at_ms, id) AS revision
+            FROM messages WHERE workspace = ?1 AND channel = ?2 AND (thread = ?3 OR id = ?3) AND at_ms <= ?4
+                AND withheld = 0) AS n
+        WHERE messages.rowid = n.line";
+    /// Commands are answered all the same.
+    SETTLE_OWED_IN = "
+        UPDATE owed SET closed_ms = ?5
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND at_ms <= ?4 AND closed_ms IS NULL
+            AND NOT EXISTS (SELECT 1 FROM messages AS m
+                WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = owed.message AND m.gate = 'command')";
     ORDERS = "
         SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
         UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1

@@ -178,6 +178,7 @@ impl State {
             | Order::OptOut { .. }
             | Order::OptIn { .. }
             | Order::Withhold { .. }
+            | Order::Reset { .. }
             | Order::Forget { .. } => self.revision += 1,
         }
         if let Order::Forget { workspace, user } = &order {
@@ -185,6 +186,9 @@ impl State {
         }
         if let Order::OptOut { workspace, user } | Order::Withhold { workspace, user } = &order {
             self.withhold(workspace, user, now);
+        }
+        if let Order::Reset { conversation, until } = &order {
+            self.reset(conversation, *until, now);
         }
         let orders = self.orders.entry(order.workspace().clone()).or_default();
         match order {
@@ -205,6 +209,7 @@ impl State {
             }
             Order::OptIn { user, .. } => orders.opted_out.retain(|other| *other != user),
             Order::Withhold { .. }
+            | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::Remember { .. }
             | Order::Note { .. } => {}
@@ -222,34 +227,58 @@ impl State {
         let places: Vec<ConversationId> = self.talks.keys().filter(here).cloned().collect();
         let mut lines = Vec::new();
         for place in &places {
-            let of_user = |line: &&StoredLine| line.message.author.id == *user && !line.is_withheld;
-            for line in self.talks[place].lines.iter().filter(of_user) {
-                lines.push((
-                    line.message.at,
-                    place.channel.clone(),
-                    line.message.id.clone(),
-                    place,
-                ));
-            }
+            let of_user = |line: &&StoredLine| line.message.author.id == *user;
+            let told = self.talks[place].lines.iter().filter(of_user);
+            lines.extend(told.map(|line| line.message.clone()));
         }
-        lines.sort();
-        for (_, channel, id, _) in &lines {
-            self.forget_memories(workspace, &LineId(channel.clone(), id.clone()), now);
-        }
-        for (_, _, id, place) in lines {
-            self.revision += 1;
-            let revision = self.revision;
-            if let Some(line) = self.line(place, &id) {
-                line.is_withheld = true;
-                line.revision = revision;
-            }
-        }
-        self.changed = self.revision;
+        self.hide(lines, now);
         for place in &places {
             self.change_standing(place, now, |standing| {
                 standing.owed.retain(|owed| owed.asker != *user);
             });
         }
+    }
+
+    /// What was said in a conversation is not to be listened to any more.
+    fn reset(&mut self, conversation: &ConversationId, until: Timestamp, now: Timestamp) {
+        let top = ConversationId { thread: None, ..conversation.clone() };
+        let is_parent = |line: &&StoredLine| Some(&line.message.id) == conversation.thread.as_ref();
+        let of = |place| self.talks.get(place).map_or(&[][..], |talk| &talk.lines);
+        let parent = of(&top).iter().filter(is_parent);
+        let said = of(conversation).iter().chain(parent);
+        let lines = said.filter(|line| in_milliseconds(line.message.at) <= in_milliseconds(until));
+        let lines = lines.map(|line| line.message.clone()).collect();
+        let is_command = |line: &&StoredLine| line.gate == Some(Gate::Command);
+        let commands = of(conversation).iter().filter(is_command);
+        let commands: Vec<MessageId> = commands.map(|line| line.message.id.clone()).collect();
+        self.hide(lines, now);
+        self.change_standing(conversation, now, |standing| {
+            standing.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
+        });
+    }
+
+    /// These lines are in no prompt and no memory any more.
+    fn hide(&mut self, mut lines: Vec<Arc<Message>>, now: Timestamp) {
+        lines.retain(|line| {
+            let known = self.line(&line.conversation, &line.id);
+            known.is_some_and(|known| !known.is_withheld)
+        });
+        let order =
+            |line: &Arc<Message>| (line.at, line.conversation.channel.clone(), line.id.clone());
+        lines.sort_by_cached_key(order);
+        for line in &lines {
+            let known = LineId(line.conversation.channel.clone(), line.id.clone());
+            self.forget_memories(&line.conversation.workspace, &known, now);
+        }
+        for line in lines {
+            self.revision += 1;
+            let revision = self.revision;
+            if let Some(line) = self.line(&line.conversation, &line.id) {
+                line.is_withheld = true;
+                line.revision = revision;
+            }
+        }
+        self.changed = self.revision;
     }
 }
 

@@ -115,6 +115,7 @@ async fn what_holds_for_others_is_for_who_manages_the_server() {
     let refused = "Only an admin may order that.";
     assert_eq!(stage.tells(tea, ren, "mode", mode("observe")).await, refused);
     assert_eq!(stage.tells(tea, ren, "mute", everywhere()).await, refused);
+    assert_eq!(stage.tells(tea, ren, "reset", NO_OPTIONS).await, refused);
     let manages = Permissions::MANAGE_GUILD;
     let role = |name| stage.discord.change(|it| it.world.add_role(stage.guild, name, manages));
     let role = role("gardeners").unwrap();
@@ -176,6 +177,13 @@ async fn in_a_direct_message_it_obeys_whoever_writes_there() {
     let stage = Stage::new().await;
     let program = stage.start_with_commands().await;
     let direct = stage.discord.open_direct(stage.ren).unwrap();
+    stage.says(direct, stage.ren, "my key hangs behind the shed");
+    stage.posts(1).await;
+    let told = stage.tells(direct, stage.ren, "reset", NO_OPTIONS).await;
+    assert!(told.starts_with("I begin anew here"), "{told}");
+    stage.says(direct, stage.ren, "where is my key?");
+    stage.posts(2).await;
+    assert!(!stage.prompt().contains("behind the shed"), "{}", stage.prompt());
     let told = stage.tells(direct, stage.ren, "mute", NO_OPTIONS).await;
     assert!(told.starts_with("I say nothing here until somebody undoes it."), "{told}");
     assert_eq!(program.stop(), Some(0));
@@ -219,6 +227,7 @@ async fn what_can_be_chosen_is_labelled_in_both_languages() {
     unmute ミュート解除
     stop ストップ
     mode モード
+    reset リセット
     opt-out オプトアウト
     opt-in オプトイン
     forget-me 私を忘れて
@@ -261,5 +270,20 @@ async fn where_it_hears_nothing_it_says_so() {
     stage.until_line("now").await;
     let told = stage.tells(stage.tea, stage.ren, "memory", NO_OPTIONS).await;
     assert_eq!(told, "Aizuchi cannot see this channel. Give its role View Channels.");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// What a program offered that had the application before is not there to be tried in vain.
+#[tokio::test]
+async fn commands_of_a_program_before_it_go() {
+    let stage = Stage::new().await;
+    let chat = json!({ "name": "chat", "description": "Talk", "type": 1 });
+    for place in [None, Some(stage.guild)] {
+        stage.discord.change(|state| state.world.register(place, &chat));
+    }
+    let program = stage.start().await;
+    stage.until(|discord| discord.commands(Some(stage.guild)).is_empty()).await;
+    let everywhere = stage.discord.commands(None);
+    assert!(everywhere.iter().all(|command| command["name"] == "aizuchi"), "{everywhere:?}");
     assert_eq!(program.stop(), Some(0));
 }

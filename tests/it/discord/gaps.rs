@@ -27,6 +27,40 @@ impl Stage {
     }
 }
 
+/// What people answer by nodding is known, also where they nodded meanwhile. Discord is asked no more than it has to be.
+#[tokio::test]
+async fn who_reacted_meanwhile_to_what_it_said_is_known() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.will_say(&["Mulch them.", "And water them."]);
+    stage.asks(stage.tea, stage.mio, "what about the roses?");
+    let first = stage.posts(1).await[0].id;
+    stage.until_kept(SPOKE, 1).await;
+    stage.asks(stage.tea, stage.mio, "and now?");
+    let second = stage.posts(2).await[1].id;
+    stage.until_kept(SPOKE, 2).await;
+    let kept = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
+    for (user, emoji) in [(stage.mio, "👍"), (stage.ren, "👍"), (stage.ren, "🌱")] {
+        stage.discord.react(stage.tea, first, user, emoji).unwrap();
+    }
+    stage.discord.react(stage.tea, second, stage.mio, "👀").unwrap();
+    stage.until_kept(kept, 4).await;
+    stage.away(program).await;
+    stage.discord.unreact(stage.tea, first, stage.ren, "👍").unwrap();
+    stage.discord.unreact(stage.tea, first, stage.ren, "🌱").unwrap();
+    stage.discord.react(stage.tea, first, stage.ren, "parrot:77").unwrap();
+    let program = stage.start().await;
+    let known = |emoji: &str, user| {
+        format!("{kept} AND message = '{first}' AND emoji = '{emoji}' AND user_id = '{user}'")
+    };
+    stage.until_kept(&known(":parrot:", stage.ren), 1).await;
+    stage.until_kept(&known("👍", stage.ren), 0).await;
+    stage.until_kept(kept, 3).await;
+    // The second post has as many as before, and what is gone altogether is seen without asking.
+    assert_eq!(stage.discord.calls(Method::GetReactions).len(), 2);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// H27: a gap with an edit, deletions, threads, and one mention.
 #[tokio::test]
 async fn h27_what_was_said_meanwhile_is_read() {

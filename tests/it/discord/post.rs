@@ -414,6 +414,31 @@ async fn it_nods_once() {
 }
 
 #[tokio::test]
+async fn it_nods_with_an_emoji_of_the_server() {
+    let voice = Voice::new().await;
+    voice.fake.change(|state| {
+        let guild = state.world.guilds.values_mut().next().unwrap();
+        guild.emojis = vec![json!({"id": "77", "name": "wobble", "available": true})];
+    });
+    let line = voice.says("The cake is done!").await;
+    let nod = Piece { on: Some(line), ..voice.piece(":wobble:", &[]) };
+    let nods = async {
+        // Until it has been told of the server, it knows none of its emoji.
+        while voice.discord.post(&nod).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        voice.discord.find(&Voice::sending(&nod)).await.unwrap().is_some()
+    };
+    let is_found = tokio::select! {
+        ended = voice.discord.run(CancellationToken::new()) => panic!("{ended:?}"),
+        is_found = tokio::time::timeout(Duration::from_secs(20), nods) => is_found.unwrap(),
+    };
+    assert!(is_found);
+    let reactions = &voice.fake.messages(voice.tea).unwrap()[0].reactions;
+    assert_eq!(reactions[0].emoji.id.as_deref(), Some("77"));
+}
+
+#[tokio::test]
 async fn it_shows_that_it_types_only_what_it_will_say() {
     let voice = Voice::new().await;
     let asked = voice.says("@Aizuchi?").await;

@@ -12,6 +12,7 @@ use jiff::SignedDuration;
 use tokio_util::sync::DropGuard;
 
 use crate::apart::serve_apart;
+use crate::discord::bodies::are_valid;
 use crate::program::{Home, Program};
 use crate::providers::{Limits, Server};
 
@@ -62,6 +63,14 @@ impl Deref for Stage {
 
     fn deref(&self) -> &Home {
         &self.home
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            are_valid(&self.discord.read(|state| state.journal.calls.clone()));
+        }
     }
 }
 

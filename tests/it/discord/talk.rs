@@ -6,6 +6,7 @@ use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::message::Saying;
 use aizuchi::dev::discord::permission::Whom;
 use aizuchi::dev::discord::thread::NewThread;
+use jiff::Timestamp;
 use serde_json::json;
 use twilight_model::channel::ChannelType;
 use twilight_model::gateway::Intents;
@@ -316,5 +317,91 @@ async fn servers_are_joined_and_left_while_it_runs() {
     assert!(stage.count(&apart).await >= 1);
     stage.discord.remove_member(other, stage.bot).unwrap();
     stage.until_log("it is on the server Kitchen no more").await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// What Discord itself tells is heard as its own, and answered by nobody, whoever it was that began it.
+#[tokio::test]
+async fn polls_and_stages_are_part_of_the_talk() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    let direct = stage.discord.open_direct(stage.ren).unwrap();
+    stage.asks(direct, stage.ren, "are you there?");
+    stage.posts(1).await;
+    let result = json!([{"type": "poll_result", "fields": [
+        {"name": "poll_question_text", "value": "Tea?"}, {"name": "victor_answer_text", "value": "green"},
+        {"name": "victor_answer_votes", "value": "3"}, {"name": "total_votes", "value": "5"},
+    ]}]);
+    let poll =
+        json!({"question": {"text": "Tea?"}, "answers": [{"poll_media": {"text": "green"}}]});
+    for (id, channel, more) in [
+        ("1", stage.tea, json!({"type": 0, "poll": poll})),
+        ("2", stage.tea, json!({"type": 46, "embeds": result})),
+        ("3", stage.tea, json!({"type": 27, "content": "Roses"})),
+        ("4", direct, json!({"type": 46, "embeds": result})),
+    ] {
+        let at = Timestamp::now().as_millisecond() as u64 - 1_420_070_400_000;
+        let number: u64 = id.parse().unwrap();
+        let mut told = json!({"id": ((at << 22) + number).to_string(), "channel_id": channel,
+            "author": {"id": stage.ren, "username": "ren"}, "content": "", "mentions": []});
+        if channel == stage.tea {
+            told["guild_id"] = json!(stage.guild);
+        }
+        for (key, value) in more.as_object().unwrap() {
+            told[key] = value.clone();
+        }
+        stage.discord.tell("MESSAGE_CREATE", told);
+    }
+    let result = "[the poll has ended: Tea?: green (3/5)]";
+    stage.until_kept(&format!("SELECT count(*) FROM messages WHERE text = '{result}'"), 2).await;
+    assert_eq!(
+        stage.lines(stage.tea).await,
+        ["[poll: Tea?: green]", result, "[a stage begins: Roses]"]
+    );
+    let heard = "SELECT count(*) FROM messages WHERE author_kind = 'bot' AND author = 'Discord'";
+    assert_eq!(stage.count(heard).await, 3);
+    stage.asks(direct, stage.ren, "and now?");
+    stage.posts(2).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(stage.discord.posts().len(), 2);
+}
+
+/// Where the lobby is for reading only, or a mode keeps it silent there, it says elsewhere what it hears.
+#[tokio::test]
+async fn it_introduces_itself_where_it_may_speak() {
+    let stage = Stage::new().await;
+    stage.home.announce();
+    stage.home.add("channels: {\"#shed\": {mode: observe}}\n");
+    stage.discord.change(|state| {
+        state.world.guilds.get_mut(&stage.guild).unwrap().lobby = Some(stage.tea);
+    });
+    let shed = stage.add_channel("shed", NewKind::Text);
+    let greenhouse = stage.add_channel("greenhouse", NewKind::Text);
+    for channel in [stage.tea, stage.attic] {
+        stage.discord.rule(channel, Rule::Deny, Permissions::SEND_MESSAGES).unwrap();
+    }
+    let program = stage.start().await;
+    let post = stage.posts(1).await.remove(0);
+    assert_eq!(post.channel, greenhouse, "not in {shed}");
+    assert!(post.text.contains("a bot"), "{}", post.text);
+    stage.until_kept("SELECT count(*) FROM steps", 0).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A bot has to make of `:parrot:` what people's Discord makes of it.
+#[tokio::test]
+async fn emoji_of_the_server_are_shown() {
+    let stage = Stage::new().await;
+    let parrot = json!({"id": "77", "name": "parrot", "animated": false, "available": true,
+        "managed": false, "require_colons": true, "roles": []});
+    stage.discord.change(|state| {
+        state.world.guilds.get_mut(&stage.guild).unwrap().emojis = vec![parrot];
+    });
+    let program = stage.start().await;
+    stage.will_say(&["Roses! :parrot: `:parrot:`"]);
+    stage.asks(stage.tea, stage.mio, "what is new?");
+    assert_eq!(stage.posts(1).await[0].text, "Roses! <:parrot:77> `:parrot:`");
+    stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    assert_eq!(stage.lines(stage.tea).await.last().unwrap(), "Roses! :parrot: `:parrot:`");
     assert_eq!(program.stop(), Some(0));
 }

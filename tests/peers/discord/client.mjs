@@ -266,6 +266,19 @@ await check("slash commands: registered, used, answered; hidden and open; choice
   assert.deepEqual((await answers(id)).answers.map(({ text }) => text), ["After some thought.", "And more."]);
   await interaction.deleteReply();
 
+  id = await use({ options: [{ name: "why", type: 1, options: [] }] });
+  interaction = await found(id);
+  await interaction.deferReply({ flags: 64 });
+  await interaction.editReply({ content: "For you alone.", flags: 4 });
+  assert.deepEqual((await answers(id)).answers, [{ text: "For you alone.", is_ephemeral: true }]);
+
+  const { commands } = client.application;
+  await commands.set([{ name: "chat", description: "Talk." }], guild);
+  assert.equal((await commands.fetch({ guildId: guild })).size, 1);
+  await commands.set([], guild);
+  assert.equal((await commands.fetch({ guildId: guild })).size, 0);
+  assert.equal((await commands.fetch()).size, 1);
+
   id = await use({ kind: 4, options: [{ name: "mode", type: 1, options: [{ name: "to", type: 3, value: "qu", focused: true }] }] });
   interaction = await found(id);
   assert.equal(interaction.options.getFocused(), "qu");

@@ -36,7 +36,7 @@ const fn offer(
     Offer { label: Label { names, descriptions }, choices }
 }
 
-const OFFERS: [Offer; 11] = [
+const OFFERS: [Offer; 12] = [
     offer(
         ["why", "なぜ"],
         ["Why it spoke last here, or said nothing", "最後に話した、または黙っていた理由"],
@@ -69,6 +69,14 @@ const OFFERS: [Offer; 11] = [
             "このチャンネルでの参加のしかたを変える（管理者のみ）",
         ],
         &[Choice::Mode],
+    ),
+    offer(
+        ["reset", "リセット"],
+        [
+            "It begins anew in this conversation; for admins, and in direct messages",
+            "この会話を最初からやり直す（管理者と DM のみ）",
+        ],
+        &[],
     ),
     offer(
         ["opt-out", "オプトアウト"],
@@ -233,6 +241,7 @@ mod tests {
             Command::Unmute(_) => "unmute",
             Command::Stop => "stop",
             Command::Mode(_) => "mode",
+            Command::Reset => "reset",
             Command::ForgetMe => "forget-me",
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",

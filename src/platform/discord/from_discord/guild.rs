@@ -11,6 +11,7 @@ use twilight_model::id::marker::GuildMarker;
 
 use crate::chat::{ChannelId, UserId, one_line};
 use crate::platform::discord::from_discord::{Member, id_of, list, member, text};
+use crate::platform::discord::text::emoji::Emoji;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guild {
@@ -18,6 +19,7 @@ pub struct Guild {
     pub name: Arc<str>,
     pub owner: Option<UserId>,
     pub roles: Vec<Role>,
+    pub emojis: Vec<Emoji>,
     /// Where Discord itself tells who has joined.
     pub lobby: Option<ChannelId>,
     pub rooms: Vec<Room>,
@@ -66,6 +68,7 @@ pub fn guild(whole: &Value) -> Option<Guild> {
         name: one_line(text(&whole["name"])?).into(),
         owner: text(&whole["owner_id"]).map(UserId::new),
         roles: list(whole, "roles").filter_map(role).collect(),
+        emojis: list(whole, "emojis").filter_map(Emoji::read).collect(),
         lobby: text(&whole["system_channel_id"]).map(ChannelId::new),
         rooms: list(whole, "channels").filter_map(|it| room(it, Some(id))).collect(),
         threads: list(whole, "threads").filter_map(|it| thread(it, Some(id))).collect(),

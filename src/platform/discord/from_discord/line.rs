@@ -15,6 +15,15 @@ const REGULAR: u64 = 0;
 const REPLY: u64 = 19;
 /// What apps say when they are given a command.
 const COMMANDS: [u64; 2] = [20, 23];
+/// What Discord tells in a line of its own that others may talk about: a stage begins, ends, is about something
+/// else; how a poll has ended.
+pub const STAGE_BEGINS: u64 = 27;
+pub const STAGE_ENDS: u64 = 28;
+pub const STAGE_TOPIC: u64 = 31;
+pub const POLL_RESULT: u64 = 46;
+const TOLD: [u64; 4] = [STAGE_BEGINS, STAGE_ENDS, STAGE_TOPIC, POLL_RESULT];
+/// Who tells it. Discord names whoever began the stage or the poll, who has not said it.
+const TELLER: &str = "Discord";
 /// What points to a message: somebody passes it on.
 const FORWARD: u64 = 1;
 
@@ -48,11 +57,12 @@ pub fn of_history(at: &Place, mut whole: Value) -> Option<Line> {
     line(&whole)
 }
 
-/// What somebody has said. What only tells that something has happened is no line.
+/// What somebody has said. What only tells that something has happened is mostly no line.
 pub fn line(whole: &Value) -> Option<Line> {
     // Without a kind, it is said.
     let kind = whole["type"].as_u64().unwrap_or(REGULAR);
-    if kind != REGULAR && kind != REPLY && !COMMANDS.contains(&kind) {
+    let is_told = TOLD.contains(&kind);
+    if kind != REGULAR && kind != REPLY && !COMMANDS.contains(&kind) && !is_told {
         return None;
     }
     // What only one person sees is told as if it were a direct message, wherever it is.
@@ -62,7 +72,10 @@ pub fn line(whole: &Value) -> Option<Line> {
     }
     let place = place(whole)?;
     let id = text(&whole["id"])?;
-    let mut author = person(&whole["author"], &whole["member"])?;
+    let mut author = match is_told {
+        true => teller(),
+        false => person(&whole["author"], &whole["member"])?,
+    };
     if let Some(hook) = text(&whole["webhook_id"]) {
         // Each post of a web hook may have another name.
         author.id = UserId::new(format!("{hook}:{}", author.name));
@@ -75,12 +88,16 @@ pub fn line(whole: &Value) -> Option<Line> {
         id: MessageId::new(id),
         edited: moment(&whole["edited_timestamp"]),
         key: key(&whole["nonce"]),
-        answers: text(answered).filter(|_| !is_forward).map(UserId::new),
+        answers: text(answered).filter(|_| !is_forward && !is_told).map(UserId::new),
         is_hollow: !author.is_bot && is_hollow(whole),
         author,
         place,
         whole: whole.clone(),
     })
+}
+
+fn teller() -> Person {
+    Person { id: UserId::new(TELLER), name: TELLER.into(), is_bot: true, roles: None }
 }
 
 /// People's apps send numbers, too.
@@ -138,9 +155,16 @@ mod tests {
             let line = message(more.clone()).unwrap();
             assert_eq!((line.author.id.as_str(), line.author.is_bot), (author, is_bot), "{more}");
         }
-        // Somebody came, a line was pinned, a thread was opened, a thread begins, the bot was boosted.
-        for kind in [1, 6, 7, 8, 18, 21, 24, 46, 255] {
+        // Somebody came, a line was pinned, a thread was opened, a thread begins, the bot was boosted, somebody
+        // speaks on a stage.
+        for kind in [1, 6, 7, 8, 18, 21, 24, 29, 255] {
             assert_eq!(message(json!({"type": kind})), None, "{kind}");
+        }
+        // A stage begins, and a poll has ended: Mio has not said that.
+        for kind in TOLD {
+            let poll = json!({"id": "4", "author": {"id": "3", "username": "mio"}});
+            let told = message(json!({"type": kind, "referenced_message": poll})).unwrap();
+            assert_eq!((told.author, told.answers), (teller(), None), "{kind}");
         }
         // Only one person sees it.
         assert_eq!(message(json!({"type": 20, "flags": 64})), None);

@@ -1,21 +1,22 @@
 //! One connection: what comes over it is handed on, and it is given up where nothing comes any more. It is
 //! read while events wait to be kept, so that heartbeats never wait for the store.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::debug;
 use twilight_gateway::error::ReceiveMessageErrorType;
 use twilight_gateway::{Message, Shard};
 
+use crate::platform::discord::JoinError;
 use crate::platform::discord::gateway::is_true;
 use crate::platform::discord::gateway::lost::Lost;
 use crate::platform::discord::identify::Turnstile;
-use crate::platform::discord::{JoinError, Patience};
 
 /// Discord answers each heartbeat; it may be late by so much.
 const LATE: Duration = Duration::from_secs(15);
@@ -38,17 +39,37 @@ struct Frame {
     t: Option<String>,
 }
 
+/// How a session is to begin.
+#[derive(Clone, Copy)]
+pub(super) struct Opening {
+    /// How long it may take once it is our turn.
+    pub patience: Duration,
+    /// It goes on with one that there is.
+    pub resumes: bool,
+}
+
 /// Hands on what comes, until nothing does. Ends with an error only where no other connection would do better.
 pub(super) async fn listen_to(
     shard: &mut Shard<Turnstile>,
     events: mpsc::Sender<Event>,
-    patience: &Patience,
+    opening: Opening,
+    turnstile: &Turnstile,
 ) -> Result<Lost, JoinError> {
-    let mut silence = patience.opening;
+    let mut silence = opening.patience;
+    let mut has_begun = false;
+    let overdue = || async {
+        turnstile.passed().await;
+        sleep(opening.patience).await;
+    };
+    let mut is_overdue = pin!(overdue());
     loop {
-        let Ok(frame) = timeout(silence, shard.next()).await else {
-            return Ok(Lost::because("nothing comes any more"));
+        let frame = tokio::select! {
+            biased;
+            frame = timeout(silence, shard.next()) => frame,
+            // Heartbeats are answered, which is no session.
+            () = &mut is_overdue, if !has_begun => return Ok(Lost::unbegun()),
         };
+        let Ok(frame) = frame else { return Ok(Lost::because("nothing comes any more")) };
         let frame = match frame {
             Some(Ok(Message::Text(text))) => text,
             Some(Ok(Message::Close(frame))) => return Lost::closed(frame.map(|frame| frame.code)),
@@ -69,6 +90,12 @@ pub(super) async fn listen_to(
         match frame.op {
             DISPATCH => {
                 let (Some(name), Some(sequence)) = (frame.t, frame.s) else { continue };
+                has_begun |= matches!(name.as_str(), "READY" | "RESUMED");
+                if !has_begun {
+                    // What was missed is told first.
+                    turnstile.pass();
+                    is_overdue.set(overdue());
+                }
                 if events.send(Event { name, data: frame.d, sequence }).await.is_err() {
                     return Ok(Lost::because("nobody listens"));
                 }
@@ -76,6 +103,9 @@ pub(super) async fn listen_to(
             HELLO => {
                 let interval = frame.d["heartbeat_interval"].as_u64().unwrap_or(45_000);
                 silence = Duration::from_millis(interval) + LATE;
+                if opening.resumes {
+                    turnstile.pass();
+                }
             }
             RECONNECT => {
                 close(shard).await;

@@ -36,6 +36,11 @@ impl Lost {
         Self { fate: Fate::GoesOnElsewhere, ..Self::because("it could not be opened") }
     }
 
+    /// Discord says hello, and nothing after it.
+    pub fn unbegun() -> Self {
+        Self { fate: Fate::GoesOnElsewhere, ..Self::because("Discord does not begin the session") }
+    }
+
     /// Discord does not know the session, or does not go on with it now.
     pub fn refused(can_resume: bool) -> Self {
         let fate = if can_resume { Fate::GoesOn } else { Fate::Over };

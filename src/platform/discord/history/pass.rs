@@ -42,6 +42,8 @@ pub(super) struct Pass {
     places: HashSet<ChannelId>,
     /// When the persona spoke last in each.
     spoke: BTreeMap<ChannelId, Timestamp>,
+    /// The persona's own lines.
+    pub(super) own: Vec<Line>,
     pub(super) new: usize,
 }
 
@@ -66,6 +68,7 @@ impl Discord {
             seen: HashSet::new(),
             places: HashSet::new(),
             spoke: BTreeMap::new(),
+            own: Vec::new(),
             new: 0,
         })
     }
@@ -90,6 +93,7 @@ impl Discord {
                 self.wanted.note_thread();
             }
         }
+        self.hear_reactions_of(pass).await?;
         self.hear_what_is_gone(pass).await
     }
 
@@ -202,7 +206,10 @@ impl Discord {
                 self.hear_edit(&line, ground, at, &mut None).await?;
             }
         }
-        pass.seen.insert(line.id);
+        pass.seen.insert(line.id.clone());
+        if self.is_own(&line) {
+            pass.own.push(line);
+        }
         Ok(())
     }
 

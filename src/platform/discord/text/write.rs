@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::chat::{UserId, one_line};
+use crate::platform::discord::text::emoji::{Emoji, shown};
 use crate::platform::discord::text::harmless::harmless;
 use crate::platform::discord::text::is_id;
 use crate::platform::people::{Part, parts};
@@ -16,18 +17,33 @@ use crate::platform::table;
 /// Discord takes so much at once.
 pub const LONGEST: usize = 2_000;
 
-/// `people` knows the id of whoever has exactly this name. What would be too long with everything that
-/// makes it nicer goes out as it is written.
-pub fn write(markdown: &str, people: &dyn Fn(&str) -> Option<UserId>) -> String {
+/// What names stand for where something is said.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The id of whoever has exactly this name.
+    pub people: &'a dyn Fn(&str) -> Option<UserId>,
+    /// The server's own of this name.
+    pub emoji: &'a dyn Fn(&str) -> Option<Emoji>,
+}
+
+impl Known<'static> {
+    /// Nobody and nothing has a name.
+    pub fn nothing() -> Self {
+        Self { people: &|_| None, emoji: &|_| None }
+    }
+}
+
+/// What would be too long with everything that makes it nicer goes out as it is written.
+pub fn write(markdown: &str, known: &Known<'_>) -> String {
     let text = clean(markdown);
-    let people = |name: &str| people(name).filter(|id| is_id(id.as_str()));
-    let nobody = |_: &str| None;
+    let people = |name: &str| (known.people)(name).filter(|id| is_id(id.as_str()));
+    let known = Known { people: &people, emoji: known.emoji };
     let edits = edits(&text);
     let fits = |written: &String| length(written) <= LONGEST;
-    Some(written(&text, &edits, &people))
+    Some(written(&text, &edits, &known))
         .filter(fits)
-        .or_else(|| Some(written(&text, &[], &people)).filter(fits))
-        .unwrap_or_else(|| written(&text, &[], &nobody))
+        .or_else(|| Some(written(&text, &[], &known)).filter(fits))
+        .unwrap_or_else(|| written(&text, &[], &Known::nothing()))
 }
 
 /// Something that Discord would show as it is not meant, and what it becomes.
@@ -42,18 +58,18 @@ enum Change {
     Shown(String),
 }
 
-fn written(text: &str, edits: &[Edit], people: &dyn Fn(&str) -> Option<UserId>) -> String {
+fn written(text: &str, edits: &[Edit], known: &Known<'_>) -> String {
     let mut page = Page { text: String::with_capacity(text.len()), called: Vec::new() };
     let mut at = 0;
     for edit in edits {
-        page.prose(&text[at..edit.at.start], people);
+        page.prose(&text[at..edit.at.start], known);
         page.text.push_str(match &edit.to {
             Change::Kept => &text[edit.at.clone()],
             Change::Shown(shown) => shown,
         });
         at = edit.at.end;
     }
-    page.prose(&text[at..], people);
+    page.prose(&text[at..], known);
     // At the end: two parts may make what neither was.
     harmless(&page.text, &|id| page.called.iter().any(|called| called.as_str() == id))
 }
@@ -64,10 +80,10 @@ struct Page {
 }
 
 impl Page {
-    fn prose(&mut self, text: &str, people: &dyn Fn(&str) -> Option<UserId>) {
-        for part in parts(text, people) {
+    fn prose(&mut self, text: &str, known: &Known<'_>) {
+        for part in parts(text, known.people) {
             match part {
-                Part::Words(words) => self.text.push_str(words),
+                Part::Words(words) => self.text.push_str(&shown(words, known.emoji)),
                 Part::Person(id) => {
                     self.text.push_str(&format!("<@{id}>"));
                     self.called.push(id);
@@ -177,6 +193,28 @@ mod tests {
         Some(UserId::new(id))
     }
 
+    fn parrot(name: &str) -> Option<Emoji> {
+        let emoji = Emoji { id: "7".into(), name: "parrot".into(), is_animated: false };
+        (name == "parrot").then_some(emoji)
+    }
+
+    fn known() -> Known<'static> {
+        Known { people: &person, emoji: &parrot }
+    }
+
+    #[test]
+    fn emoji_of_the_server_are_shown_where_they_are_no_code() {
+        for (markdown, expected) in [
+            ("**yes** :parrot: :other:", "**yes** <:parrot:7> :other:"),
+            ("`:parrot:` @Mio:parrot:", "`:parrot:` <@11><:parrot:7>"),
+            ("[:parrot:](https://x.example)", "[:parrot:](https://x.example)"),
+        ] {
+            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
+        }
+        let many = ":parrot: ".repeat(200);
+        assert_eq!(write(&many, &known()), many);
+    }
+
     #[test]
     fn what_discord_knows_stays() {
         for text in [
@@ -188,7 +226,7 @@ mod tests {
             "これは**「大事」**です",
             "a < b & c > d, snake_case_name, 2 * 3 * 4",
         ] {
-            assert_eq!(write(text, &person), text);
+            assert_eq!(write(text, &known()), text);
         }
     }
 
@@ -204,7 +242,7 @@ mod tests {
                 "```\n名    n\n----  ---------\n@Mio  ＠everyone\n```"
             }),
         ] {
-            assert_eq!(write(markdown, &person), expected, "{markdown:?}");
+            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
         }
     }
 
@@ -218,16 +256,22 @@ mod tests {
             ("@odd @everyone <@11> <@&5> <#5>", "@odd ＠everyone <＠11> <＠&5> <#5>"),
             ("```\n@here\n```", "```\n＠here\n```"),
         ] {
-            assert_eq!(write(markdown, &person), expected, "{markdown:?}");
+            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
         }
     }
 
     #[test]
     fn what_would_be_too_long_goes_out_as_it_is() {
         let many = "@Mio ".repeat(400);
-        assert_eq!(write(&many, &|_| Some(UserId::new("1234567890123456789"))), many);
+        assert_eq!(
+            write(
+                &many,
+                &Known { people: &|_| Some(UserId::new("1234567890123456789")), ..known() }
+            ),
+            many
+        );
         let row = format!("| a | {} |\n|---|---|\n| {} | b |", "x".repeat(900), "y".repeat(900));
-        assert_eq!(write(&row, &person), row);
+        assert_eq!(write(&row, &known()), row);
     }
 
     proptest! {
@@ -237,7 +281,7 @@ mod tests {
         fn whatever_a_model_writes_calls_nobody_else(
             text in "([a-z@<>&!#|`*_\\[\\]()\n -]|@everyone|@here|<@&1>|<@11>|@Mio|```|\\| a \\||----|\u{200b}|[あ-ん]){0,80}"
         ) {
-            let written = write(&text, &person);
+            let written = write(&text, &known());
             prop_assert!(length(&written) <= LONGEST);
             let seen: String =
                 written.chars().filter(|letter| !crate::chat::is_unseen(*letter)).collect();

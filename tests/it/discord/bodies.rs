@@ -1,0 +1,166 @@
+//! Whatever the program sends in any of these stories is what Discord's API takes, and what it is answered is what
+//! Discord's API gives: both are read with twilight's types, a field that is none of the API's is an error, and
+//! lengths are checked by `twilight-validate`. The stage sees to it when a story ends.
+
+use aizuchi::dev::discord::journal::Call;
+use aizuchi::dev::discord::method::Method;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use twilight_model::application::command::Command;
+use twilight_model::channel::message::{AllowedMentions, MessageFlags, MessageReference};
+use twilight_model::channel::thread::AutoArchiveDuration;
+use twilight_model::channel::{Channel, Message};
+use twilight_model::http::interaction::{InteractionResponse, InteractionResponseType};
+use twilight_model::id::Id;
+use twilight_model::id::marker::UserMarker;
+use twilight_validate::{channel, command, message, request};
+
+/// The body of a new message, as far as it is used.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewMessage {
+    content: String,
+    nonce: String,
+    enforce_nonce: bool,
+    allowed_mentions: AllowedMentions,
+    flags: MessageFlags,
+    message_reference: Option<MessageReference>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changed {
+    content: String,
+    allowed_mentions: AllowedMentions,
+    flags: MessageFlags,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewThread {
+    name: String,
+    auto_archive_duration: Option<AutoArchiveDuration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewDirect {
+    #[serde(rename = "recipient_id")]
+    _recipient: Id<UserMarker>,
+}
+
+pub fn are_valid(calls: &[Call]) {
+    calls.iter().for_each(is_valid);
+}
+
+fn is_valid(call: &Call) {
+    match call.method {
+        Method::CreateMessage => {
+            let body: NewMessage = sent(call);
+            message::content(&body.content).unwrap();
+            assert!(!body.content.trim().is_empty() && body.enforce_nonce);
+            assert!((1..=25).contains(&body.nonce.len()), "{}", body.nonce);
+            assert_eq!(body.allowed_mentions, AllowedMentions::default());
+            assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
+            assert!(body.message_reference.is_none_or(|it| it.message_id.is_some()));
+            answered::<Message>(call);
+        }
+        Method::StartThreadFrom => {
+            let body: NewThread = sent(call);
+            channel::name(&body.name).unwrap();
+            let hours = body.auto_archive_duration;
+            assert!(!matches!(hours, Some(AutoArchiveDuration::Unknown { .. })), "{hours:?}");
+            answered::<Channel>(call);
+        }
+        Method::CreateDirect => {
+            sent::<NewDirect>(call);
+            answered::<Channel>(call);
+        }
+        Method::SetCommands => {
+            for mut offered in sent::<Vec<Value>>(call) {
+                offered["version"] = "1".into();
+                command::command(&serde_json::from_value(offered).unwrap()).unwrap();
+            }
+            answered::<Vec<Command>>(call);
+        }
+        Method::SetGuildCommands => assert_eq!(call.body, serde_json::json!([])),
+        Method::AnswerInteraction => answers(&sent(call)),
+        Method::ChangeAnswer => {
+            let body: Changed = sent(call);
+            message::content(&body.content).unwrap();
+            assert_eq!(body.allowed_mentions, AllowedMentions::default());
+            assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
+            answered::<Message>(call);
+        }
+        Method::GetMessages => {
+            asks_for(call, |limit| request::get_channel_messages_limit(limit).unwrap());
+            answered::<Vec<Message>>(call);
+        }
+        Method::GetReactions => {
+            asks_for(call, |limit| request::get_reactions_limit(limit).unwrap());
+        }
+        Method::GetMyGuilds => {
+            asks_for(call, |limit| request::get_current_user_guilds_limit(limit).unwrap());
+        }
+        _ => assert!(is_empty(&call.body), "{:?} {}", call.method, call.body),
+    }
+}
+
+fn answers(response: &InteractionResponse) {
+    let data = response.data.as_ref().unwrap();
+    match response.kind {
+        InteractionResponseType::ApplicationCommandAutocompleteResult => {
+            let choices = data.choices.as_ref().unwrap();
+            assert!(choices.len() <= 25);
+            choices.iter().for_each(|choice| command::choice(choice).unwrap());
+        }
+        InteractionResponseType::ChannelMessageWithSource => {
+            message::content(data.content.as_ref().unwrap()).unwrap();
+            assert_eq!(data.allowed_mentions, Some(AllowedMentions::default()));
+            let hidden = MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS;
+            assert_eq!(data.flags, Some(hidden));
+        }
+        InteractionResponseType::DeferredChannelMessageWithSource => {
+            assert_eq!(data.flags, Some(MessageFlags::EPHEMERAL));
+        }
+        kind => panic!("nobody answers with {kind:?}"),
+    }
+}
+
+/// A call's body, as Discord's API takes it.
+fn sent<T: DeserializeOwned>(call: &Call) -> T {
+    let read = serde_json::from_value(call.body.clone());
+    read.unwrap_or_else(|error| panic!("{:?}: {error}: {}", call.method, call.body))
+}
+
+/// What a call was answered, if it came to that and was not refused.
+fn answered<T: DeserializeOwned>(call: &Call) {
+    let Some(answer) = call.answer.as_ref().filter(|_| matches!(call.status, Some(200..300)))
+    else {
+        return;
+    };
+    let read = serde_json::from_value::<T>(answer.clone());
+    assert!(read.is_ok(), "{:?}: {:?}: {answer}", call.method, read.err());
+}
+
+fn asks_for(call: &Call, check: impl Fn(u16)) {
+    let query = call.path.split_once('?').map_or("", |(_, query)| query);
+    let limit = query.split('&').find_map(|part| part.strip_prefix("limit="));
+    limit.into_iter().for_each(|limit| check(limit.parse().unwrap()));
+    assert!(is_empty(&call.body));
+}
+
+fn is_empty(body: &Value) -> bool {
+    body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+#[test]
+#[should_panic(expected = "unknown field `allowed_mention`")]
+fn a_field_that_is_none_is_noticed() {
+    let body = serde_json::json!({"content": "hi", "nonce": "1", "enforce_nonce": true, "flags": 4,
+        "allowed_mention": {"parse": []}});
+    let (path, at) = (String::new(), jiff::Timestamp::UNIX_EPOCH);
+    let method = Method::CreateMessage;
+    is_valid(&Call { method, path, at, body, answer: None, status: None });
+}
