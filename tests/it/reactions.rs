@@ -125,7 +125,7 @@ async fn a_reaction_does_not_wait_for_ever() {
         }
         assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
         let Some(database) = &kept.database else { continue };
-        let early = "SELECT count(*) AS n FROM reactions WHERE is_early";
+        let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
         // The young one is asked about the next time.
         assert_eq!(database.count(early).await, 1);
         kept.store.drop_exchanges(at(DAY + 2)).await.unwrap();
