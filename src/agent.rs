@@ -334,6 +334,9 @@ impl From<PlatformError> for Trouble {
             PlatformError::Busy { retry_after, .. } => {
                 Trouble::Passing { error: sentence, retry_after }
             }
+            PlatformError::Queued { wait } => {
+                Trouble::Passing { error: sentence, retry_after: Some(wait) }
+            }
             PlatformError::Unknown(_) => Trouble::Passing { error: sentence, retry_after: None },
             PlatformError::Refused(_) => Trouble::Lasting { error: sentence },
         }

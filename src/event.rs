@@ -345,7 +345,8 @@ pub enum End {
     Redraft { due: Timestamp },
     /// Something stood in the way; the same again at `due`. A dispatched piece stays dispatched.
     Again { due: Timestamp },
-    /// It is not known yet what people have said lately, so nothing was tried; the same again at `due`.
+    /// It is not known yet what people have said lately, or others are said first, so nothing was tried; the
+    /// same again at `due`.
     Wait { due: Timestamp },
     /// The platform surely did not take the piece; it is a draft again, due at `due`.
     NotSaid { due: Timestamp },

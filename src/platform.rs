@@ -77,6 +77,9 @@ pub enum PlatformError {
     /// Surely not said; try again after a while.
     #[error("the platform is busy: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration> },
+    /// Not tried: others are said there first, and so long that takes.
+    #[error("others wait to be said there")]
+    Queued { wait: SignedDuration },
     /// Surely not said, and never will be.
     #[error("the platform refuses: {0}")]
     Refused(String),

@@ -74,6 +74,7 @@ impl Agent {
                 let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::NotSaid { due: self.now() + wait })
             }
+            Ok(Err(PlatformError::Queued { wait })) => Ok(End::Wait { due: self.now() + wait }),
             // Whatever came before, it is looked for before it is given up.
             Ok(Err(PlatformError::Unknown(_))) | Err(_) => {
                 Ok(End::Again { due: self.now() + platform.settle().min(LOOK_SOON) })
@@ -114,6 +115,7 @@ impl Agent {
                 let wait = patience(retry_after).max(self.backoff(claim));
                 Ok(End::Again { due: settled.max(self.now() + wait) })
             }
+            Ok(Err(PlatformError::Queued { wait })) => Ok(End::Wait { due: self.now() + wait }),
             Ok(Err(_)) | Err(_) if claim.attempt < looks => {
                 Ok(End::Again { due: settled.max(self.now() + self.backoff(claim)) })
             }

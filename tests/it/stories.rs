@@ -783,6 +783,23 @@ async fn a_lost_request_is_sent_again() {
     ");
 }
 
+/// It is behind others for longer than it would be tried.
+#[tokio::test]
+async fn words_that_wait_behind_others_keep_their_turn() {
+    let told = on_every_store(|world| async move {
+        world.room.fails(&[Fault::Queued; 30]);
+        world.says("alice", "@Aizuchi are you there?").await;
+        world.pass(1000).await;
+        assert!(world.kept.archive.dead_letters().await.unwrap().is_empty());
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @r"
+       0s alice: @Aizuchi are you there?
+      60s (persona): Here I am.
+    [m000] spoke: alice asked me (reply kept)
+    ");
+}
+
 #[tokio::test]
 async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
     let told = on_every_store(|world| async move {

@@ -663,6 +663,8 @@ impl Llm for Mind {
 pub enum Fault {
     None,
     Busy,
+    /// Others are said first.
+    Queued,
     Refused,
     /// The answer is lost, but it was said.
     LostAnswer,
@@ -751,6 +753,9 @@ impl Platform for Room {
         match fault {
             Some(Fault::Busy) => {
                 return Err(PlatformError::Busy { why: "slow down".to_owned(), retry_after: None });
+            }
+            Some(Fault::Queued) => {
+                return Err(PlatformError::Queued { wait: SignedDuration::from_secs(2) });
             }
             Some(Fault::Refused) => {
                 return Err(PlatformError::Refused("the channel is closed".to_owned()));

@@ -89,8 +89,8 @@ impl Slack {
         self.lookups.keep(&piece.key, lookup);
         let wait = turn.duration_since(self.now());
         if wait > LONGEST_TURN {
-            let why = "Slack gives this app little history".to_owned();
-            return Err(PlatformError::Busy { why, retry_after: Some(wait) });
+            // Slack gives this app little history.
+            return Err(PlatformError::Queued { wait });
         }
         self.clock.sleep_until(turn).await;
         let thread = self.thread(piece);

@@ -78,10 +78,7 @@ impl Platform for Slack {
         let longest = if is_unasked { SignedDuration::ZERO } else { LONGEST_TURN };
         match self.pace.turn(channel, self.now(), longest) {
             Ok(turn) => self.clock.sleep_until(turn).await,
-            Err(wait) => {
-                let why = "others wait to be said in this channel".to_owned();
-                return Err(PlatformError::Busy { why, retry_after: Some(wait) });
-            }
+            Err(wait) => return Err(PlatformError::Queued { wait }),
         }
         let said = self.say(piece).await;
         if let Err(PlatformError::Busy { retry_after: Some(wait), .. }) = &said {
