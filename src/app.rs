@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use uuid::Uuid;
@@ -46,7 +46,6 @@ use crate::retention::Retention;
 use crate::runner::Runner;
 use crate::store::database::DatabaseStore;
 use crate::store::database::address::Opened;
-use crate::store::database::writer::DatabaseWriter;
 use crate::store::{Archive, Store};
 use crate::web::admission::Token;
 use crate::web::{self, Web};
@@ -58,7 +57,9 @@ pub struct App {
     metrics: Arc<Metrics>,
     listener: TcpListener,
     health: Option<TcpListener>,
-    writer: DatabaseWriter,
+    /// It writes from the moment on that the database is open: who is active must be heard of.
+    writer: JoinHandle<anyhow::Result<()>>,
+    writer_stop: CancellationToken,
     runner: Runner,
     retention: Retention,
     room: Arc<LocalRoom>,
@@ -79,6 +80,8 @@ impl App {
             None => None,
         };
         let (store, writer) = opened(config, &[Some(&listener), health.as_ref()]).await?;
+        let writer_stop = CancellationToken::new();
+        let writer = tokio::spawn(writer.run(writer_stop.clone()));
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
@@ -187,6 +190,7 @@ impl App {
             listener,
             health,
             writer,
+            writer_stop,
             runner,
             retention,
             room,
@@ -213,7 +217,8 @@ impl App {
         let Self {
             began,
             metrics,
-            writer,
+            mut writer,
+            writer_stop,
             runner,
             retention,
             room,
@@ -223,8 +228,6 @@ impl App {
             shutdown,
             ..
         } = self;
-        let writer_stop = CancellationToken::new();
-        let mut writer = tokio::spawn(writer.run(writer_stop.clone()));
         room.open().await.context("opening the local room")?;
         drop(room);
         let mut tasks: JoinSet<(&str, anyhow::Result<()>)> = JoinSet::new();

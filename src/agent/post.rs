@@ -1,7 +1,7 @@
 //! Post: the only act on the world. The claim has committed the piece as being sent; whatever the
 //! platform answers, it is said once or not at all (invariant 6).
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::{Agent, Notes, Trouble, patience};
 use crate::chat::MessageId;
@@ -17,6 +17,9 @@ const OWED_TRIES: u32 = 10;
 const UNSOLICITED_TRIES: u32 = 6;
 /// What was said although its answer was lost mostly is there already.
 const LOOK_SOON: SignedDuration = SignedDuration::from_secs(2);
+/// Between the claim of a piece and its call pass moments. After a sleep as long as this, the process may not be
+/// the active one any more.
+const AWAKE: SignedDuration = SignedDuration::from_secs(10);
 /// After this many attempts a piece whose fate stays unknown is given up. They are many, since a
 /// process that is killed while it posts leaves such a piece behind each time.
 const OWED_LOOKS: u32 = 90;
@@ -32,9 +35,10 @@ impl Agent {
         if piece.is_sending() {
             return self.reconcile(claim, piece).await;
         }
-        if piece.draft.only_for.is_none() {
-            self.type_out(piece).await;
-        }
+        let typed = match piece.draft.only_for {
+            None => self.type_out(piece).await,
+            Some(_) => self.now(),
+        };
         let tries = if claim.is_owed { OWED_TRIES } else { UNSOLICITED_TRIES };
         let changed = match self.has_changed_since(piece).await {
             // Words that were forgotten meanwhile are no words.
@@ -68,6 +72,10 @@ impl Agent {
             return Ok(End::Withdrawn { why: why.to_owned() });
         }
         let platform = self.platforms.of(&piece.conversation.workspace)?;
+        if self.now() > typed + AWAKE {
+            // It has slept, and another process may have said it since.
+            return Ok(End::Again { due: self.now() });
+        }
         match self.clock.timeout(self.settings.post_timeout, platform.post(piece)).await {
             Ok(Ok(posted)) => Ok(End::Said(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < tries => {
@@ -86,15 +94,20 @@ impl Agent {
     }
 
     /// People see it typing. This comes before the last look, which sees what they do meanwhile.
-    async fn type_out(&self, piece: &Piece) {
-        let Ok(platform) = self.platforms.of(&piece.conversation.workspace) else { return };
+    /// Gives when it was to be done with that.
+    async fn type_out(&self, piece: &Piece) -> Timestamp {
+        let Ok(platform) = self.platforms.of(&piece.conversation.workspace) else {
+            return self.now();
+        };
         let limit = self.settings.post_timeout;
         let typing = self.clock.timeout(limit, platform.show_typing(piece)).await;
         // A step is reckoned to ask models for longer than this, and a post asks none.
         let typing = typing.unwrap_or_default().min(self.settings.model_timeout);
+        let typed = self.now() + typing.max(SignedDuration::ZERO);
         if typing.is_positive() {
-            self.clock.sleep_until(self.now() + typing).await;
+            self.clock.sleep_until(typed).await;
         }
+        typed
     }
 
     /// An earlier call may have said it: look, and say it again only if it surely was not said.

@@ -18,7 +18,7 @@ use crate::config::{Config, Loaded, Thinkers};
 use crate::llm::provider::ProviderMind;
 use crate::platform::discord::examine::examine as examine_discord;
 use crate::platform::slack::examine::examine as examine_slack;
-use crate::store::database::address::Found;
+use crate::store::database::address::{Address, Found};
 use crate::store::database::onlooker::Onlooker;
 use crate::store::{Archive, StoreError};
 
@@ -114,6 +114,9 @@ fn database(
         Ok(Found::Current) => Ok(shown.to_string()),
         Ok(Found::Older) => Ok(format!("{shown} will be brought up to date at the next start")),
         Ok(Found::InUse) if is_ours => Ok(format!("{shown} is in use by an Aizuchi that runs")),
+        Ok(Found::InUse) if matches!(shown, Address::Server(_)) => {
+            Ok(format!("another Aizuchi is active on {shown}; this one would stand by"))
+        }
         Ok(Found::InUse) => {
             Err(format!("{shown} is in use by an Aizuchi that runs with other settings"))
         }

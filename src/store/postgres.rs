@@ -13,7 +13,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::store::StoreError;
 use crate::store::database::address::{Found, Opened, Server};
-use crate::store::database::connection::{Connection, Readers, query};
+use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::writer::Ownership;
 use crate::store::database::{
     DatabaseStore, READERS, SchemaChange, migrate, newer, onlooker, rows,
@@ -32,6 +32,10 @@ pub const LEASE: Duration = Duration::from_secs(15);
 pub const BEAT: Duration = Duration::from_secs(5);
 /// How often whoever stands by looks.
 pub const LOOK: Duration = Duration::from_secs(1);
+/// The oldest server that has all that is asked of it, as it numbers itself.
+const OLDEST: i64 = 140_000;
+/// More statements than there are.
+const STATEMENTS: usize = 256;
 /// How long the server may take to answer when it is connected to.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -40,9 +44,13 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 pub async fn open(server: &Server) -> Result<Option<Opened>, StoreError> {
     let shown = server.to_string();
     let options = options(server)?;
-    let mut connection = Connection::Postgres(connect(&shown, &options).await?);
-    if !is_active(&mut connection).await.map_err(|error| error.of(&shown))? {
-        connection.close().await?;
+    let mut connection = Connection::Postgres(connect(&shown, &writing(options.clone())).await?);
+    // Whoever stands by asks every second, also while the server dies.
+    let taken = match tokio::time::timeout(PATIENCE, takes_over(&mut connection)).await {
+        Ok(taken) => taken.map_err(|error| error.of(&shown))?,
+        Err(_) => return Err(StoreError::Broken(format!("{shown} does not answer"))),
+    };
+    if !taken {
         return Ok(None);
     }
     migrate(&shown, MIGRATIONS, &mut connection).await?;
@@ -57,19 +65,41 @@ pub async fn open(server: &Server) -> Result<Option<Opened>, StoreError> {
     started.map(Some).map_err(|error| error.of(&shown))
 }
 
-/// Takes the lock, if it is free, or was of one that is not heard of any more.
-async fn is_active(connection: &mut Connection) -> Result<bool, StoreError> {
+/// Becomes the active one, if no other is, or the other is not heard of any more.
+async fn takes_over(connection: &mut Connection) -> Result<bool, StoreError> {
+    fitting(&query(sql::LOOK).fetch_one(&mut *connection).await?)?;
     if takes_lock(connection).await? {
         return Ok(true);
     }
-    let silent = query(sql::END_SILENT).bind(LEASE.as_secs() as i64).fetch_all(&mut *connection);
-    if silent.await?.is_empty() {
-        return Ok(false);
+    let silent = query(sql::END_SILENT).bind(LEASE.as_secs() as i64);
+    for ended in silent.fetch_all(&mut *connection).await? {
+        if rows::column(&ended, "is_ended")? {
+            tracing::warn!(
+                "the Aizuchi that was active has been silent for {LEASE:?}; its session is ended"
+            );
+        }
     }
-    tracing::warn!(
-        "the Aizuchi that was active has been silent for {LEASE:?}; its session is ended"
-    );
     takes_lock(connection).await
+}
+
+/// Why a database cannot be used, if it cannot.
+fn fitting(look: &Row) -> Result<(), StoreError> {
+    let is = |name: &str| rows::column::<bool>(look, name);
+    let encoding: String = rows::column(look, "encoding")?;
+    let why = if rows::column::<i64>(look, "version")? < OLDEST {
+        "the server must be PostgreSQL 14 or newer".to_owned()
+    } else if is("is_replica")? {
+        "this is a replica, which nothing can be written to; name the primary".to_owned()
+    } else if encoding != "UTF8" {
+        format!("the database's encoding must be UTF8, and it is {encoding}")
+    } else if !is("has_schema")? {
+        "the user's search_path names no schema that is there".to_owned()
+    } else if !is("may_create")? {
+        "this user may not create tables in the database".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::Broken(why))
 }
 
 async fn takes_lock(connection: &mut Connection) -> Result<bool, StoreError> {
@@ -83,18 +113,15 @@ pub async fn examine(server: &Server) -> Result<Found, StoreError> {
     let readers = readers(server).await?;
     let examined = async {
         let look = query(sql::LOOK).fetch_one(&readers).await?;
+        fitting(&look)?;
         if rows::column(&look, "is_locked")? {
             return Ok(Found::InUse);
         }
         let newest = onlooker::newest_migration(&readers).await?;
         let ours = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
-        let may_create: bool = rows::column(&look, "may_create")?;
         match newest.cmp(&ours) {
             Ordering::Equal => Ok(Found::Current),
             Ordering::Greater => Err(newer(&shown, newest)),
-            Ordering::Less if !may_create => Err(StoreError::Broken(
-                "this user may not create tables in the database".to_owned(),
-            )),
             Ordering::Less if newest == 0 => Ok(Found::Absent),
             Ordering::Less => Ok(Found::Older),
         }
@@ -123,10 +150,21 @@ fn options(server: &Server) -> Result<PgConnectOptions, StoreError> {
     // What is wrong with it may hold the password.
     let options = options
         .map_err(|_| StoreError::Broken(format!("{server} cannot be read as a postgres:// URL")))?;
-    let options = options.application_name("aizuchi");
+    let options = options.application_name("aizuchi").statement_cache_capacity(STATEMENTS);
     // What statements read is estimated at many times what it is, and compiling them takes longer than they do.
     let fitting = [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("jit", "off")];
     Ok(options.options(fitting))
+}
+
+/// What is acknowledged is safe, whatever the role's own settings are; and whoever holds a lock on a table is not
+/// waited for without end, nor is the end of a statement that nobody waits for any more.
+fn writing(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([
+        ("synchronous_commit", "on"),
+        ("statement_timeout", "0"),
+        ("lock_timeout", "10s"),
+        ("client_connection_check_interval", "5s"),
+    ])
 }
 
 fn only_reading(options: PgConnectOptions) -> PgConnectOptions {
@@ -149,13 +187,21 @@ pub fn stored(error: sqlx::Error) -> StoreError {
     };
     let code = told.code().unwrap_or_default().into_owned();
     match code.get(..2).unwrap_or_default() {
-        "57" if code != "57014" => StoreError::Busy("the server has ended the session".to_owned()),
-        "57" => StoreError::Busy("the server has stopped the statement".to_owned()),
+        "57" => StoreError::Busy(match code.as_str() {
+            "57014" => "the server has stopped the statement".to_owned(),
+            "57P03" => "the server is starting up".to_owned(),
+            _ => "the server has ended the session".to_owned(),
+        }),
         "40" | "55" => StoreError::Busy("another program holds a lock on the database".to_owned()),
-        "53" if code == "53100" => StoreError::Busy("the server's disk is full".to_owned()),
-        "53" => StoreError::Busy("the server has no room for more connections".to_owned()),
+        "53" => StoreError::Busy(match code.as_str() {
+            "53100" => "the server's disk is full".to_owned(),
+            "53300" => "the server has no room for more connections".to_owned(),
+            _ => "the server has not enough memory".to_owned(),
+        }),
         "08" => StoreError::Busy("the connection to the server is broken".to_owned()),
-        "28" => StoreError::Broken("the server does not accept this user or password".to_owned()),
+        "28" if code == "28P01" => {
+            StoreError::Broken("the server does not accept this user or password".to_owned())
+        }
         "3D" => StoreError::Broken("there is no such database on the server".to_owned()),
         // A detail may tell what was written.
         "22" | "23" => StoreError::Refused(format!("{} ({code})", told.message())),

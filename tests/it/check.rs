@@ -2,9 +2,12 @@
 
 use std::process::Output;
 
+use aizuchi::store::database::address::Address;
+
 use crate::command::aizuchi;
 use crate::program::Home;
 use crate::providers::{Limits, Server, Treatment};
+use crate::world::Kept;
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());
@@ -140,4 +143,24 @@ async fn an_aizuchi_that_runs_is_no_obstacle() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("room.db is in use by an Aizuchi that runs"), "{shown}");
     assert!(shown.contains("is served by an Aizuchi that runs"), "{shown}");
+}
+
+#[tokio::test]
+async fn on_a_server_another_may_be_active() {
+    let kept = Kept::postgres().await;
+    let home = Home::on(crate::program::free_port(), 1000.0);
+    let address = kept.database.as_ref().unwrap().address.clone();
+    let Address::Server(server) = &address else { panic!("{address} is no server") };
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let file = format!("sqlite://{}", home.database().display());
+    assert!(config.contains(&file), "{config}");
+    std::fs::write(home.config(), config.replace(&file, server.url())).unwrap();
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let told = format!("another Aizuchi is active on {address}; this one would stand by");
+    assert!(lines.iter().any(|line| line.contains(&told)), "{lines:?}");
+    let free = address.to_string();
+    kept.stop().await;
+    let (_, lines) = check(&home, "").await;
+    assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
 }

@@ -50,8 +50,10 @@ impl Home {
     pub async fn until_ready_is(&self, program: &Program, status: u16) -> String {
         let waiting = async {
             loop {
-                let answer = program.request("/ready").await;
-                if answer.status() == status {
+                // Whoever stops standing by closes its connections.
+                if let Some(answer) = program.try_request("/ready").await
+                    && answer.status() == status
+                {
                     return answer.text().await.unwrap();
                 }
                 tokio::time::sleep(LOOK).await;

@@ -8,8 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use aizuchi::store::database::address::{self, Address};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query, raw_sql};
 use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
 
 use crate::program::free_port;
 
@@ -57,10 +59,33 @@ struct Server {
 
 /// The address of a new database without tables. It belongs to a role that may do nothing besides.
 pub fn database() -> String {
+    like("template1")
+}
+
+/// The same with the tables of Aizuchi in it.
+pub fn with_tables() -> String {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    let model = MODEL.get_or_init(|| {
+        let url = database();
+        let address = Address::Server(address::Server::new(&url).unwrap());
+        let make = || async {
+            let (store, writer) = address.open().await.unwrap();
+            let stop = CancellationToken::new();
+            stop.cancel();
+            writer.run(stop).await.unwrap();
+            drop(store);
+        };
+        apart(make);
+        url.rsplit_once('/').unwrap().1.to_owned()
+    });
+    like(model)
+}
+
+fn like(model: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let server = server();
-    let create = format!("CREATE DATABASE {name} OWNER aizuchi");
+    let create = format!("CREATE DATABASE {name} OWNER aizuchi TEMPLATE {model}");
     run(&format!("postgres://postgres@127.0.0.1:{}/postgres", server.port), &create);
     format!("postgres://aizuchi@127.0.0.1:{}/{name}", server.port)
 }
@@ -124,15 +149,19 @@ fn unprivileged() -> (u32, u32) {
     users.lines().find_map(ids).unwrap_or((65534, 65534))
 }
 
-/// Runs a statement, wherever it is called from: asynchronous or not.
+/// Does something on a thread of its own, so that it may be asked for from anywhere: asynchronous or not.
+fn apart<F: Future<Output = ()>>(task: impl FnOnce() -> F + Send) {
+    let wait = || Builder::new_current_thread().enable_all().build().unwrap().block_on(task());
+    std::thread::scope(|scope| scope.spawn(wait).join().unwrap());
+}
+
 fn run(url: &str, statement: &str) {
-    let task = async {
+    let task = || async {
         let mut connection = PgConnection::connect(url).await.unwrap();
         raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
     };
-    let wait = || Builder::new_current_thread().enable_all().build().unwrap().block_on(task);
-    std::thread::scope(|scope| scope.spawn(wait).join().unwrap());
+    apart(task);
 }
 
 #[tokio::test]

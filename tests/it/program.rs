@@ -127,6 +127,11 @@ impl Program {
         self.http.get(format!("{}{path}", self.address)).send().await.unwrap()
     }
 
+    /// `None` if the connection ends before the answer.
+    pub async fn try_request(&self, path: &str) -> Option<reqwest::Response> {
+        self.http.get(format!("{}{path}", self.address)).send().await.ok()
+    }
+
     /// A connection that has not asked anything yet.
     pub async fn connect(&self) -> tokio::net::TcpStream {
         let address = self.address.strip_prefix("http://").unwrap();

@@ -154,7 +154,7 @@ impl Kept {
     }
 
     pub async fn postgres() -> Self {
-        let server = Server::new(&crate::postgres::database()).unwrap();
+        let server = Server::new(&crate::postgres::with_tables()).unwrap();
         Self::open(Address::Server(server), None).await
     }
 

@@ -38,6 +38,20 @@ pub struct Server {
     shown: String,
 }
 
+/// What may be set behind the `?` of a URL.
+const SETTINGS: &[&str] = &[
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+];
+
 impl Address {
     /// Opens the database for this process alone. Fails if another one has it.
     pub async fn open(&self) -> Result<Opened, StoreError> {
@@ -59,12 +73,19 @@ impl Address {
 
     /// Opens it as soon as no other process has it. Whoever stands by waits for the server as well.
     pub async fn open_when_free(&self) -> Opened {
+        let mut told = None;
         loop {
             tokio::time::sleep(postgres::LOOK).await;
             match self.open_if_free().await {
                 Ok(Some(opened)) => return opened,
-                Ok(None) => {}
-                Err(error) => tracing::warn!("standing by: {error}"),
+                Ok(None) => told = None,
+                Err(error) => {
+                    let sentence = error.to_string();
+                    if told.as_ref() != Some(&sentence) {
+                        tracing::warn!("standing by: {sentence}");
+                    }
+                    told = Some(sentence);
+                }
             }
         }
     }
@@ -82,8 +103,18 @@ impl Server {
     /// `None` if it is no URL of such a server.
     pub fn new(url: &str) -> Option<Self> {
         let has_scheme = url.starts_with("postgres://") || url.starts_with("postgresql://");
-        let options: PgConnectOptions = url.parse().ok().filter(|_| has_scheme)?;
+        // What is not known would be logged with its value each time.
+        let settings = url.split_once('?').map_or("", |(_, settings)| settings);
+        let name = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
+        let is_known = settings
+            .split('&')
+            .all(|setting| setting.is_empty() || SETTINGS.contains(&name(setting).as_str()));
+        let options: PgConnectOptions = url.parse().ok().filter(|_| has_scheme && is_known)?;
         let database = options.get_database().unwrap_or_default();
+        // A letter of the password that was not escaped has been taken for the end of the host.
+        if database.contains(['@', '/', ':']) {
+            return None;
+        }
         let shown = format!("postgres://{}:{}/{database}", options.get_host(), options.get_port());
         Some(Self { url: url.to_owned().into(), shown })
     }
@@ -112,6 +143,27 @@ impl fmt::Display for Address {
         match self {
             Address::File(path) => write!(formatter, "{}", path.display()),
             Address::Server(server) => server.fmt(formatter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_shown_without_who_logs_in() {
+        for (url, shown) in [
+            ("postgres://aki:hunter2@db:5433/cats", Some("postgres://db:5433/cats")),
+            ("postgresql://aki:hunter2@db/cats?sslmode=require", Some("postgres://db:5432/cats")),
+            // The password would have to be escaped.
+            ("postgres://aki:12/hunter2@db/cats", None),
+            ("postgres://aki:hunter2@db/cats?sslpassword=hunter3", None),
+            ("mysql://aki:hunter2@db/cats", None),
+        ] {
+            let server = Server::new(url);
+            assert_eq!(server.as_ref().map(Server::to_string).as_deref(), shown, "{url}");
+            assert!(!format!("{server:?}").contains("hunter"), "{server:?}");
         }
     }
 }

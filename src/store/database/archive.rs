@@ -1,4 +1,4 @@
-//! What pages and exports read from SQLite.
+//! What pages and exports read from a database.
 
 use std::sync::{Arc, PoisonError};
 

@@ -1,5 +1,5 @@
 //! Forgetting a person: their lines, what is remembered of them, what models were told and said about
-//! them. Afterwards their words are nowhere in the file.
+//! them. Afterwards their words are nowhere in the database.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,7 @@ pub async fn find(connection: &mut Connection, person: &str) -> Result<Vec<User>
     found.iter().map(rows::user).collect()
 }
 
-/// Forgets a person in one transaction; [`scrub`] then rewrites the file.
+/// Forgets a person in one transaction; [`scrub`] then rewrites the database.
 pub async fn forget(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -86,7 +86,7 @@ pub async fn forget(
     Ok(forgotten)
 }
 
-/// Rewrites the file, so that nothing of what was deleted is left in it, nor in the log beside it.
+/// Rewrites the database, so that nothing of what was deleted is left in it, nor in a log beside its file.
 pub async fn scrub(connection: &mut Connection) -> Result<(), StoreError> {
     if connection.is_server() {
         query(sql::VACUUM).execute(&mut *connection).await?;

@@ -1,4 +1,4 @@
-//! Finding lines by their words in SQLite: the index first, then what it does not hold yet. Both
+//! Finding lines by their words in a database: the index first, then what it does not hold yet. Both
 //! only choose candidates; these are ranked by what they say now.
 
 mod candidates;

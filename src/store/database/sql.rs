@@ -1,4 +1,4 @@
-//! Every statement of the SQLite store, as constants; a test prepares each of them.
+//! Every statement of the two databases, as constants; a test prepares each of them.
 //!
 //! `LIMIT +?1`, not `LIMIT ?1`: SQLite reads a bare one while it plans, so that each new binding makes it
 //! plan the statement anew, which takes longer than most of them run.
@@ -120,7 +120,7 @@ statements! {
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
-    SHOW = "SELECT 1";
+    BEAT = "SELECT 1";
     COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
 

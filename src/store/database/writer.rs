@@ -23,8 +23,11 @@ use crate::store::{Hearing, LINE_MAY_COME, Order, Receipt, Settled, StoreError, 
 
 /// What prompts were made from is known so much longer than their words.
 const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A server that takes so long for some writes is not there any more.
-const COMMIT: Duration = Duration::from_secs(300);
+/// A server that takes so long for what is written all the time is not there any more; another process may be
+/// active by then.
+const COMMIT: Duration = Duration::from_secs(30);
+/// Forgetting a person looks at all that there is.
+const LONG_COMMIT: Duration = Duration::from_secs(600);
 /// The most writes in one transaction.
 const BATCH: usize = 256;
 
@@ -105,7 +108,7 @@ pub enum Ownership {
 
 impl Ownership {
     /// Ends when a server is to hear of this process, if nothing is written.
-    async fn is_to_be_shown(&self) {
+    async fn until_heard_of(&self) {
         match self {
             Ownership::OfFile(_) => std::future::pending().await,
             Ownership::OfSession => tokio::time::sleep(postgres::BEAT).await,
@@ -122,11 +125,11 @@ impl DatabaseWriter {
                 write = self.inbox.recv() => write,
                 () = shutdown.cancelled() => self.inbox.try_recv().ok(),
                 () = std::future::ready(()), if self.is_behind(0) => {
-                    self.index().await;
+                    self.index().await?;
                     continue;
                 }
-                () = self.ownership.is_to_be_shown() => {
-                    self.show_ownership().await?;
+                () = self.ownership.until_heard_of() => {
+                    self.beat().await?;
                     continue;
                 }
             };
@@ -140,7 +143,7 @@ impl DatabaseWriter {
             self.write(batch).await?;
             // Otherwise those who wait come first.
             if self.is_behind(index::STEP) {
-                self.index().await;
+                self.index().await?;
             }
         }
         self.connection.close().await?;
@@ -148,9 +151,9 @@ impl DatabaseWriter {
     }
 
     /// Says that this process is still there, and sees whether the database is still its own.
-    async fn show_ownership(&mut self) -> anyhow::Result<()> {
-        let shown = query(sql::SHOW).fetch_one(&mut self.connection);
-        match tokio::time::timeout(postgres::PATIENCE, shown).await {
+    async fn beat(&mut self) -> anyhow::Result<()> {
+        let beat = query(sql::BEAT).fetch_one(&mut self.connection);
+        match tokio::time::timeout(postgres::PATIENCE, beat).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => anyhow::bail!("the session with the database has ended: {error}"),
             Err(_) => anyhow::bail!("the database's server does not answer any more"),
@@ -160,29 +163,25 @@ impl DatabaseWriter {
     async fn write(&mut self, batch: Vec<Write>) -> anyhow::Result<()> {
         let (changes, waiting): (Vec<Change>, Vec<_>) =
             batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        let mut results = match &self.ownership {
-            Ownership::OfFile(_) => self.commit_each(&changes).await,
-            Ownership::OfSession => {
-                let committed = tokio::time::timeout(COMMIT, self.commit_each(&changes)).await;
-                committed.context("the database's server does not answer any more")?
-            }
-        };
+        let limit = if changes.iter().any(forgets) { LONG_COMMIT } else { COMMIT };
+        let is_server = self.connection.is_server();
+        let mut results = within(is_server, limit, self.commit_each(&changes)).await?;
         self.scrub(&changes, &mut results).await;
-        self.scrub_if_due(&changes).await;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
         });
-        let may_have_ended = failure.is_some() && self.connection.is_server();
+        let may_have_ended = failure.is_some() && is_server;
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         if changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
+            self.scrub_if_due().await;
             self.empty_log().await;
         }
         for (done, result) in waiting.into_iter().zip(results) {
             // Whoever has stopped waiting does not want the answer.
             let _ = done.send(result);
         }
-        if may_have_ended { self.show_ownership().await } else { Ok(()) }
+        if may_have_ended { self.beat().await } else { Ok(()) }
     }
 
     /// Are there so many lines to be indexed, and this many more?
@@ -192,14 +191,16 @@ impl DatabaseWriter {
 
     /// Indexes some lines. If that cannot be, they are searched one by one, and it is tried again
     /// when there are many more of them.
-    async fn index(&mut self) {
-        self.index_at = match self.index_next().await {
+    async fn index(&mut self) -> anyhow::Result<()> {
+        let is_server = self.connection.is_server();
+        self.index_at = match within(is_server, COMMIT, self.index_next()).await? {
             Ok(until) => until + index::STEP,
             Err(error) => {
                 tracing::warn!("lines could not be indexed for the search: {error}");
                 self.counters.revision + index::STEP
             }
         };
+        Ok(())
     }
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
@@ -214,7 +215,7 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// What was forgotten is to be nowhere in the file. Whoever ordered it hears if that failed.
+    /// What was forgotten is to be nowhere in the database. Whoever ordered it hears if that failed.
     async fn scrub(&mut self, changes: &[Change], results: &mut [Result<Written, StoreError>]) {
         let ordered = changes.iter().zip(results);
         let ordered = ordered
@@ -223,20 +224,17 @@ impl DatabaseWriter {
         for done in ordered {
             if let Err(error) = forget::scrub(&mut self.connection).boxed().await {
                 *done = Err(StoreError::Broken(format!(
-                    "the person is forgotten, but the file could not be rewritten: {error}"
+                    "the person is forgotten, but the database could not be rewritten: {error}"
                 )));
             }
         }
     }
 
-    /// Who asks in the chat to be forgotten does not wait for the file to be rewritten. It is when what is
+    /// Who asks in the chat to be forgotten does not wait for the database to be rewritten. It is when what is
     /// too old is dropped, or at the next start; until then nothing but the log and free pages hold them.
-    async fn scrub_if_due(&mut self, changes: &[Change]) {
-        if !changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
-            return;
-        }
+    async fn scrub_if_due(&mut self) {
         if let Err(error) = forget::scrub_if_due(&mut self.connection).boxed().await {
-            tracing::warn!("what a forgotten person said is still in the file: {error}");
+            tracing::warn!("what a forgotten person said is still in the database: {error}");
         }
     }
 
@@ -311,6 +309,35 @@ impl DatabaseWriter {
         }
         query(sql::COMMIT).execute(&mut self.connection).await?;
         Ok(written)
+    }
+}
+
+/// Waits for a server as long as it may be there; a file is waited for.
+async fn within<T>(
+    is_server: bool,
+    limit: Duration,
+    work: impl Future<Output = T>,
+) -> anyhow::Result<T> {
+    match is_server {
+        false => Ok(work.await),
+        true => tokio::time::timeout(limit, work)
+            .await
+            .context("the database's server does not answer any more"),
+    }
+}
+
+/// Does it look at everything?
+fn forgets(change: &Change) -> bool {
+    match change {
+        Change::Forget { .. } => true,
+        Change::Order { order, .. } => matches!(order, Order::Forget { .. }),
+        Change::Hear(_)
+        | Change::Claim { .. }
+        | Change::Complete { .. }
+        | Change::ClaimChores { .. }
+        | Change::CompleteChore { .. }
+        | Change::DropExchanges { .. }
+        | Change::Nothing => false,
     }
 }
 

@@ -12,14 +12,17 @@ macro_rules! lock {
 
 pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock!(), ") AS is_taken");
 
-/// Whether any session holds the lock, and whether tables may be created.
+/// Whether any session holds the lock, and what the database has to be like.
 pub const LOOK: &str = "
-    SELECT EXISTS (SELECT 1 FROM pg_locks AS l
+    SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
+        pg_is_in_recovery() AS is_replica, current_setting('server_encoding') AS encoding,
+        current_schema() IS NOT NULL AS has_schema,
+        EXISTS (SELECT 1 FROM pg_locks AS l
             WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
                 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 AND l.classid = 1634302837
                 AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295) AS is_locked,
-        has_schema_privilege(current_schema(), 'CREATE') AS may_create";
+        coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create";
 
 /// Ends the session that holds the lock, if nothing has been heard from it for $1 seconds. One whose statement
 /// the server still works at is not silent.
@@ -39,7 +42,7 @@ pub const OTHERWISE: &[(&str, &str)] = &[
     // Only what is ours: others may have tables there.
     (
         sql::forget::VACUUM,
-        "VACUUM (FULL) messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
+        "VACUUM (FULL, ANALYZE) messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
             memories, memory_sources, memos, memo_lines, users, reactions, recall_lines, recall_stale",
     ),
     // Only a file has such a log, and such an index.
@@ -77,6 +80,7 @@ pub const OTHERWISE: &[(&str, &str)] = &[
         "SELECT (SELECT coalesce(json_agg(number), '[]') FROM
             (SELECT number FROM recall_lines
              WHERE terms @@ CAST(a.value ->> 0 AS tsquery)
+                AND number BETWEEN CAST(a.value ->> 1 AS BIGINT) AND CAST(a.value ->> 2 AS BIGINT)
                 AND (number >> 32) IN (SELECT CAST(value AS BIGINT) FROM json_each($2))
              ORDER BY number DESC
              LIMIT $3) AS found) AS numbers
