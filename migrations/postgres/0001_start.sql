@@ -322,6 +322,15 @@ CREATE TABLE modes (
     PRIMARY KEY (workspace, channel)
 );
 
+-- Until when conversations were begun anew. What is heard later of the time before is not listened to either.
+CREATE TABLE resets (
+    workspace TEXT COLLATE "C" NOT NULL,
+    channel TEXT COLLATE "C" NOT NULL,
+    thread TEXT COLLATE "C" NOT NULL,
+    until_ms BIGINT NOT NULL,
+    PRIMARY KEY (workspace, channel, thread)
+);
+
 CREATE TABLE opted_out (
     workspace TEXT COLLATE "C" NOT NULL,
     "user" TEXT COLLATE "C" NOT NULL,

@@ -32,6 +32,7 @@ pub const MIGRATIONS: &[SchemaChange] = &[
     (9, "delays", include_str!("../../migrations/sqlite/0009_delays.sql")),
     (10, "roles", include_str!("../../migrations/sqlite/0010_roles.sql")),
     (11, "early reactions", include_str!("../../migrations/sqlite/0011_early_reactions.sql")),
+    (12, "resets", include_str!("../../migrations/sqlite/0012_resets.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -293,6 +293,8 @@ struct State {
     orders: HashMap<WorkspaceId, Orders>,
     /// Reactions to lines that are not known yet.
     early: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<KeptReaction>>,
+    /// Until when conversations were begun anew.
+    resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
 }
 
@@ -456,6 +458,9 @@ impl State {
         if let Some(thread) = message.conversation.thread.as_ref() {
             self.threads.insert(thread.clone());
         }
+        let reset = self.resets.get(&message.conversation);
+        let is_reset =
+            reset.is_some_and(|until| message.at.as_millisecond() < until.as_millisecond());
         let (workspace, channel) = place.clone();
         let early = self.early.remove(&(workspace, channel, message.id.clone()));
         let order = self.order.entry(place).or_default();
@@ -466,7 +471,7 @@ impl State {
         let line = StoredLine {
             visibility,
             is_deleted: false,
-            is_withheld: gate.is_some_and(Gate::withholds),
+            is_withheld: gate.is_some_and(Gate::withholds) || is_reset,
             gate,
             decision,
             heard: self.revision,

@@ -161,5 +161,11 @@ async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
         let texts: Vec<_> = context.target().iter().map(|line| &*line.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
+        // What is read later still of the time before.
+        let later =
+            line(top("dm"), "later", began + SignedDuration::from_secs(2), "alice", "long before");
+        world.ears.hear(Heard::Message(later, Arrival::CaughtUp)).await.unwrap();
+        let context = world.kept.store.context(&top("dm"), &window(50)).await.unwrap();
+        assert!(context.target().iter().all(|line| &*line.text != "long before"));
     }
 }

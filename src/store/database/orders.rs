@@ -147,6 +147,7 @@ async fn reset(
             .bind(rows::thread(conversation))
             .bind(until.as_millisecond())
     };
+    in_conversation(sql::PUT_RESET).execute(&mut *connection).await?;
     let known = in_conversation(sql::REMEMBERED_IN);
     let known = known.fetch_all(&mut *connection).await?;
     forget_remembered(connection, counters, &conversation.workspace, &known, now).await?;

@@ -185,7 +185,11 @@ statements! {
             coalesce((SELECT visibility FROM channels
                       WHERE workspace = value ->> 0 AND id = value ->> 1), 'private'),
             value ->> 9, CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT),
-            CAST(value ->> 11 AS BIGINT), CAST(value ->> 12 AS BIGINT), value ->> 13,
+            CAST(value ->> 11 AS BIGINT),
+            CASE WHEN EXISTS (SELECT 1 FROM resets
+                WHERE workspace = value ->> 0 AND channel = value ->> 1 AND thread = value ->> 3
+                    AND until_ms > CAST(value ->> 4 AS BIGINT)) THEN 1 ELSE CAST(value ->> 12 AS BIGINT) END,
+            value ->> 13,
             CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early WHERE is_early = 1)
                 AND EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
                 WHERE workspace = value ->> 0 AND message = value ->> 2 AND channel = value ->> 1
@@ -281,6 +285,10 @@ statements! {
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     // The conversation is ?1 to ?3; ?4 is until when. A thread's parent stands in its channel.
 
+    PUT_RESET = "
+        INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
+        WHERE resets.until_ms < excluded.until_ms";
     /// Its lines that memories or memos are made from.
     REMEMBERED_IN = "
         SELECT m.channel, m.id, m.at_ms FROM messages AS m

@@ -241,6 +241,8 @@ impl State {
 
     /// What was said in a conversation is not to be listened to any more.
     fn reset(&mut self, conversation: &ConversationId, until: Timestamp, now: Timestamp) {
+        let mark = self.resets.entry(conversation.clone()).or_insert(until);
+        *mark = until.max(*mark);
         let top = ConversationId { thread: None, ..conversation.clone() };
         let is_parent = |line: &&StoredLine| Some(&line.message.id) == conversation.thread.as_ref();
         let of = |place| self.talks.get(place).map_or(&[][..], |talk| &talk.lines);
