@@ -2,8 +2,8 @@
 //! point, after a restart nothing is lost, everyone who is owed an answer gets it, and nothing is
 //! said twice.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use aizuchi::chat::{
     Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
@@ -11,7 +11,7 @@ use aizuchi::chat::{
 use aizuchi::clock::Clock;
 use aizuchi::context::{Context, Window};
 use aizuchi::event::chore::{Chore, ChoreOutcome};
-use aizuchi::event::{Claim, Outcome, Piece, Posted};
+use aizuchi::event::{Claim, Event, Outcome, Piece, Posted};
 use aizuchi::hear::Ears;
 use aizuchi::llm::{Answer, Llm, LlmError};
 use aizuchi::memo::Memo;
@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
-use crate::world::{Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top, window};
+use crate::world::{Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top, window, workspace};
 
 #[tokio::test]
 async fn a_volatile_life_survives_death_at_every_point() {
@@ -56,11 +56,28 @@ async fn death_and_a_lost_request_together_are_survived() {
     die_everywhere(&[Fault::LostRequest], || async { Kept::volatile() }).await;
 }
 
+#[tokio::test]
+async fn who_has_slept_over_a_post_looks_for_it_first() {
+    let mind = Arc::new(Mind::default());
+    mind.script.always(Verb::Reply, "Here I am.");
+    let world = World::with(Kept::volatile(), Clock::manual(at(0)), mind, Arc::default());
+    let fuse = Fuse::of(usize::MAX);
+    let store = Arc::new(Mortal { inner: world.kept.store.clone(), fuse: fuse.clone() });
+    let (ears, runner) = parts(store, world.clock.clone(), world.mind.clone(), world.room.clone());
+    *fuse.sleeper.lock().unwrap() = Some(world.clone());
+    let asks = line(top("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
+    ears.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+    while runner.step().await.unwrap() {}
+    world.pass(2000).await;
+    assert!(fuse.sleeper.lock().unwrap().is_none(), "it has slept");
+    assert_eq!(world.room.texts(), ["Here I am."]);
+}
+
 /// Lives one life for every point at which it can end, until a life has no such point any more.
 async fn die_everywhere<F: Future<Output = Kept>>(faults: &[Fault], kept: impl Fn() -> F) {
     let mut deaths = 0;
     for point in 1.. {
-        let fuse = Arc::new(Fuse { left: AtomicUsize::new(point), blown: Notify::new() });
+        let fuse = Fuse::of(point);
         let mind = Arc::new(Mind::default());
         mind.script.always(Verb::Judge, JOIN);
         mind.script.always(Verb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
@@ -160,9 +177,26 @@ async fn check(world: &World, point: usize) {
 struct Fuse {
     left: AtomicUsize,
     blown: Notify,
+    /// The process sleeps before its next post, and another one says it.
+    sleeper: Mutex<Option<World>>,
 }
 
 impl Fuse {
+    fn of(left: usize) -> Arc<Self> {
+        let (blown, sleeper) = (Notify::new(), Mutex::new(None));
+        Arc::new(Self { left: AtomicUsize::new(left), blown, sleeper })
+    }
+
+    async fn sleep(&self) {
+        let Some(world) = self.sleeper.lock().unwrap().take() else { return };
+        world.clock.advance_to(world.clock.now() + SignedDuration::from_secs(60));
+        for step in world.kept.archive.steps(&workspace()).await.unwrap() {
+            if let Event::Post(piece) = &step.event {
+                world.room.post(piece).await.unwrap();
+            }
+        }
+    }
+
     async fn pass(&self) {
         let left = self.left.load(Ordering::SeqCst);
         if left == 0 {
@@ -225,6 +259,7 @@ impl Store for Mortal<dyn Store> {
         revision: u64,
         made_from: &Lineage,
     ) -> Result<bool, StoreError> {
+        self.fuse.sleep().await;
         self.inner.has_changed_since(home, revision, made_from).await
     }
 
