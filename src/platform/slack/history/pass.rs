@@ -261,7 +261,7 @@ impl Slack {
         Ok(())
     }
 
-    /// Asks for one line.
+    /// Asks for one line, no faster than this app may.
     async fn is_there(&self, message: &Message) -> Result<bool, TakeError> {
         let place = &message.conversation;
         let mut arguments = vec![
@@ -278,6 +278,7 @@ impl Slack {
             }
             None => "conversations.history",
         };
+        self.clock.sleep_until(self.cap.next_page(self.now())).await;
         let mut page = self.read(method, &arguments).await?;
         let is_it = |line: &Line| line.id == message.id && !is_tombstone(line);
         Ok(lines(&place.channel, &mut page).iter().any(is_it))
