@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::dev::chores::Chores;
 use crate::dev::slack::Settings;
@@ -97,6 +98,19 @@ impl State {
     fn try_again(&mut self, letter: usize, settings: &Settings, reason: &'static str) {
         if let Some(wait) = self.mail.failed(letter, &settings.retries, reason) {
             self.later(settings, wait, Chore::Bring(letter));
+        }
+    }
+
+    /// What the app answers to a slash command is shown to whoever gave it.
+    pub fn answer_command(&mut self, envelope_id: &str, answer: &Value) {
+        let command = self.mail.command_of(envelope_id).and_then(|command| {
+            Some((
+                command["channel_id"].as_str()?.to_owned(),
+                command["user_id"].as_str()?.to_owned(),
+            ))
+        });
+        if let (Some((channel, user)), Some(text)) = (command, answer["text"].as_str()) {
+            self.workspace.whisper(&channel, &user, text);
         }
     }
 

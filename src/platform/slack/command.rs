@@ -7,17 +7,19 @@ use crate::command::Given;
 use crate::persona::Language;
 use crate::platform::slack::Slack;
 use crate::platform::slack::from_slack::text;
+use crate::platform::slack::mrkdwn::write::write;
 use crate::platform::slack::roster::Standing;
 use crate::platform::slash::Slash;
 
 impl Slack {
-    /// The answer that Slack shows to the asker alone.
+    /// The answer that Slack shows to the asker alone. Some of it is a model's words: they call nobody and lead
+    /// nowhere.
     pub async fn command(&self, payload: &Value) -> Value {
         let told = match self.given(payload) {
             Some(given) => self.slash.obey(&given).await,
             None => self.absence_in_words(),
         };
-        json!({ "response_type": "ephemeral", "text": told })
+        json!({ "response_type": "ephemeral", "text": write(&told, &|_| None) })
     }
 
     /// Only where it is a member anybody can order anything.

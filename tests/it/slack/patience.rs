@@ -26,16 +26,16 @@ use crate::slack::stage::Stage;
 use crate::world::{Kept, Mind, Room, parts};
 
 /// The adapter without the rest of the program.
-struct Alone {
-    stage: Stage,
-    slack: Arc<Slack>,
+pub struct Alone {
+    pub stage: Stage,
+    pub slack: Arc<Slack>,
     ears: Arc<Ears>,
-    kept: Kept,
+    pub kept: Kept,
     _stop: DropGuard,
 }
 
 impl Alone {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         Self::on(Stage::new().await).await
     }
 
@@ -142,6 +142,14 @@ impl Alone {
     async fn hears(&self, text: &str) {
         let ts = self.stage.says(&self.stage.tea, &self.stage.mio, text);
         self.until_heard(ts).await;
+    }
+
+    /// What somebody was told who gave the command `/aizuchi`, the newest last.
+    pub async fn told(&self, count: usize) -> Vec<String> {
+        let told = || self.stage.slack.read(|state| state.workspace.ephemeral.clone());
+        self.stage.until(|_| told().len() >= count).await;
+        let told = told().into_iter().filter(|one| one.user == self.stage.mio);
+        told.map(|one| one.text).collect()
     }
 
     async fn until_heard(&self, ts: Ts) {
