@@ -23,6 +23,8 @@ pub struct State {
     pub standing: Standing,
     /// Where events go instead of to a socket.
     pub address: Option<Address>,
+    /// What the app has called us by.
+    pub host: String,
     /// Requests that are to be made.
     pub pushes: Vec<Push>,
     chores: Chores<Chore>,
@@ -60,6 +62,7 @@ impl State {
             journal: Journal::default(),
             standing: Standing::default(),
             address: None,
+            host: "127.0.0.1".to_owned(),
             pushes: Vec::new(),
             chores: Chores::default(),
         }

@@ -114,9 +114,13 @@ async fn nothing_that_a_command_tells_is_live() {
     let order = Order::Remember { key, entries: vec![entry], newest };
     alone.kept.store.order(order, newest).await.unwrap();
     alone.stage.slack.command(&alone.stage.tea, &alone.stage.mio, "/aizuchi", "memory").unwrap();
-    let told = alone.told(1).await.remove(0);
+    // On a busy machine, it is told first that it takes a moment.
+    let mut told = alone.told(1).await;
+    if !told[0].contains("roses") {
+        told = alone.told(2).await;
+    }
     // A link says where it leads, and not what somebody calls it.
     let dead = "• 2026-03-01: *roses* &lt;!channel&gt; <https://evil.example%7CWiki> \
                 &lt;@U0DEV00001&gt; &amp; @here";
-    assert_eq!(told, dead);
+    assert_eq!(told.last().map(String::as_str), Some(dead));
 }

@@ -51,6 +51,7 @@ impl Alone {
             sync_every: SignedDuration::from_hours(1),
             patience: Patience {
                 calling: Duration::from_millis(500),
+                obeying: Duration::from_millis(50),
                 opening: Duration::from_millis(500),
                 ping: Duration::from_millis(50),
                 silence: Duration::from_millis(300),
@@ -297,4 +298,19 @@ async fn a_capped_history_misses_no_answer_in_a_thread_that_was_lively_before() 
     let missed = stage.slack.say_with(missed).unwrap();
     stage.slack.cut();
     alone.until_heard(missed).await;
+}
+
+/// Slack waits three seconds for what becomes of a command, and whoever has said much has much to be forgotten.
+#[tokio::test]
+async fn what_takes_long_to_obey_is_answered_later() {
+    let alone = Alone::new().await;
+    // Nothing is kept for as long as something is heard.
+    let hearing = alone.ears.rooms.hear().await;
+    let Alone { stage, .. } = &alone;
+    stage.slack.command(&stage.tea, &stage.mio, "/aizuchi", "forget me").unwrap();
+    let patience = "This takes a moment. I will tell you here when it is done.";
+    assert_eq!(alone.told(1).await, [patience]);
+    drop(hearing);
+    let told = alone.told(2).await;
+    assert!(told[1].starts_with("I have deleted what you said"), "{told:?}");
 }
