@@ -192,6 +192,7 @@ pub async fn serve(
 fn router(served: Served) -> Router {
     Router::new()
         .route("/api/{method}", any(api::call))
+        .route("/commands/{channel}/{user}", post(api::answer_later))
         .route("/link", get(socket::link))
         .route("/link/", get(socket::link))
         .route("/control/state", get(control::state))

@@ -95,7 +95,7 @@ impl Progress {
                  {threads} threads"
             ),
             Language::Ja => format!(
-                "{platform}: 不在中の発言を {channels} チャンネル中 {read} チャンネルと {threads} スレッドで読みました"
+                "{platform}: 不在中の発言を、{channels} チャンネル中 {read} チャンネル、{threads} スレッドまで読みました"
             ),
         }
     }
@@ -152,7 +152,7 @@ mod tests {
             told,
             [
                 "Slack: what was missed has been read in 3 of 12 channels, and in 41 threads",
-                "Slack: 不在中の発言を 12 チャンネル中 3 チャンネルと 41 スレッドで読みました",
+                "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",
             ]
         );
     }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures_util::future::{join3, try_join_all};
+use futures_util::future::{join4, try_join_all};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ use crate::persona::Persona;
 use crate::platform::Surroundings;
 use crate::platform::air::Air;
 use crate::platform::slack::api::{Api, ApiError};
+use crate::platform::slack::command::Commands;
 use crate::platform::slack::history::cap::Cap;
 use crate::platform::slack::history::{CAPPED, CAPPED_YES};
 use crate::platform::slack::lookup::Lookups;
@@ -76,6 +77,8 @@ pub struct Settings {
 pub struct Patience {
     /// A call of the Web API. Below what the agent gives a post.
     pub calling: Duration,
+    /// Whoever gives a slash command waits so long for its answer. Slack gives it up after three seconds.
+    pub obeying: Duration,
     /// Opening a socket, and then Slack's hello.
     pub opening: Duration,
     /// How often we ask whether the other side is there.
@@ -90,6 +93,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             calling: Duration::from_secs(12),
+            obeying: Duration::from_millis(1_500),
             opening: Duration::from_secs(10),
             ping: Duration::from_secs(10),
             silence: Duration::from_secs(35),
@@ -142,6 +146,7 @@ pub struct Slack {
     wanted: Wanted,
     pace: Pace,
     lookups: Lookups,
+    commands: Commands,
     cap: Cap,
     pub air: Air,
     /// Held while a room is met for the first time. When it was last asked about in vain.
@@ -275,6 +280,7 @@ impl Slack {
             wanted: Wanted::default(),
             pace: Pace::default(),
             lookups: Lookups::default(),
+            commands: Commands::default(),
             cap,
             air,
             ears,
@@ -303,7 +309,12 @@ impl Slack {
             // Ends after `shutdown`, when what was taken is acknowledged; or before, where it may not be.
             listened = self.listen(&shutdown) => Ok(listened?),
             // Reading goes on for ever, and can be left at any point.
-            _ = join3(self.stay_in_sync(), self.stay_caught_up(), self.stay_ready()) => Ok(()),
+            _ = join4(
+                self.stay_in_sync(),
+                self.stay_caught_up(),
+                self.stay_ready(),
+                self.obey_all(),
+            ) => Ok(()),
         }
     }
 

@@ -28,13 +28,15 @@ impl Slash {
     pub async fn obey(&self, given: &Given) -> String {
         self.told(given).await.unwrap_or_else(|error| {
             warn!("a slash command could not be carried out: {error}");
-            let language = self.answers.persona.language;
-            let sorry = language.pick(
-                "That did not work just now; please try again.",
-                "いまはできませんでした。もう一度試してください。",
-            );
-            sorry.to_owned()
+            self.sorry().to_owned()
         })
+    }
+
+    pub fn sorry(&self) -> &'static str {
+        self.answers.persona.language.pick(
+            "That did not work just now; please try again.",
+            "いまはできませんでした。もう一度試してください。",
+        )
     }
 
     async fn told(&self, given: &Given) -> Result<String, StoreError> {

@@ -50,5 +50,5 @@ async fn command(slack: &Slack, body: &Bytes) -> Result<Response, Problem> {
     let form = std::str::from_utf8(body).map_err(|_| wrong())?;
     let form: Uri = format!("/?{form}").parse().map_err(|_| wrong())?;
     let Query(form) = Query::<Map<String, Value>>::try_from_uri(&form).map_err(|_| wrong())?;
-    Ok(Json(slack.command(&Value::Object(form)).await).into_response())
+    Ok(Json(slack.command(Value::Object(form)).await).into_response())
 }

@@ -8,6 +8,7 @@ mod pages;
 mod people;
 mod reactions;
 
+use axum::Json;
 use axum::extract::{ConnectInfo, Path, Request, State as Reached};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -35,6 +36,7 @@ pub async fn call(
         Err(refusal) => return Answer::from(Err(refusal)).into_response(),
     };
     let (number, fault) = served.fake.change(|state| {
+        state.host.clone_from(&host);
         state.journal.calls.push(Call {
             method: method.clone(),
             at: state.workspace.now(),
@@ -45,6 +47,22 @@ pub async fn call(
     });
     let call = Asked { served, cutter, method, arguments, token, host, number };
     meet(&call, fault).await
+}
+
+/// What the app tells whoever gave a slash command, later than in its first answer.
+pub async fn answer_later(
+    Reached(served): Reached<Served>,
+    Path((channel, user)): Path<(String, String)>,
+    Json(said): Json<Value>,
+) -> Result<&'static str, StatusCode> {
+    let text = said["text"].as_str().ok_or(StatusCode::BAD_REQUEST)?;
+    served.fake.change(|state| match state.faults.take(&"response_url".to_owned()) {
+        Some(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
+        None => {
+            state.workspace.whisper(&channel, &user, text);
+            Ok("ok")
+        }
+    })
 }
 
 fn host(headers: &HeaderMap) -> String {
@@ -190,7 +208,7 @@ impl IntoResponse for Answer {
             Some(_) => StatusCode::TOO_MANY_REQUESTS,
             None => StatusCode::OK,
         };
-        let mut response = (status, axum::Json(self.body)).into_response();
+        let mut response = (status, Json(self.body)).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));

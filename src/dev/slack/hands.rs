@@ -15,7 +15,7 @@ use crate::dev::slack::mail::{
 use crate::dev::slack::message::Saying;
 use crate::dev::slack::people::Names;
 use crate::dev::slack::refusal::Refusal;
-use crate::dev::slack::state::Standing;
+use crate::dev::slack::state::{Standing, State};
 use crate::dev::slack::ts::Ts;
 use crate::dev::slack::user::NewUser;
 use crate::dev::slack::workspace::{Place, Workspace, unique};
@@ -162,8 +162,7 @@ impl FakeSlack {
         command: &str,
         text: &str,
     ) -> Result<(), Refusal> {
-        let payload =
-            self.read(|state| command_payload(&state.workspace, channel, user, command, text))?;
+        let payload = self.read(|state| command_payload(state, channel, user, command, text))?;
         self.bring(LetterKind::SlashCommand, payload);
         Ok(())
     }
@@ -343,12 +342,14 @@ impl FakeSlack {
 }
 
 fn command_payload(
-    team: &Workspace,
+    state: &State,
     channel: &str,
     user: &str,
     command: &str,
     text: &str,
 ) -> Result<Value, Refusal> {
+    let team = &state.workspace;
+    let host = &state.host;
     Ok(json!({
         "token": "dev-verification",
         "team_id": team.id,
@@ -361,7 +362,7 @@ fn command_payload(
         "text": text,
         "api_app_id": team.bot.app_id,
         "is_enterprise_install": "false",
-        "response_url": "https://hooks.slack.com/commands/dev",
+        "response_url": format!("http://{host}/commands/{channel}/{user}"),
         "trigger_id": unique("trigger-"),
     }))
 }

@@ -202,6 +202,14 @@ impl Mail {
         self.deliveries.len() - 1
     }
 
+    /// The slash command that an envelope brought, as long as it may be answered.
+    pub fn command_of(&self, envelope_id: &str) -> Option<&Value> {
+        let is_it = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
+        let delivery = self.deliveries.iter().rev().find(is_it)?;
+        let is_command = self.letters[delivery.letter].kind == LetterKind::SlashCommand;
+        (is_command && delivery.receipt == Receipt::Awaited).then_some(&delivery.payload)
+    }
+
     pub fn ack(&mut self, envelope_id: &str) {
         let is_it = |delivery: &&mut Delivery| delivery.envelope_id == envelope_id;
         let Some(delivery) = self.deliveries.iter_mut().rev().find(is_it) else {

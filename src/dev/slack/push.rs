@@ -80,6 +80,8 @@ impl FakeSlack {
             }
             Push::Deliver(delivery) if answer.is_some() => {
                 let envelope = state.mail.deliveries[delivery].envelope_id.clone();
+                let answer = answer.and_then(|answer| serde_json::from_str(&answer).ok());
+                state.answer_command(&envelope, &answer.unwrap_or(Value::Null));
                 state.mail.ack(&envelope);
             }
             Push::Deliver(delivery) => state.fail(delivery, &self.settings, "http_error"),

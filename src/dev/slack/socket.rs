@@ -135,8 +135,11 @@ fn hear(fake: &FakeSlack, message: &Message) {
     let Message::Text(text) = message else { return };
     let said: Option<Value> = serde_json::from_str(text.as_str()).ok();
     let envelope = said.as_ref().and_then(|said| said["envelope_id"].as_str());
-    if let Some(envelope) = envelope {
-        fake.change(|state| state.mail.ack(envelope));
+    if let (Some(said), Some(envelope)) = (&said, envelope) {
+        fake.change(|state| {
+            state.answer_command(envelope, &said["payload"]);
+            state.mail.ack(envelope);
+        });
     }
 }
 

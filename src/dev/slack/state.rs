@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::dev::chores::Chores;
 use crate::dev::slack::Settings;
@@ -22,6 +23,8 @@ pub struct State {
     pub standing: Standing,
     /// Where events go instead of to a socket.
     pub address: Option<Address>,
+    /// What the app has called us by.
+    pub host: String,
     /// Requests that are to be made.
     pub pushes: Vec<Push>,
     chores: Chores<Chore>,
@@ -59,6 +62,7 @@ impl State {
             journal: Journal::default(),
             standing: Standing::default(),
             address: None,
+            host: "127.0.0.1".to_owned(),
             pushes: Vec::new(),
             chores: Chores::default(),
         }
@@ -97,6 +101,19 @@ impl State {
     fn try_again(&mut self, letter: usize, settings: &Settings, reason: &'static str) {
         if let Some(wait) = self.mail.failed(letter, &settings.retries, reason) {
             self.later(settings, wait, Chore::Bring(letter));
+        }
+    }
+
+    /// What the app answers to a slash command is shown to whoever gave it.
+    pub fn answer_command(&mut self, envelope_id: &str, answer: &Value) {
+        let command = self.mail.command_of(envelope_id).and_then(|command| {
+            Some((
+                command["channel_id"].as_str()?.to_owned(),
+                command["user_id"].as_str()?.to_owned(),
+            ))
+        });
+        if let (Some((channel, user)), Some(text)) = (command, answer["text"].as_str()) {
+            self.workspace.whisper(&channel, &user, text);
         }
     }
 

@@ -102,6 +102,13 @@ impl Workspace {
     }
 
     /// Now, but never the same twice.
+    /// Only this person sees it.
+    pub fn whisper(&mut self, channel: &str, user: &str, text: &str) {
+        let ts = self.new_ts();
+        let (channel, user, text) = (channel.to_owned(), user.to_owned(), text.to_owned());
+        self.ephemeral.push(Ephemeral { channel, user, thread: None, ts, text });
+    }
+
     pub fn new_ts(&mut self) -> Ts {
         self.newest = Ts::at(self.now()).max(self.newest.next());
         self.newest

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -116,6 +116,36 @@ impl Api {
             .map_err(|_| ApiError::Unknown("its answer is no JSON".to_owned()))?;
         understand(body, retry_after).map(|body| Answer { body, scopes })
     }
+
+    /// Says something where Slack has told us to: the address alone allows it, so it goes to nobody else.
+    pub async fn answer_at(&self, address: &str, body: &Value) -> Result<(), ApiError> {
+        let Some(address) = self.own(address) else {
+            return Err(ApiError::Refused("an address that is not Slack's".to_owned()));
+        };
+        let call = self.client.post(address).json(body);
+        let response = call.send().await.map_err(|error| unsent(&error))?;
+        let retry_after = retry_after(&response);
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::TOO_MANY_REQUESTS => {
+                Err(ApiError::Limited(retry_after.unwrap_or(USUAL_WAIT)))
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                Err(ApiError::Unreachable("it is not available".to_owned()))
+            }
+            status if status.is_client_error() => Err(ApiError::Refused(status.to_string())),
+            status => Err(ApiError::Unknown(format!("it answers {status}"))),
+        }
+    }
+
+    /// An address of Slack's, or of where its API is.
+    fn own(&self, address: &str) -> Option<Url> {
+        let address = Url::parse(address).ok()?;
+        let host = address.host_str()?;
+        let is_slacks = host == "slack.com" || host.ends_with(".slack.com");
+        let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == address.origin());
+        ((is_slacks && address.scheme() == "https") || is_base).then_some(address)
+    }
 }
 
 fn understand(body: Value, retry_after: Option<SignedDuration>) -> Result<Value, ApiError> {
@@ -177,6 +207,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_later_answer_goes_to_slack_alone() {
+        let api = Api::new("http://127.0.0.1:4000/api/", Duration::from_secs(1)).unwrap();
+        for (address, is_own) in [
+            ("https://hooks.slack.com/commands/T1/2/3", true),
+            ("http://127.0.0.1:4000/commands/1", true),
+            ("http://hooks.slack.com/commands/T1/2/3", false),
+            ("http://127.0.0.1:4001/commands/1", false),
+            ("https://hooks.slack.com@evil.example/commands", false),
+            ("https://evilslack.com/commands", false),
+            ("https://slack.com.evil.example/commands", false),
+            ("commands", false),
+            ("", false),
+        ] {
+            assert_eq!(api.own(address).is_some(), is_own, "{address}");
+        }
+    }
 
     #[test]
     fn an_answer_says_what_to_do_next() {

@@ -19,7 +19,7 @@ use crate::platform::slack::history::cap::{LITTLE, News};
 use crate::platform::slack::take::TakeError;
 use crate::platform::slack::{Events, Slack};
 use crate::platform::wanted::Place;
-use crate::store::StoreError;
+use crate::store::{Line, LineQuery, Span, StoreError};
 
 /// Slack delivers an event for so long; what is older has come or will not.
 const DELIVERED: SignedDuration = SignedDuration::from_mins(10);
@@ -32,6 +32,8 @@ const CAPPED_NO: &str = "false";
 /// What is waited for is read from so long before the bookmark: what waits is not older. Answers in threads
 /// that are so young may be edited.
 const BEFORE: SignedDuration = SignedDuration::from_hours(1);
+/// Among so many lines those of a channel's top level are counted.
+const COUNTED: usize = 200;
 /// After something could not be read.
 const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
@@ -128,7 +130,7 @@ impl Slack {
 
     /// Reads what was said in a room since its bookmark, and says how much of it was new.
     async fn catch_up(&self, room: &ChannelId, since: Timestamp) -> Result<usize, TakeError> {
-        if self.cap.is_doubted() {
+        if self.cap.is_doubted() && self.tells_of_cap(room).await? {
             self.find_out_cap(room).await?;
         }
         let began = self.now();
@@ -168,6 +170,21 @@ impl Slack {
         let (place, value) = (room.as_str().into(), ts(at).into());
         self.ears.hear(Heard::Bookmark(Bookmark { workspace, place, value })).await?;
         Ok(())
+    }
+
+    /// A page of a room with few lines ends by itself and shows no cap, so its minute is not spent.
+    async fn tells_of_cap(&self, room: &ChannelId) -> Result<bool, TakeError> {
+        let query = LineQuery {
+            workspace: self.who.workspace.clone(),
+            channel: room.clone(),
+            thread: None,
+            span: Span::Newest,
+            limit: COUNTED,
+        };
+        let lines = self.archive.lines(query).await?;
+        let is_shown =
+            |line: &&Line| !line.is_deleted && line.message.conversation.thread.is_none();
+        Ok(lines.iter().filter(is_shown).count() > LITTLE)
     }
 
     /// Whether this app gets little history still. What it reads then is short and does not tell; a page of

@@ -108,7 +108,12 @@ impl Platform for Slack {
     }
 
     fn catching_up(&self) -> Option<Progress> {
-        let rooms = self.roster.not_left();
+        // What no list names counts until the lists are read; a room that tells nothing of itself would
+        // be left for ever.
+        let rooms = match self.is_in_sync.load(Ordering::Relaxed) {
+            true => self.roster.joined(),
+            false => self.roster.not_left(),
+        };
         Some(self.wanted.progress_of("Slack", &rooms, self.air.state().since))
     }
 

@@ -1,6 +1,7 @@
 //! What is read of the past, and how often.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use aizuchi::dev::fault::Hang;
 use aizuchi::dev::slack::fault::Fault;
@@ -82,14 +83,16 @@ async fn how_far_it_has_caught_up_is_told() {
     // The other channel comes first or second; either way one of the two is not read.
     stage.slack.fault("conversations.replies", Fault::HangBefore(Hang::UntilReleased));
     let program = stage.home.start();
-    stage.until(|slack| !slack.calls("conversations.replies").is_empty()).await;
+    // All lists of channels are read before that of groups.
+    let is_begun = |method: &str| !stage.slack.calls(method).is_empty();
+    stage.until(|_| is_begun("conversations.replies") && is_begun("usergroups.list")).await;
     let page = async || program.request("/").await.text().await.unwrap();
     let progress = async || program.get("/ready").await["catching_up"][0].clone();
     let told = progress().await;
     assert!(told["platform"] == "Slack" && told["channels"] == 2 && told["threads"] == 0, "{told}");
     assert!(told["read"].as_u64() < Some(2), "{told}");
     let sentence = told["told"].as_str().unwrap().to_owned();
-    assert!(sentence.starts_with("Slack: 不在中の発言を 2 チャンネル中"), "{sentence}");
+    assert!(sentence.starts_with("Slack: 不在中の発言を、2 チャンネル中"), "{sentence}");
     assert!(page().await.contains(&sentence));
     stage.slack.release();
     for channel in [&stage.tea, &stage.attic] {
@@ -99,5 +102,27 @@ async fn how_far_it_has_caught_up_is_told() {
     let told = progress().await;
     assert!(told["read"] == 2 && told["threads"] == 1, "{told}");
     assert!(!page().await.contains("catching-up"));
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// A room that says neither that we are in it nor that we are not is not waited for.
+#[tokio::test]
+async fn a_room_that_tells_nothing_of_itself_is_not_left_for_ever() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    assert_eq!(program.stop(), Some(0));
+    stage.slack.leave(&stage.attic, &stage.bot).unwrap();
+    stage.slack.fault_times("conversations.info", &Fault::error("missing_scope"), 100);
+    let program = stage.home.start();
+    let all_is_read = async {
+        loop {
+            let told = program.get("/ready").await["catching_up"][0].clone();
+            if told["read"] == 1 && told["channels"] == 1 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), all_is_read).await.unwrap();
     assert_eq!(program.stop(), Some(0));
 }

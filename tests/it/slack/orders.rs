@@ -1,9 +1,13 @@
 //! What people order in Slack, and what it tells when it joins.
 
+use aizuchi::chat::{ChannelId, Visibility};
 use aizuchi::dev::fault::Fault;
 use aizuchi::dev::slack::channel::NewChannel;
+use aizuchi::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi::store::Order;
 use serde_json::Value;
 
+use crate::slack::patience::Alone;
 use crate::slack::stage::Stage;
 
 /// What only one person has seen, with who that is.
@@ -89,4 +93,34 @@ async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
     stage.until_kept("SELECT count(*) FROM steps", 0).await;
     assert_eq!(stage.slack.posts().len(), 4);
     assert_eq!(program.stop(), Some(0));
+}
+
+/// What a model has noted down is told, and does nothing.
+#[tokio::test]
+async fn nothing_that_a_command_tells_is_live() {
+    let alone = Alone::new().await;
+    let key = MemoryKey {
+        workspace: alone.slack.who().workspace.clone(),
+        scope: Scope::Channel(ChannelId::new(alone.stage.tea.as_str())),
+        term: Term::LongTerm,
+    };
+    let entry = Entry {
+        date: jiff::civil::date(2026, 3, 1),
+        text: "**roses** <!channel> <https://evil.example|Wiki> <@U0DEV00001> & @here".into(),
+        visibility: Visibility::Public,
+        lines: Vec::new(),
+    };
+    let newest = jiff::Timestamp::now();
+    let order = Order::Remember { key, entries: vec![entry], newest };
+    alone.kept.store.order(order, newest).await.unwrap();
+    alone.stage.slack.command(&alone.stage.tea, &alone.stage.mio, "/aizuchi", "memory").unwrap();
+    // On a busy machine, it is told first that it takes a moment.
+    let mut told = alone.told(1).await;
+    if !told[0].contains("roses") {
+        told = alone.told(2).await;
+    }
+    // A link says where it leads, and not what somebody calls it.
+    let dead = "• 2026-03-01: *roses* &lt;!channel&gt; <https://evil.example%7CWiki> \
+                &lt;@U0DEV00001&gt; &amp; @here";
+    assert_eq!(told.last().map(String::as_str), Some(dead));
 }

@@ -3,19 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi::chat::{ChannelId, ConversationId, MessageId};
+use aizuchi::chat::{Bookmark, ChannelId, ConversationId, Heard, MessageId};
 use aizuchi::clock::Clock;
 use aizuchi::decision::Ended;
 use aizuchi::dev::fault::Hang;
 use aizuchi::dev::slack::fault::{Cap, Fault};
 use aizuchi::dev::slack::mail::Greeting;
+use aizuchi::dev::slack::message::Saying;
+use aizuchi::dev::slack::ts::Ts;
 use aizuchi::event::{DraftNotes, Piece, PieceId};
+use aizuchi::hear::Ears;
 use aizuchi::memory::Lineage;
 use aizuchi::persona::{Language, Persona};
 use aizuchi::platform::Surroundings;
 use aizuchi::platform::slack::{self, Events, Patience, ReplyIn, Slack};
 use aizuchi::platform::{Platform, PlatformError};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -23,15 +26,16 @@ use crate::slack::stage::Stage;
 use crate::world::{Kept, Mind, Room, parts};
 
 /// The adapter without the rest of the program.
-struct Alone {
-    stage: Stage,
-    slack: Arc<Slack>,
-    kept: Kept,
+pub struct Alone {
+    pub stage: Stage,
+    pub slack: Arc<Slack>,
+    ears: Arc<Ears>,
+    pub kept: Kept,
     _stop: DropGuard,
 }
 
 impl Alone {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         Self::on(Stage::new().await).await
     }
 
@@ -47,6 +51,7 @@ impl Alone {
             sync_every: SignedDuration::from_hours(1),
             patience: Patience {
                 calling: Duration::from_millis(500),
+                obeying: Duration::from_millis(50),
                 opening: Duration::from_millis(500),
                 ping: Duration::from_millis(50),
                 silence: Duration::from_millis(300),
@@ -65,7 +70,7 @@ impl Alone {
         let surroundings = Surroundings {
             answers: crate::world::answers(kept.store.clone(), archive.clone(), &persona),
             persona,
-            ears,
+            ears: ears.clone(),
             archive,
         };
         let who = slack::ask_who(&settings).await.unwrap();
@@ -73,7 +78,7 @@ impl Alone {
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());
         tokio::spawn(async move { running.run(stopping).await });
-        let alone = Self { stage, slack, kept, _stop: stop.drop_guard() };
+        let alone = Self { stage, slack, ears, kept, _stop: stop.drop_guard() };
         alone.stage.until(|slack| slack.connections().open == 2).await;
         for channel in [&alone.stage.tea, &alone.stage.attic] {
             alone.notes(channel, |_| true).await;
@@ -102,7 +107,7 @@ impl Alone {
                 why: String::new(),
                 only_for: None,
             }),
-            dispatched: Some(jiff::Timestamp::now()),
+            dispatched: Some(Timestamp::now()),
         }
     }
 
@@ -127,10 +132,29 @@ impl Alone {
         line.unwrap().is_some()
     }
 
+    /// It has read a channel until then.
+    async fn notes_that(&self, place: &str, value: &str) {
+        let workspace = self.slack.who().workspace.clone();
+        let bookmark = Bookmark { workspace, place: place.into(), value: value.into() };
+        self.ears.hear(Heard::Bookmark(bookmark)).await.unwrap();
+    }
+
     /// Somebody says something, and it is heard.
     async fn hears(&self, text: &str) {
-        let ts = self.stage.says(&self.stage.tea, &self.stage.mio, text).to_string();
-        let id = MessageId::new(ts);
+        let ts = self.stage.says(&self.stage.tea, &self.stage.mio, text);
+        self.until_heard(ts).await;
+    }
+
+    /// What somebody was told who gave the command `/aizuchi`, the newest last.
+    pub async fn told(&self, count: usize) -> Vec<String> {
+        let told = || self.stage.slack.read(|state| state.workspace.ephemeral.clone());
+        self.stage.until(|_| told().len() >= count).await;
+        let told = told().into_iter().filter(|one| one.user == self.stage.mio);
+        told.map(|one| one.text).collect()
+    }
+
+    async fn until_heard(&self, ts: Ts) {
+        let id = MessageId::new(ts.to_string());
         let mut revisions = self.kept.store.revisions();
         let heard = async {
             while !self.is_heard(&id).await {
@@ -243,4 +267,50 @@ async fn looking_a_post_up_goes_on_where_it_had_to_stop() {
     assert!(cursors[0].is_none() && cursors[1].is_some() && cursors[3].is_some());
     assert_eq!((&cursors[1], &cursors[3]), (&cursors[2], &cursors[4]));
     assert_ne!(cursors[1], cursors[3]);
+}
+
+/// Where little is read, an old thread that was lively before a gap is not forgotten over it, however long
+/// the gap was.
+#[tokio::test]
+async fn a_capped_history_misses_no_answer_in_a_thread_that_was_lively_before() {
+    let stage = Stage::new().await;
+    for number in 0..20 {
+        stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
+    }
+    stage.slack.cap_history(Some(Cap { objects: 15, interval: SignedDuration::ZERO }));
+    let alone = Alone::on(stage).await;
+    alone.notes("history is capped", |value| value == "true").await;
+    let Alone { stage, .. } = &alone;
+    let ago = |hours| Some(Ts::at(Timestamp::now() - SignedDuration::from_hours(hours)));
+    let said = |hours, thread, text: &str| Saying {
+        ts: ago(hours),
+        thread,
+        ..Saying::new(&stage.tea, &stage.mio, text)
+    };
+    let parent = stage.slack.say_with(said(40, None, "what do roses need?")).unwrap();
+    let lively = stage.slack.say_with(said(25, Some(parent), "straw")).unwrap();
+    alone.until_heard(lively).await;
+    // It stopped two hours ago.
+    let stopped = ago(2).map(|ts| ts.to_string()).unwrap();
+    alone.notes_that(&stage.tea, &stopped).await;
+    let mention = format!("<@{}> only straw?", stage.bot);
+    let missed = Saying { is_delivered: false, ..said(1, Some(parent), &mention) };
+    let missed = stage.slack.say_with(missed).unwrap();
+    stage.slack.cut();
+    alone.until_heard(missed).await;
+}
+
+/// Slack waits three seconds for what becomes of a command, and whoever has said much has much to be forgotten.
+#[tokio::test]
+async fn what_takes_long_to_obey_is_answered_later() {
+    let alone = Alone::new().await;
+    // Nothing is kept for as long as something is heard.
+    let hearing = alone.ears.rooms.hear().await;
+    let Alone { stage, .. } = &alone;
+    stage.slack.command(&stage.tea, &stage.mio, "/aizuchi", "forget me").unwrap();
+    let patience = "This takes a moment. I will tell you here when it is done.";
+    assert_eq!(alone.told(1).await, [patience]);
+    drop(hearing);
+    let told = alone.told(2).await;
+    assert!(told[1].starts_with("I have deleted what you said"), "{told:?}");
 }

@@ -56,10 +56,11 @@ impl Cap {
     /// gets: it gets little if a page is cut off where theirs are, and not if a page is longer than that. A
     /// short page at the end says nothing.
     pub fn learn(&self, found: usize, has_more: bool, now: Timestamp) -> Option<News> {
-        if found >= LITTLE {
+        let is_cut_off = found == LITTLE && has_more;
+        if found > LITTLE || is_cut_off {
             self.is_doubted.store(false, Ordering::Relaxed);
         }
-        if found == LITTLE && has_more {
+        if is_cut_off {
             return self.put(now).then_some(News::Capped);
         }
         let is_free = found > LITTLE && self.is_on.swap(false, Ordering::Relaxed);
@@ -117,8 +118,10 @@ mod tests {
         }
         assert!(cap.put(at(0)) && !cap.is_doubted());
         cap.doubt();
-        assert_eq!(cap.learn(3, false, at(0)), None);
-        assert!(cap.is_doubted(), "a short page does not tell");
+        for found in [3, 15] {
+            assert_eq!(cap.learn(found, false, at(0)), None);
+            assert!(cap.is_doubted(), "a page that ends with {found} lines does not tell");
+        }
         assert_eq!(cap.learn(15, true, at(0)), None);
         assert!(!cap.is_doubted());
     }

@@ -33,6 +33,8 @@ pub(super) struct Pass {
     is_first: bool,
     /// A thread in which nothing was said since then, and nothing is missing, is as it was.
     changed_since: Timestamp,
+    /// A thread below an older line is read if something was said in it since then.
+    recent: Timestamp,
     /// All pages were read.
     has_pages: bool,
     /// Slack shows nothing that is older.
@@ -74,6 +76,7 @@ impl Slack {
             began: self.now(),
             is_first: bookmark.is_none(),
             changed_since: bookmark.map_or(from, |bookmark| from.max(bookmark - BEFORE)),
+            recent: self.recent(from, bookmark),
             floor: from,
             stored,
             replies,
@@ -83,6 +86,13 @@ impl Slack {
             spoke: BTreeMap::new(),
             new: 0,
         })
+    }
+
+    /// Whoever answers in an old thread while we are away answers to what was lively before that, so this
+    /// looks back from what is missing, however late it is read.
+    fn recent(&self, from: Timestamp, bookmark: Option<Timestamp>) -> Timestamp {
+        let missing = bookmark.unwrap_or(from);
+        if self.cap.is_on() { missing - self.span() } else { from.min(missing) - self.span() }
     }
 
     /// All pages, then the threads.
@@ -129,8 +139,8 @@ impl Slack {
     /// Threads that no line has led to: below lines that are older than what was read, and those of which
     /// all answers are gone.
     async fn read_other_threads(&self, pass: &mut Pass) -> Result<(), TakeError> {
-        let recent = pass.began - self.span();
-        let known = self.archive.threads_since(&self.who.workspace, &pass.channel, recent).await?;
+        let workspace = &self.who.workspace;
+        let known = self.archive.threads_since(workspace, &pass.channel, pass.recent).await?;
         for (thread, _) in known {
             let is_old = from_slack::time(&thread.as_str().into()).is_some_and(|at| at < pass.from);
             let has_lines = pass.replies.contains_key(&thread);
@@ -261,7 +271,7 @@ impl Slack {
         Ok(())
     }
 
-    /// Asks for one line.
+    /// Asks for one line, no faster than this app may.
     async fn is_there(&self, message: &Message) -> Result<bool, TakeError> {
         let place = &message.conversation;
         let mut arguments = vec![
@@ -278,6 +288,7 @@ impl Slack {
             }
             None => "conversations.history",
         };
+        self.clock.sleep_until(self.cap.next_page(self.now())).await;
         let mut page = self.read(method, &arguments).await?;
         let is_it = |line: &Line| line.id == message.id && !is_tombstone(line);
         Ok(lines(&place.channel, &mut page).iter().any(is_it))

@@ -213,7 +213,7 @@ impl<'a> Connection<'a> {
 async fn open(slack: &Slack, id: String, kind: Kind, payload: Value) -> Option<Value> {
     match kind {
         Kind::Command => {
-            let answer = slack.command(&payload).await;
+            let answer = slack.command(payload).await;
             Some(json!({ "envelope_id": id, "payload": answer }))
         }
         Kind::Event => slack.takes(&payload).await.then(|| json!({ "envelope_id": id })),
