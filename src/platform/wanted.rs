@@ -1,6 +1,6 @@
 //! Which rooms should be caught up on, which of them first, and which have been.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -32,21 +32,22 @@ struct Known {
     whole: HashMap<ChannelId, Timestamp>,
     /// When we came into rooms that we were not in before.
     met: HashMap<ChannelId, Timestamp>,
-    /// How many threads were read since the gap.
-    threads: usize,
+    /// Threads that were read since the gap.
+    threads: HashSet<Place>,
 }
 
 impl Wanted {
     /// A gap has ended: what was missed is to be read in all these rooms.
     pub fn begin(&self, rooms: &[ChannelId]) {
         let mut known = self.lock();
-        known.threads = 0;
+        known.threads.clear();
         known.rooms.extend(rooms.iter().cloned());
         self.added.notify_one();
     }
 
-    pub fn note_thread(&self) {
-        self.lock().threads += 1;
+    /// This thread has been read, however often.
+    pub fn note_thread(&self, room: ChannelId, thread: MessageId) {
+        self.lock().threads.insert((room, Some(thread)));
     }
 
     /// How many of these rooms have been read since the gap that ended at `since`, and how many threads.
@@ -56,7 +57,7 @@ impl Wanted {
             let until = known.whole.get(*room);
             until.is_some_and(|until| since.is_some_and(|since| *until >= since))
         };
-        (rooms.iter().filter(is_read).count(), known.threads)
+        (rooms.iter().filter(is_read).count(), known.threads.len())
     }
 
     pub fn add(&self, room: &ChannelId) {
@@ -139,5 +140,22 @@ impl Wanted {
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_read_twice_is_one() {
+        let wanted = Wanted::default();
+        let (tea, attic) = (ChannelId::new("tea"), ChannelId::new("attic"));
+        for (room, thread) in [(&tea, "1"), (&tea, "1"), (&tea, "2"), (&attic, "1")] {
+            wanted.note_thread(room.clone(), MessageId::new(thread));
+        }
+        assert_eq!(wanted.progress(&[], None), (0, 3));
+        wanted.begin(&[]);
+        assert_eq!(wanted.progress(&[], None), (0, 0));
     }
 }

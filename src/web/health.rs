@@ -14,12 +14,13 @@ use crate::platform::catching_up::Progress;
 use crate::store::StoreError;
 use crate::web::{Problem, Web};
 
-/// The process runs and answers.
+/// Another one does the work; it waits for its place.
 pub async fn standing_by() -> Problem {
     let why = "it stands by: another Aizuchi is active on the same database";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
 }
 
+/// The process runs and answers.
 pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }

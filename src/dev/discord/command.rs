@@ -70,6 +70,9 @@ pub struct Use {
     pub name: String,
     #[serde(default)]
     pub options: Value,
+    /// When that was, if not now.
+    #[serde(default)]
+    pub at: Option<Timestamp>,
 }
 
 fn a_command() -> u8 {
@@ -130,7 +133,7 @@ impl World {
 
     /// Somebody uses the app, and the app hears of it.
     pub fn use_app(&mut self, using: Use) -> Result<InteractionId, Refusal> {
-        let id: InteractionId = self.new_id();
+        let id: InteractionId = self.id_of(using.at);
         let channel = self.channel(using.channel)?;
         let command = self.commands.find(channel.guild, &using.name);
         let command = command.filter(|command| is_whole(command, &using.options));
@@ -144,7 +147,7 @@ impl World {
             name: using.name,
             channel: using.channel,
             user: using.user,
-            made_at: self.now(),
+            made_at: using.at.unwrap_or(self.now()),
             standing: Standing::Unanswered,
             answers: Vec::new(),
             choices: None,

@@ -149,7 +149,7 @@ impl FakeDiscord {
         name: &str,
         options: Value,
     ) -> Result<InteractionId, Refusal> {
-        self.use_app(Use { channel, user, kind: 2, name: name.to_owned(), options })
+        self.use_app(Use { channel, user, kind: 2, name: name.to_owned(), options, at: None })
     }
 
     /// Somebody uses the app in any way.

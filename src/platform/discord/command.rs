@@ -5,7 +5,7 @@ mod offer;
 
 use futures_util::future::join;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::{info, warn};
@@ -18,7 +18,7 @@ use crate::chat::{ChannelId, Role, UserId};
 use crate::command::Given;
 use crate::persona::Language;
 use crate::platform::discord::api::{ApiError, Call};
-use crate::platform::discord::from_discord::{Place, id_of, text};
+use crate::platform::discord::from_discord::{Place, id_of, text, time};
 use crate::platform::discord::permissions::MANAGING;
 use crate::platform::discord::roster::Standing;
 use crate::platform::discord::text::write::{Known, LONGEST, write};
@@ -31,6 +31,10 @@ const AT_ONCE: usize = 64;
 const MOST_GUILDS: usize = 100;
 /// How often it is tried to tell what a command has come to, where it took long.
 const TRIES: usize = 4;
+/// Nobody waits any more for an order that comes so late, as after a connection was gone.
+const TOO_LATE: SignedDuration = SignedDuration::from_secs(60);
+/// Discord takes answers for so long.
+const ANSWERED_FOR: SignedDuration = SignedDuration::from_mins(15);
 /// What is waited between, unless Discord says how long.
 const PAUSE: SignedDuration = SignedDuration::from_secs(2);
 
@@ -57,7 +61,7 @@ impl Discord {
     async fn register(&self) {
         let path = format!("/applications/{}/commands", self.who.application);
         let call = Call::of(Method::PUT, path, Some(offer::menu()));
-        match self.call(&call).await {
+        match self.call_twice(&call).await {
             Ok(_) => {}
             Err(error @ ApiError::Refused(_)) => warn!("there is no /aizuchi: {error}"),
             Err(error) => info!("there may be no /aizuchi until the next start: {error}"),
@@ -72,16 +76,31 @@ impl Discord {
     /// Commands that were made for one server alone stand in a list of its own.
     async fn unregister(&self, guild: &Guild) -> Result<(), ApiError> {
         let path = format!("/applications/{}/guilds/{}/commands", self.who.application, guild.id);
-        let known = self.call(&Call::get(path.clone())).await?;
+        let known = self.call_twice(&Call::get(path.clone())).await?;
         if known.as_array().is_none_or(Vec::is_empty) {
             return Ok(());
         }
-        self.call(&Call::of(Method::PUT, path, Some(json!([])))).await?;
+        self.call_twice(&Call::of(Method::PUT, path, Some(json!([])))).await?;
         info!("commands that another program had made for {} are gone", guild.name);
         Ok(())
     }
 
+    /// Where Discord wants that, it is done a while later.
+    async fn call_twice(&self, call: &Call) -> Result<Value, ApiError> {
+        match self.call(call).await {
+            Err(ApiError::Limited(wait)) => {
+                self.clock.sleep_until(self.now() + wait).await;
+                self.call(call).await
+            }
+            done => done,
+        }
+    }
+
     async fn respond(&self, given: Value) {
+        let Some(at) = given_at(&given) else { return };
+        if self.now() > at + TOO_LATE {
+            return info!("a command is not carried out: it came more than {TOO_LATE:#} late");
+        }
         if given["type"] == InteractionType::ApplicationCommand as u8 {
             self.respond_in_time(&given).await;
         } else if given["type"] == InteractionType::ApplicationCommandAutocomplete as u8 {
@@ -111,7 +130,7 @@ impl Discord {
 
     /// Puts an answer where the thought stands. Putting it there twice does no harm.
     async fn tell_later(&self, given: &Value, mut aside: Value) {
-        let Some(token) = text(&given["token"]) else { return };
+        let (Some(token), Some(at)) = (text(&given["token"]), given_at(given)) else { return };
         // It is as hidden as the thought was, which no change can order.
         aside["flags"] = MessageFlags::SUPPRESS_EMBEDS.bits().into();
         let path = format!("/webhooks/{}/{token}/messages/@original", self.who.application);
@@ -125,7 +144,11 @@ impl Discord {
                 Err(ApiError::Limited(wait)) => wait,
                 Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) => PAUSE,
             };
-            self.clock.sleep_until(self.now() + wait).await;
+            let next = self.now() + wait;
+            if next > at + ANSWERED_FOR {
+                return info!("a command could not be answered in {ANSWERED_FOR:#}");
+            }
+            self.clock.sleep_until(next).await;
         }
         info!("a command could not be answered in {TRIES} tries");
     }
@@ -167,7 +190,7 @@ impl Discord {
             place,
             by: UserId::new(by),
             role: role(given),
-            at: self.now(),
+            at: given_at(given)?.min(self.now()),
         })
     }
 
@@ -180,6 +203,11 @@ impl Discord {
             ),
         }
     }
+}
+
+/// When it was given: it may come later.
+fn given_at(given: &Value) -> Option<Timestamp> {
+    time(text(&given["id"])?)
 }
 
 /// With each command Discord tells what whoever gives it may do there; what is known of them may be old.

@@ -69,7 +69,7 @@ impl Reading<'_> {
         one_line(&self.quoted(text_of(message, "content")))
     }
 
-    /// `Tea?: green (3/5)`, out of a box made for programs. Where several have won, none is named.
+    /// `Tea?: green (3/5)`, or that nobody has won, out of a box made for programs.
     fn result(&self, message: &Value) -> String {
         let result = list(message, "embeds").find(|embed| embed["type"] == "poll_result");
         let field = |name: &str| {
@@ -80,12 +80,21 @@ impl Reading<'_> {
         let won = [field("victor_answer_emoji_name"), field("victor_answer_text")];
         let won = joined(won, " ");
         let votes = [field("victor_answer_votes"), field("total_votes")];
-        let votes = match (won.is_empty(), joined(votes.clone(), "/")) {
-            (_, none) if none.is_empty() => none,
-            (true, _) => format!("({})", votes[1]),
-            (false, votes) => format!("({votes})"),
+        let ended = match (won.is_empty(), &votes[1]) {
+            (true, all) => self.drawn(all),
+            (false, all) if all.is_empty() => won,
+            (false, _) => format!("{won} ({})", joined(votes, "/")),
         };
-        joined([field("poll_question_text"), joined([won, votes], " ")], ": ")
+        joined([field("poll_question_text"), ended], ": ")
+    }
+
+    fn drawn(&self, votes: &str) -> String {
+        match (self.language, votes) {
+            (_, "") => String::new(),
+            (Language::En, "1") => "no winner, 1 vote".to_owned(),
+            (Language::En, votes) => format!("no winner, {votes} votes"),
+            (Language::Ja, votes) => format!("勝者なし、{votes} 票"),
+        }
     }
 
     /// Words in which nobody is named, as far as notifications go.
@@ -275,18 +284,20 @@ mod tests {
 
     #[test]
     fn how_a_poll_has_ended_is_told() {
-        let result = |fields: Value| {
+        let result_in = |language, fields: Value| {
             let fields = fields.as_object().unwrap().iter();
             let fields = fields.map(|(name, value)| json!({"name": name, "value": value}));
             let embed = json!({"type": "poll_result", "fields": fields.collect::<Vec<_>>()});
-            reads(json!({"type": 46, "content": "", "embeds": [embed]}), Language::En).text
+            reads(json!({"type": 46, "content": "", "embeds": [embed]}), language).text
         };
+        let result = |fields| result_in(Language::En, fields);
         let won = json!({"poll_question_text": "Tea?", "victor_answer_votes": "3", "total_votes": "5",
             "victor_answer_id": "1", "victor_answer_text": "green", "victor_answer_emoji_name": "🍵"});
         assert_eq!(result(won), "[the poll has ended: Tea?: 🍵 green (3/5)]");
         let drawn =
             json!({"poll_question_text": "Tea?", "victor_answer_votes": "2", "total_votes": "4"});
-        assert_eq!(result(drawn), "[the poll has ended: Tea?: (4)]");
+        assert_eq!(result(drawn.clone()), "[the poll has ended: Tea?: no winner, 4 votes]");
+        assert_eq!(result_in(Language::Ja, drawn), "[投票終了: Tea?: 勝者なし、4 票]");
         assert_eq!(result(json!({})), "[the poll has ended]");
         let odd = json!({"type": 46, "embeds": [5, {"type": "poll_result", "fields": {}}]});
         assert_eq!(reads(odd, Language::Ja).text, "[投票終了]");

@@ -11,7 +11,8 @@ use crate::chat::{ConversationId, MessageId};
 use crate::event::{Piece, Posted};
 use crate::platform::catching_up::Progress;
 use crate::platform::discord::api::{ApiError, Call};
-use crate::platform::discord::text::write::{Known, LONGEST, write};
+use crate::platform::discord::text::alike::is_alike;
+use crate::platform::discord::text::write::{Known, LONGEST, unnamed, write};
 use crate::platform::discord::{Discord, direct};
 use crate::platform::people::{PRESENT, People};
 use crate::platform::{Platform, PlatformError};
@@ -182,11 +183,10 @@ impl Discord {
     ) -> Result<Option<Posted>, PlatformError> {
         let Some(dispatched) = piece.dispatched else { return Ok(None) };
         let place = place(&piece.conversation, thread.as_ref());
-        let people = People::of(&self.lines(&piece.conversation).await);
         let wanted = Wanted {
             nonce: nonce(&piece.key),
             author: self.who.user.as_str(),
-            texts: [self.written(piece, &people), write(&piece.text, &Known::nothing())],
+            texts: unnamed(&piece.text),
             since: dispatched - JUST_BEFORE,
         };
         let mut after = first_id(dispatched - BEFORE);
@@ -246,7 +246,7 @@ fn beside(mut call: Call) -> Call {
 struct Wanted<'a> {
     nonce: String,
     author: &'a str,
-    /// With and without people in it: who is there may have changed.
+    /// As they are where nothing has a name: what is known may have changed.
     texts: [String; 2],
     since: Timestamp,
 }
@@ -262,7 +262,8 @@ impl Wanted<'_> {
             None => {
                 let is_new =
                     line["id"].as_str().and_then(said_at).is_some_and(|at| at >= self.since);
-                is_new && self.texts.iter().any(|text| line["content"] == text.as_str())
+                let content = line["content"].as_str().unwrap_or_default();
+                is_new && self.texts.iter().any(|text| is_alike(content, text))
             }
         }
     }
@@ -361,7 +362,7 @@ mod tests {
     #[test]
     fn a_post_is_known_by_its_nonce_or_by_what_it_says() {
         let since = said_at("1000000000000000000").unwrap();
-        let texts = ["hi <@1>".to_owned(), "hi @Mio".to_owned()];
+        let texts = unnamed("hi @Mio");
         let wanted = Wanted { nonce: "abc".to_owned(), author: "9", texts, since };
         let line = |id: &str, author: &str, nonce: Value, content: &str| json!({"id": id, "author": {"id": author}, "nonce": nonce, "content": content});
         let (new, old) = ("1000000000000000001", "900000000000000000");

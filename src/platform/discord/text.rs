@@ -1,6 +1,7 @@
 //! Discord's way to write text, both ways: what it delivers becomes what people read, and what a model
 //! writes becomes what Discord shows.
 
+pub mod alike;
 pub mod emoji;
 pub mod harmless;
 pub mod read;

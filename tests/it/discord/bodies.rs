@@ -14,6 +14,7 @@ use twilight_model::channel::{Channel, Message};
 use twilight_model::http::interaction::{InteractionResponse, InteractionResponseType};
 use twilight_model::id::Id;
 use twilight_model::id::marker::UserMarker;
+use twilight_model::user::User;
 use twilight_validate::{channel, command, message, request};
 
 /// The body of a new message, as far as it is used.
@@ -99,6 +100,7 @@ fn is_valid(call: &Call) {
         }
         Method::GetReactions => {
             asks_for(call, |limit| request::get_reactions_limit(limit).unwrap());
+            answered::<Vec<User>>(call);
         }
         Method::GetMyGuilds => {
             asks_for(call, |limit| request::get_current_user_guilds_limit(limit).unwrap());

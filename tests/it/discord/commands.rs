@@ -1,9 +1,12 @@
 //! What whoever uses `/aizuchi` sees, and nobody else.
 
 use aizuchi::dev::discord::command::{Answer, Use};
+use aizuchi::dev::discord::fault::Fault;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::id::{ChannelId, InteractionId, UserId};
 use aizuchi::dev::discord::method::Method;
+use aizuchi::dev::discord::refusal::Scope;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::guild::Permissions;
 
@@ -23,7 +26,7 @@ impl Stage {
     /// Somebody uses the program in a channel or a thread.
     fn uses(&self, channel: ChannelId, user: UserId, kind: u8, options: Value) -> InteractionId {
         let name = "aizuchi".to_owned();
-        self.discord.use_app(Use { channel, user, kind, name, options }).unwrap()
+        self.discord.use_app(Use { channel, user, kind, name, options, at: None }).unwrap()
     }
 
     /// What somebody is told who gives a command.
@@ -273,6 +276,23 @@ async fn where_it_hears_nothing_it_says_so() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// After a gap Discord tells of orders that nobody waits for any more.
+#[tokio::test]
+async fn an_order_that_comes_late_is_not_carried_out() {
+    let stage = Stage::new().await;
+    let program = stage.start_with_commands().await;
+    let at = Some(Timestamp::now() - SignedDuration::from_secs(70));
+    let options = json!([{ "name": "mute", "type": 1, "options": [] }]);
+    let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
+    stage.discord.use_app(Use { channel, user, kind: 2, name, options, at }).unwrap();
+    stage.says(stage.tea, stage.mio, "well");
+    stage.until_line("well").await;
+    let told = stage.tells(stage.tea, stage.ren, "unmute", NO_OPTIONS).await;
+    assert!(told.starts_with("I am not muted."), "{told}");
+    assert_eq!(stage.discord.calls(Method::AnswerInteraction).len(), 1);
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// What a program offered that had the application before is not there to be tried in vain.
 #[tokio::test]
 async fn commands_of_a_program_before_it_go() {
@@ -280,6 +300,10 @@ async fn commands_of_a_program_before_it_go() {
     let chat = json!({ "name": "chat", "description": "Talk", "type": 1 });
     for place in [None, Some(stage.guild)] {
         stage.discord.change(|state| state.world.register(place, &chat));
+    }
+    // Discord has had enough of the program for a moment.
+    for method in [Method::GetGuildCommands, Method::SetGuildCommands, Method::SetCommands] {
+        stage.discord.fault(method, Fault::rate_limited(0.1, Scope::User));
     }
     let program = stage.start().await;
     stage.until(|discord| discord.commands(Some(stage.guild)).is_empty()).await;

@@ -1,9 +1,12 @@
 //! What was said while nobody heard it: it is read, put in its place, and answered only where that is owed.
 
+use aizuchi::dev::discord::FakeDiscord;
+use aizuchi::dev::discord::fault::Fault;
 use aizuchi::dev::discord::hands::arrange::Rule;
 use aizuchi::dev::discord::id::MessageId;
 use aizuchi::dev::discord::message::Saying;
 use aizuchi::dev::discord::method::Method;
+use aizuchi::dev::fault::Hang;
 use jiff::{SignedDuration, Timestamp};
 use twilight_model::guild::Permissions;
 
@@ -58,6 +61,32 @@ async fn who_reacted_meanwhile_to_what_it_said_is_known() {
     stage.until_kept(kept, 3).await;
     // The second post has as many as before, and what is gone altogether is seen without asking.
     assert_eq!(stage.discord.calls(Method::GetReactions).len(), 2);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// What is done while the gap is read is known by itself, and stands in no page that was read before.
+#[tokio::test]
+async fn who_reacts_while_the_gap_is_read_is_not_forgotten() {
+    let stage = Stage::new().await;
+    let program = stage.start().await;
+    stage.will_say(&["Mulch them."]);
+    stage.asks(stage.tea, stage.mio, "what about the roses?");
+    let post = stage.posts(1).await[0].id;
+    stage.until_kept(SPOKE, 1).await;
+    stage.away(program).await;
+    let read = stage.discord.calls(Method::GetArchivedThreads).len();
+    stage.discord.fault(Method::GetArchivedThreads, Fault::HangBefore(Hang::UntilReleased));
+    let program = stage.start().await;
+    let rooms = |discord: &FakeDiscord| discord.calls(Method::GetArchivedThreads).len() - read;
+    stage.until(|discord| rooms(discord) == 1).await;
+    stage.discord.react(stage.tea, post, stage.ren, "🌱").unwrap();
+    stage.discord.react(stage.tea, post, stage.ren, "parrot:77").unwrap();
+    stage.discord.react(stage.tea, post, stage.mio, "parrot:78").unwrap();
+    let kept = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
+    stage.until_kept(kept, 3).await;
+    stage.discord.release();
+    stage.until(|discord| rooms(discord) == 2).await;
+    assert_eq!(stage.count(kept).await, 3);
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -116,7 +116,8 @@ async fn what_takes_long_to_obey_is_answered_later() {
     let hearing = alone.ears.rooms.hear().await;
     let options = json!([{ "name": "forget-me", "type": 1 }]);
     let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
-    let given = stage.discord.use_app(Use { channel, user, kind: 2, name, options }).unwrap();
+    let given =
+        stage.discord.use_app(Use { channel, user, kind: 2, name, options, at: None }).unwrap();
     let seen = || stage.discord.interaction(given).unwrap();
     stage.until(|_| seen().standing == Standing::Deferred(MessageFlags::EPHEMERAL)).await;
     assert!(seen().answers.is_empty());

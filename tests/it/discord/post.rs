@@ -35,6 +35,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::guild::Permissions;
 
+use crate::discord::bodies::are_valid;
+
 /// The adapter alone, with two people's lines in one channel.
 struct Voice {
     fake: Arc<FakeDiscord>,
@@ -45,6 +47,14 @@ struct Voice {
     mio: id::UserId,
     said: std::sync::atomic::AtomicI64,
     _stop: DropGuard,
+}
+
+impl Drop for Voice {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            are_valid(&self.fake.read(|state| state.journal.calls.clone()));
+        }
+    }
 }
 
 impl Voice {

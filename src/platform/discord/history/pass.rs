@@ -90,7 +90,7 @@ impl Discord {
         if pass.guild.is_some() {
             for thread in self.threads_to_read(pass).await? {
                 self.read_place(&thread, pass).await?;
-                self.wanted.note_thread();
+                self.wanted.note_thread(pass.room.clone(), MessageId::new(thread.as_str()));
             }
         }
         self.hear_reactions_of(pass).await?;

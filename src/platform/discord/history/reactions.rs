@@ -1,12 +1,12 @@
 //! Reactions of a gap. A history shows how many there are, and not whose. So it is asked only about the persona's
 //! own posts, the newest ones, and only where the numbers have changed: that is what people answer by nodding.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::chat::{MessageId, ReactionChange, UserId};
+use crate::chat::{AuthorKind, ReactionChange, UserId};
 use crate::platform::discord::Discord;
 use crate::platform::discord::api::ApiError;
 use crate::platform::discord::from_discord::line::Line;
@@ -26,10 +26,13 @@ const PAGE: usize = 100;
 /// One emoji below a post, as a history shows it.
 struct Shown {
     emoji: Arc<str>,
-    /// As it stands in an address.
-    path: String,
+    /// Where Discord tells who: each of several emoji of one name has its list, and so have super reactions.
+    lists: Vec<String>,
     count: u64,
 }
+
+/// Who reacted with one emoji, and whether they are bots.
+type Who = HashMap<UserId, bool>;
 
 impl Discord {
     /// Compares what a history shows below the persona's posts with what is stored.
@@ -41,20 +44,42 @@ impl Discord {
             let place = self.ground(&post.place, None).await?.conversation;
             let known = self.archive.line(&place.workspace, &place.channel, &post.id).await?;
             let Some(known) = known.filter(|known| !known.is_deleted) else { continue };
-            let shown: Vec<Shown> = list(&post.whole, "reactions").filter_map(shown).collect();
-            for gone in known.reactions.iter().filter(|it| !is_shown(it, &shown)) {
-                self.hear_reactions_gone(&post.place, &post.id, Some(&gone.emoji)).await?;
+            if is_known(&known.reactions, &shown(&post.whole)) {
+                continue;
             }
-            for shown in shown {
-                let before = known.reactions.iter().find(|it| it.emoji == shown.emoji);
-                let before: HashSet<UserId> = before
-                    .map(|it| it.users.iter().map(|user| user.id.clone()).collect())
-                    .unwrap_or_default();
-                if before.len() as u64 == shown.count || asked == MOST_ASKED {
-                    continue;
-                }
-                asked += 1;
-                self.hear_who_reacted(post, &shown, &before).await?;
+            // The page was read a while ago; what came since is known, and not shown in it.
+            if let Some(now) = self.shown_now(post).await? {
+                self.hear_changes(post, &known.reactions, &now, &mut asked).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn shown_now(&self, post: &Line) -> Result<Option<Vec<Shown>>, TakeError> {
+        let path = format!("/channels/{}/messages/{}", post.place.channel, post.id);
+        match self.read::<Value>(&path).await {
+            Ok(whole) => Ok(Some(shown(&whole))),
+            // It has gone meanwhile.
+            Err(ApiError::Refused(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn hear_changes(
+        &self,
+        post: &Line,
+        known: &[Reacted],
+        now: &[Shown],
+        asked: &mut usize,
+    ) -> Result<(), TakeError> {
+        for gone in known.iter().filter(|it| now.iter().all(|shown| shown.emoji != it.emoji)) {
+            self.hear_each(post, &gone.emoji, before(Some(gone)), ReactionChange::Removed).await?;
+        }
+        for shown in now {
+            let before = before(known.iter().find(|it| it.emoji == shown.emoji));
+            if before.len() as u64 != shown.count && *asked < MOST_ASKED {
+                *asked += shown.lists.len();
+                self.hear_who_reacted(post, shown, before).await?;
             }
         }
         Ok(())
@@ -64,27 +89,36 @@ impl Discord {
         &self,
         post: &Line,
         shown: &Shown,
-        before: &HashSet<UserId>,
+        before: Who,
     ) -> Result<(), TakeError> {
-        let (channel, id) = (&post.place.channel, &post.id);
-        let path =
-            format!("/channels/{channel}/messages/{id}/reactions/{}?limit={PAGE}", shown.path);
-        let page: Vec<Value> = match self.read(&path).await {
-            // It has gone meanwhile, or may not be seen.
-            Err(ApiError::Refused(_)) => return Ok(()),
-            page => page?,
-        };
-        let now = page.iter().filter_map(|user| person(user, &Value::Null));
-        let now: Vec<_> = now.map(|person| (person.id, Some(person.is_bot))).collect();
-        let is_whole = page.len() < PAGE;
-        let is_gone = |user: &&UserId| is_whole && now.iter().all(|(other, _)| other != *user);
-        let gone = before.iter().filter(is_gone).map(|user| (user.clone(), None));
-        let new = now.iter().filter(|(user, _)| !before.contains(user)).cloned();
-        let new = new.map(|who| (who, ReactionChange::Added));
-        let gone = gone.map(|who| (who, ReactionChange::Removed));
-        for ((user, is_bot), change) in new.chain(gone) {
-            let (place, message) = (post.place.clone(), MessageId::clone(id));
-            let emoji = shown.emoji.clone();
+        let (mut now, mut is_whole) = (Who::new(), true);
+        for list in &shown.lists {
+            let page: Vec<Value> = match self.read(&who_path(post, list)).await {
+                // It has gone meanwhile, or may not be seen.
+                Err(ApiError::Refused(_)) => return Ok(()),
+                page => page?,
+            };
+            is_whole &= page.len() < PAGE;
+            let people = page.iter().filter_map(|user| person(user, &Value::Null));
+            now.extend(people.map(|person| (person.id, person.is_bot)));
+        }
+        let mut gone = before.clone();
+        gone.retain(|user, _| is_whole && !now.contains_key(user));
+        now.retain(|user, _| !before.contains_key(user));
+        self.hear_each(post, &shown.emoji, now, ReactionChange::Added).await?;
+        self.hear_each(post, &shown.emoji, gone, ReactionChange::Removed).await
+    }
+
+    async fn hear_each(
+        &self,
+        post: &Line,
+        emoji: &Arc<str>,
+        who: Who,
+        change: ReactionChange,
+    ) -> Result<(), TakeError> {
+        for (user, is_bot) in who {
+            let (place, message) = (post.place.clone(), post.id.clone());
+            let (is_bot, emoji) = (Some(is_bot), emoji.clone());
             let reaction = Reaction { place, message, user, is_bot, emoji, change };
             self.hear_reaction(reaction, &mut None).await?;
         }
@@ -92,11 +126,67 @@ impl Discord {
     }
 }
 
-fn shown(reaction: &Value) -> Option<Shown> {
-    let told = &reaction["emoji"];
-    Some(Shown { emoji: emoji(told)?, path: in_address(told)?, count: reaction["count"].as_u64()? })
+fn who_path(post: &Line, list: &str) -> String {
+    let (channel, id) = (&post.place.channel, &post.id);
+    format!("/channels/{channel}/messages/{id}/reactions/{list}&limit={PAGE}")
 }
 
-fn is_shown(reacted: &Reacted, shown: &[Shown]) -> bool {
-    shown.iter().any(|shown| shown.emoji == reacted.emoji)
+/// What stands below a post, by the emoji as it is kept.
+fn shown(post: &Value) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    for one in list(post, "reactions").filter_map(shown_as) {
+        match all.iter_mut().find(|other| other.emoji == one.emoji) {
+            Some(other) => {
+                other.lists.extend(one.lists);
+                other.count += one.count;
+            }
+            None => all.push(one),
+        }
+    }
+    all
+}
+
+fn shown_as(reaction: &Value) -> Option<Shown> {
+    let told = &reaction["emoji"];
+    let path = in_address(told)?;
+    let is_super = reaction["count_details"]["burst"].as_u64().is_some_and(|burst| burst > 0);
+    let kinds = if is_super { &[0, 1][..] } else { &[0] };
+    let lists = kinds.iter().map(|kind| format!("{path}?type={kind}")).collect();
+    Some(Shown { emoji: emoji(told)?, lists, count: reaction["count"].as_u64()? })
+}
+
+fn before(reacted: Option<&Reacted>) -> Who {
+    let users = reacted.into_iter().flat_map(|it| &it.users);
+    users.map(|user| (user.id.clone(), user.kind == AuthorKind::Bot)).collect()
+}
+
+/// The same emoji, each as often.
+fn is_known(known: &[Reacted], shown: &[Shown]) -> bool {
+    let count = |emoji: &str| known.iter().find(|it| *it.emoji == *emoji).map(|it| it.users.len());
+    known.len() == shown.len()
+        && shown.iter().all(|it| count(&it.emoji).is_some_and(|count| count as u64 == it.count))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn emoji_of_one_name_and_super_reactions_are_counted_together() {
+        let parrot = |id: &str, count: u64, burst: u64| {
+            json!({"emoji": {"id": id, "name": "parrot"}, "count": count,
+                "count_details": {"normal": count - burst, "burst": burst}})
+        };
+        let tea = json!({"emoji": {"id": null, "name": "t"}, "count": 1});
+        let shown = shown(&json!({"reactions": [parrot("7", 2, 1), tea, parrot("8", 1, 0)]}));
+        let [parrots, tea] = &shown[..] else { panic!() };
+        assert_eq!((&*parrots.emoji, parrots.count), (":parrot:", 3));
+        assert_eq!(parrots.lists, ["parrot:7?type=0", "parrot:7?type=1", "parrot:8?type=0"]);
+        assert_eq!(
+            (&*tea.emoji, tea.count, &tea.lists[..]),
+            ("t", 1, &["%74?type=0".to_owned()][..])
+        );
+    }
 }

@@ -46,6 +46,12 @@ pub fn write(markdown: &str, known: &Known<'_>) -> String {
         .unwrap_or_else(|| written(&text, &[], &Known::nothing()))
 }
 
+/// The same where nothing has a name, with and without what makes it nicer.
+pub fn unnamed(markdown: &str) -> [String; 2] {
+    let text = clean(markdown);
+    [&edits(&text)[..], &[]].map(|edits| written(&text, edits, &Known::nothing()))
+}
+
 /// Something that Discord would show as it is not meant, and what it becomes.
 struct Edit {
     at: Range<usize>,

@@ -176,7 +176,7 @@ impl Slack {
             }
         }
         pass.threads.insert(thread.clone());
-        self.wanted.note_thread();
+        self.wanted.note_thread(pass.channel.clone(), thread.clone());
         pass.note_own(&found, |line| self.is_own(line));
         // Oldest first; the parent comes with each page and is heard with its channel.
         let parent = |line: &Line| line.id == *thread && line.at < pass.from;
