@@ -99,7 +99,9 @@ impl Discord {
     async fn respond(&self, given: Value) {
         let Some(at) = given_at(&given) else { return };
         if self.now() > at + TOO_LATE {
-            return info!("a command is not carried out: it came more than {TOO_LATE:#} late");
+            return warn!(
+                "a command is not carried out: it came more than {TOO_LATE:#} late, or this machine's clock is wrong"
+            );
         }
         if given["type"] == InteractionType::ApplicationCommand as u8 {
             self.respond_in_time(&given).await;

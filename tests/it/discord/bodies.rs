@@ -98,6 +98,7 @@ fn is_valid(call: &Call) {
             asks_for(call, |limit| request::get_channel_messages_limit(limit).unwrap());
             answered::<Vec<Message>>(call);
         }
+        Method::GetMessage => answered::<Message>(call),
         Method::GetReactions => {
             asks_for(call, |limit| request::get_reactions_limit(limit).unwrap());
             answered::<Vec<User>>(call);
