@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use crate::agent::state::NamedStates;
@@ -283,7 +283,7 @@ async fn opened(config: &Config, listeners: &[Option<&TcpListener>]) -> anyhow::
     if let Some(opened) = address.open_if_free().await? {
         return Ok(opened);
     }
-    info!("standing by: another Aizuchi is active on {address}");
+    warn!("standing by: another Aizuchi is active on {address}");
     let active = CancellationToken::new();
     let mut serving = JoinSet::new();
     for listener in listeners.iter().flatten() {
