@@ -103,13 +103,16 @@ impl Server {
     /// `None` if it is no URL of such a server.
     pub fn new(url: &str) -> Option<Self> {
         let has_scheme = url.starts_with("postgres://") || url.starts_with("postgresql://");
-        // What is not known would be logged with its value each time.
+        // The driver logs what it does not know, with its value, so it is asked only if it knows everything.
         let settings = url.split_once('?').map_or("", |(_, settings)| settings);
         let name = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
         let is_known = settings
             .split('&')
             .all(|setting| setting.is_empty() || SETTINGS.contains(&name(setting).as_str()));
-        let options: PgConnectOptions = url.parse().ok().filter(|_| has_scheme && is_known)?;
+        if !has_scheme || !is_known {
+            return None;
+        }
+        let options: PgConnectOptions = url.parse().ok()?;
         let database = options.get_database().unwrap_or_default();
         // A letter of the password that was not escaped has been taken for the end of the host.
         if database.contains(['@', '/', ':']) {

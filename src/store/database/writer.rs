@@ -166,7 +166,7 @@ impl DatabaseWriter {
         let limit = if changes.iter().any(forgets) { LONG_COMMIT } else { COMMIT };
         let is_server = self.connection.is_server();
         let mut results = within(is_server, limit, self.commit_each(&changes)).await?;
-        self.scrub(&changes, &mut results).await;
+        within(is_server, LONG_COMMIT, self.scrub(&changes, &mut results)).await?;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
@@ -174,7 +174,7 @@ impl DatabaseWriter {
         let may_have_ended = failure.is_some() && is_server;
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         if changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
-            self.scrub_if_due().await;
+            within(is_server, LONG_COMMIT, self.scrub_if_due()).await?;
             self.empty_log().await;
         }
         for (done, result) in waiting.into_iter().zip(results) {
@@ -231,7 +231,7 @@ impl DatabaseWriter {
     }
 
     /// Who asks in the chat to be forgotten does not wait for the database to be rewritten. It is when what is
-    /// too old is dropped, or at the next start; until then nothing but the log and free pages hold them.
+    /// too old is dropped, and for a file at the next start; until then nothing but logs and free pages hold them.
     async fn scrub_if_due(&mut self) {
         if let Err(error) = forget::scrub_if_due(&mut self.connection).boxed().await {
             tracing::warn!("what a forgotten person said is still in the database: {error}");

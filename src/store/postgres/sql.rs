@@ -10,31 +10,41 @@ macro_rules! lock {
     };
 }
 
+/// Which sessions hold it.
+macro_rules! held {
+    () => {
+        "l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND l.classid = 1634302837
+            AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295"
+    };
+}
+
 pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock!(), ") AS is_taken");
 
 /// Whether any session holds the lock, and what the database has to be like.
-pub const LOOK: &str = "
-    SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
+pub const LOOK: &str = concat!(
+    "SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
         pg_is_in_recovery() AS is_replica, current_setting('server_encoding') AS encoding,
         current_schema() IS NOT NULL AS has_schema,
-        EXISTS (SELECT 1 FROM pg_locks AS l
-            WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
-                AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                AND l.classid = 1634302837
-                AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295) AS is_locked,
-        coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create";
+        EXISTS (SELECT 1 FROM pg_locks AS l WHERE ",
+    held!(),
+    ") AS is_locked,
+        coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create"
+);
 
 /// Ends the session that holds the lock, if nothing has been heard from it for $1 seconds. One whose statement
 /// the server still works at is not silent.
-pub const END_SILENT: &str = "
-    SELECT pg_terminate_backend(a.pid, 5000) AS is_ended
+pub const END_SILENT: &str = concat!(
+    "SELECT pg_terminate_backend(a.pid, 5000) AS is_ended
     FROM pg_locks AS l
     JOIN pg_stat_activity AS a ON a.pid = l.pid
-    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
-        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND l.classid = 1634302837 AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295
+    WHERE ",
+    held!(),
+    "
         AND a.state_change < clock_timestamp() - make_interval(secs => $1)
-        AND (a.state <> 'active' OR a.wait_event_type = 'Client')";
+        AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
+);
 
 /// Statements that are others on a server, and what they are there.
 pub const OTHERWISE: &[(&str, &str)] = &[
