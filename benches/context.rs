@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use aizuchi::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-use aizuchi::context::Limits;
-use aizuchi::persona::{Language, Persona};
-use aizuchi::prompt::prompts::{Prompts, Scene};
-use aizuchi::store::{Store, sqlite};
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
+use aizuchi_core::context::Limits;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::prompts::{Prompts, Scene};
+use aizuchi_core::store::{Store, sqlite};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use sqlx::sqlite::SqliteConnectOptions;

@@ -5,18 +5,18 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi::chat::{
+use aizuchi::replay::history::History;
+use aizuchi::replay::{Judge, Policy, Rules, replay};
+use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
 };
-use aizuchi::decision::Ended;
-use aizuchi::event::{Closing, Course, End, Follows, Outcome, Rest};
-use aizuchi::replay::history::History;
-use aizuchi::replay::{Judge, Policy, Rules, replay};
-use aizuchi::store::database::DatabaseStore;
-use aizuchi::store::database::address::{Address, Server};
-use aizuchi::store::volatile::VolatileStore;
-use aizuchi::store::{Hearing, Receipt, Store, StoreError};
+use aizuchi_core::decision::Ended;
+use aizuchi_core::event::{Closing, Course, End, Follows, Outcome, Rest};
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::address::{Address, Server};
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{Hearing, Receipt, Store, StoreError};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};

@@ -5,15 +5,15 @@
 
 use std::time::{Duration, Instant};
 
-use aizuchi::chat::{
+use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     UserId, Visibility, WorkspaceId,
 };
-use aizuchi::decision::gate::Gate;
-use aizuchi::event::Follows;
-use aizuchi::recall::RecallQuery;
-use aizuchi::store::database::DatabaseStore;
-use aizuchi::store::{Hearing, Store, sqlite};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::Follows;
+use aizuchi_core::recall::RecallQuery;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{Hearing, Store, sqlite};
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;

@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use aizuchi::chat::{
+use aizuchi::replay::history::{History, Recorded, Room};
+use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
 };
-use aizuchi::decision::gate::Gate;
-use aizuchi::event::Follows;
-use aizuchi::recall::RecallQuery;
-use aizuchi::replay::history::{History, Recorded, Room};
-use aizuchi::store::database::DatabaseStore;
-use aizuchi::store::{Hearing, Store, sqlite};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::Follows;
+use aizuchi_core::recall::RecallQuery;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{Hearing, Store, sqlite};
 use anyhow::Context as _;
 use futures_util::StreamExt;
 use futures_util::stream;

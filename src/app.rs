@@ -16,39 +16,39 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-use crate::agent::state::NamedStates;
-use crate::agent::tools::Tools;
-use crate::agent::wait::Waits;
-use crate::agent::{self, Agent, Minds};
-use crate::chat::WorkspaceId;
-use crate::clock::Clock;
-use crate::command::answer::Answers;
 use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
-use crate::hear::rooms::Rooms;
-use crate::hear::under_way::UnderWay;
-use crate::hear::{Ears, Withheld};
-use crate::llm::Llm;
-use crate::llm::builtin::BuiltinMind;
-use crate::llm::fallback::FallbackMind;
-use crate::llm::provider::ProviderMind;
-use crate::metrics::Metrics;
-use crate::persona::Persona;
-use crate::platform::discord::{self, Discord};
-use crate::platform::local::{self, LocalRoom};
-use crate::platform::slack::{self, Slack};
-use crate::platform::{Platform, Platforms, Surroundings};
-use crate::prompt::Verb;
-use crate::prompt::prompts::Prompts;
-use crate::prompt::tokens::Corrections;
-use crate::retention::Retention;
-use crate::runner::Runner;
-use crate::store::database::DatabaseStore;
-use crate::store::database::address::Opened;
-use crate::store::{Archive, Store};
 use crate::web::admission::Token;
 use crate::web::{self, Web};
+use aizuchi_core::agent::state::NamedStates;
+use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::agent::wait::Waits;
+use aizuchi_core::agent::{self, Agent, Minds};
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::command::answer::Answers;
+use aizuchi_core::hear::rooms::Rooms;
+use aizuchi_core::hear::under_way::UnderWay;
+use aizuchi_core::hear::{Ears, Withheld};
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Persona;
+use aizuchi_core::platform::local::{self, LocalRoom};
+use aizuchi_core::platform::{Platform, Platforms, Surroundings};
+use aizuchi_core::prompt::Verb;
+use aizuchi_core::prompt::prompts::Prompts;
+use aizuchi_core::prompt::tokens::Corrections;
+use aizuchi_core::retention::Retention;
+use aizuchi_core::runner::Runner;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::address::Opened;
+use aizuchi_core::store::{Archive, Store};
+use aizuchi_discord::Discord;
+use aizuchi_slack::Slack;
 
 /// Everything that is ready to run.
 pub struct App {
@@ -116,7 +116,7 @@ impl App {
             None => None,
             Some(settings) => {
                 let settings = settings.settings(config.channel_sync());
-                let who = slack::who(&settings, &*store).await?;
+                let who = aizuchi_slack::who(&settings, &*store).await?;
                 recall(&rooms, &store, &who.workspace).await?;
                 let surroundings = Surroundings {
                     persona: persona.clone(),
@@ -134,7 +134,7 @@ impl App {
             Some(settings) => {
                 let zone = config.zone_or(TimeZone::system());
                 let settings = settings.settings(config.channel_sync(), zone);
-                let who = discord::who(&settings, &*store).await?;
+                let who = aizuchi_discord::who(&settings, &*store).await?;
                 for workspace in who.workspaces() {
                     recall(&rooms, &store, &workspace).await?;
                 }
@@ -145,7 +145,7 @@ impl App {
                     answers: answers.clone(),
                 };
                 let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
-                platforms.0.insert(discord::everywhere(), discord.clone());
+                platforms.0.insert(aizuchi_discord::everywhere(), discord.clone());
                 Some(discord)
             }
         };

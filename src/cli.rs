@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+#[cfg(feature = "demo")]
 mod dev;
 mod discord;
 mod eval;
@@ -26,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
-use crate::chat::one_line;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::llm::model::ModelId;
-use crate::persona::Language;
-use crate::rules::Mode;
+use aizuchi_core::chat::one_line;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::persona::Language;
+use aizuchi_core::rules::Mode;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
@@ -72,8 +73,11 @@ enum Verb {
     /// Let the bot in on a Discord server.
     Discord(discord::Discord),
     /// Stand in for the outside world, to try things out and to develop.
+    #[cfg(feature = "demo")]
     Dev(dev::Dev),
 }
+
+const MODEL_ELSEWHERE: &str = "--model goes with run, check, prompt and eval only";
 
 /// Does what the command line says, and says what went wrong in one sentence.
 pub fn main() -> ExitCode {
@@ -101,11 +105,12 @@ impl Cli {
             | Verb::Config(_)
             | Verb::Slack(_)
             | Verb::Discord(_)
-            | Verb::Dev(_)
                 if self.model.is_some() =>
             {
-                anyhow::bail!("--model goes with run, check, prompt and eval only")
+                anyhow::bail!(MODEL_ELSEWHERE)
             }
+            #[cfg(feature = "demo")]
+            Verb::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_ELSEWHERE),
             Verb::Prompt(prompt) => prompt.obey(self.config.as_deref(), thinkers),
             Verb::Replay(replay) => replay.obey(self.config),
             Verb::Eval(eval) => eval.obey(self.config.as_deref(), thinkers),
@@ -116,6 +121,7 @@ impl Cli {
             Verb::Config(config) => config.obey(),
             Verb::Slack(slack) => slack.obey(),
             Verb::Discord(discord) => discord.obey(self.config.as_deref()),
+            #[cfg(feature = "demo")]
             Verb::Dev(dev) => dev.obey(),
         }
     }

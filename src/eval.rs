@@ -10,7 +10,7 @@ pub mod report;
 pub mod table;
 pub mod decide;
 
-use crate::context::state::ConversationState;
+use aizuchi_core::context::state::ConversationState;
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]

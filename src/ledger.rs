@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::judge::gate_reason;
-use crate::chat::{ChannelId, MessageId, WorkspaceId};
-use crate::decision::gate::Gate;
-use crate::decision::{Attempt, Decision, Judgment, LeftOut, Weighed};
-use crate::persona::Language;
-use crate::store::{Archive, Line, StoreError};
+use aizuchi_core::agent::judge::gate_reason;
+use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Attempt, Decision, Judgment, LeftOut, Weighed};
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::{Archive, Line, StoreError};
 
 /// A decision with the lines that it names.
 pub struct Account {

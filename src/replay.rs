@@ -10,6 +10,7 @@ pub mod score;
 mod stage;
 pub mod table;
 pub mod timing;
+pub mod to_import;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -21,13 +22,13 @@ use anyhow::Context as _;
 use tracing::warn;
 
 use crate::config::{Config, Loaded, Thinkers};
-use crate::llm::Llm;
-use crate::llm::builtin::BuiltinMind;
-use crate::llm::scripted::{ScriptedMind, Speak};
-use crate::prompt::prompts::Prompts;
 use crate::replay::history::{History, Room};
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::Score;
+use aizuchi_core::llm::Llm;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::scripted::{ScriptedMind, Speak};
+use aizuchi_core::prompt::prompts::Prompts;
 
 /// A way to decide, by name.
 #[derive(Clone, Debug)]

@@ -25,15 +25,15 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::Clock;
-use crate::metrics::Metrics;
-use crate::persona::Persona;
-use crate::platform::Platforms;
-use crate::platform::local::LocalRoom;
-use crate::platform::slack::Slack;
-use crate::runner::Pulse;
-use crate::store::{Archive, Store, StoreError};
 use crate::web::admission::Token;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Persona;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::platform::local::LocalRoom;
+use aizuchi_core::runner::Pulse;
+use aizuchi_core::store::{Archive, Store, StoreError};
+use aizuchi_slack::Slack;
 
 /// What the pages need.
 pub struct Web {

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi::chat::{ChannelId, WorkspaceId};
-use aizuchi::dev::slack::FakeSlack;
-use aizuchi::dev::slack::message::Message;
-use aizuchi::dev::slack::ts::Ts;
-use aizuchi::store::database::DatabaseStore;
-use aizuchi::store::database::address::Address;
-use aizuchi::store::database::onlooker::Onlooker;
-use aizuchi::store::{Archive, Line, LineQuery, Span, StoreError};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::store::{Archive, Line, LineQuery, Span, StoreError};
+use aizuchi_fakes::slack::FakeSlack;
+use aizuchi_fakes::slack::message::Message;
+use aizuchi_fakes::slack::ts::Ts;
 use jiff::Timestamp;
 use serde::Serialize;
 

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aizuchi::dev::slack::fault::Fault;
-use aizuchi::dev::slack::{FakeSlack, Settings, serve};
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::{FakeSlack, Settings, serve};
 use anyhow::Context as _;
 use clap::Parser;
 use tokio::net::TcpListener;
@@ -178,7 +178,7 @@ async fn measure(
 /// Waits until nothing is on its way to the program any more, but not for ever.
 async fn settle(fake: &FakeSlack, longest: Duration) {
     let is_under_way = || {
-        use aizuchi::dev::slack::mail::Fate;
+        use aizuchi_fakes::slack::mail::Fate;
         fake.read(|state| state.mail.letters.iter().any(|letter| letter.fate == Fate::UnderWay))
     };
     let began = Instant::now();

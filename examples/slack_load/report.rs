@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aizuchi::dev::slack::mail::{Fate, Receipt};
-use aizuchi::dev::slack::state::State;
+use aizuchi_fakes::slack::mail::{Fate, Receipt};
+use aizuchi_fakes::slack::state::State;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use jiff::Timestamp;

@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aizuchi::clock::chance;
-use aizuchi::dev::slack::FakeSlack;
-use aizuchi::dev::slack::channel::NewChannel;
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::refusal::Refusal;
-use aizuchi::dev::slack::ts::Ts;
+use aizuchi_core::clock::chance;
+use aizuchi_fakes::slack::FakeSlack;
+use aizuchi_fakes::slack::channel::NewChannel;
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::refusal::Refusal;
+use aizuchi_fakes::slack::ts::Ts;
 use jiff::Timestamp;
 
 /// How many people are in a channel.

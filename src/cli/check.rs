@@ -12,15 +12,15 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
 use crate::cli::print;
-use crate::clock::Clock;
 use crate::config::minds::Model;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::llm::provider::ProviderMind;
-use crate::platform::discord::examine::examine as examine_discord;
-use crate::platform::slack::examine::examine as examine_slack;
-use crate::store::database::address::{Address, Found};
-use crate::store::database::onlooker::Onlooker;
-use crate::store::{Archive, StoreError};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::store::database::address::{Address, Found};
+use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::store::{Archive, StoreError};
+use aizuchi_discord::examine::examine as examine_discord;
+use aizuchi_slack::examine::examine as examine_slack;
 
 /// How long somebody who listens on our port may take to say whether it is one of us.
 const PATIENCE: Duration = Duration::from_secs(2);

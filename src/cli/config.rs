@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::print;
 use crate::config;
 use crate::config::environment::Environment;
+use aizuchi_import::kotonoha;
 
 #[derive(Debug, Args)]
 pub struct Config {
@@ -35,7 +36,7 @@ impl Config {
         match self.what {
             What::Example => print(config::EXAMPLE.trim_end())?,
             What::FromEnv { file } => {
-                print(&config::from_env::from_env(&variables(file.as_deref())?)?)?;
+                print(&kotonoha::from_env(variables(file.as_deref())?.variables())?)?;
             }
             What::Schema => print(&serde_json::to_string_pretty(&config::schema::schema())?)?,
         }

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::cli::{Stops, log, print};
-use crate::dev::discord::{self, FakeDiscord};
-use crate::dev::slack::{self, FakeSlack};
+use aizuchi_fakes::discord::{self, FakeDiscord};
+use aizuchi_fakes::slack::{self, FakeSlack};
 
 #[derive(Debug, Args)]
 pub struct Dev {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use crate::cli::print;
 use crate::config::environment::Environment;
 use crate::config::{Config, Thinkers};
-use crate::platform::discord::invite::{application_of, bot_page, invite};
+use aizuchi_discord::invite::{application_of, bot_page, invite};
 
 #[derive(Debug, Args)]
 pub struct Discord {

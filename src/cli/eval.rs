@@ -9,10 +9,8 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use crate::agent::Mind;
 use crate::app;
 use crate::cli::{log, print};
-use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
 use crate::eval::case::{self, Case, text_of};
 use crate::eval::decide::Found;
@@ -21,8 +19,10 @@ use crate::eval::question::{Questions, ask};
 use crate::eval::report::Report;
 use crate::eval::table::tables;
 use crate::eval::{Finding, answers, baseline, decide};
-use crate::prompt::Prompt;
-use crate::rules::Rules;
+use aizuchi_core::agent::Mind;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::rules::Rules;
 
 #[derive(Debug, Args)]
 pub struct Eval {

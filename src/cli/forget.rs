@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{AuthorKind, User, one_line};
 use crate::cli::print;
-use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::store::database::DatabaseStore;
-use crate::store::database::address::Address;
-use crate::store::database::forget::Forgotten;
+use aizuchi_core::chat::{AuthorKind, User, one_line};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::forget::Forgotten;
 
 /// Forget a person: their messages, memos about them, and what is remembered of them.
 #[derive(Debug, Args)]

@@ -9,21 +9,22 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{UserId, WorkspaceId, one_line};
 use crate::cli::print;
-use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::hear::rooms::Rooms;
-use crate::hear::under_way::UnderWay;
-use crate::hear::{Ears, Withheld};
-use crate::import::myao2::{Circumstances, WhereMemos};
-use crate::import::{self, Belongings, LeftOut, Report, Tally, recorded};
-use crate::metrics::Metrics;
-use crate::platform::slack::ask_who;
 use crate::replay::history::History;
-use crate::store::database::DatabaseStore;
-use crate::store::sqlite::myao2::Myao2;
-use crate::store::{Archive, Store};
+use crate::replay::to_import;
+use aizuchi_core::chat::{UserId, WorkspaceId, one_line};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::hear::rooms::Rooms;
+use aizuchi_core::hear::under_way::UnderWay;
+use aizuchi_core::hear::{Ears, Withheld};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{Archive, Store};
+use aizuchi_import::myao2::database::Myao2;
+use aizuchi_import::myao2::{Circumstances, WhereMemos};
+use aizuchi_import::{Belongings, LeftOut, Report, Tally};
+use aizuchi_slack::ask_who;
 
 /// Bring along what another program kept: the database of myao2, or recorded messages. It only becomes
 /// known; nothing is answered. What is here already stays.
@@ -93,14 +94,14 @@ impl Import {
                 },
                 zone: config.zone_or(TimeZone::system()),
             };
-            return Ok(import::myao2::read(&mut old, &circumstances).await?);
+            return Ok(aizuchi_import::myao2::read(&mut old, &circumstances).await?);
         }
         let history = History::open(&self.input)?;
         anyhow::ensure!(
             !history.rooms.is_empty(),
             "{shown} is neither a database of myao2 nor recorded messages"
         );
-        Ok(recorded::read(&history, workspace, persona.as_ref()))
+        Ok(to_import::read(&history, workspace, persona.as_ref()))
     }
 }
 
@@ -122,7 +123,7 @@ async fn bring(
         rooms: Arc::new(rooms),
         clock: clock.clone(),
         metrics: Arc::new(Metrics::default()),
-        waiting: import::waiting(),
+        waiting: aizuchi_import::waiting(),
         withheld: Withheld::Dropped,
         // Whoever was ordered about then was another.
         commanded_as: None,
@@ -132,7 +133,7 @@ async fn bring(
         seed: 0,
     };
     let history_from = config.slack().map(|slack| clock.now() - slack.history);
-    Ok(import::bring(belongings, &ears, &*store, history_from).await?)
+    Ok(aizuchi_import::bring(belongings, &ears, &*store, history_from).await?)
 }
 
 fn told(report: &Report, config: &Config) -> String {

@@ -20,9 +20,11 @@ pub fn begin(logging: &LoggingConfig) {
         logging::Level::Info | logging::Level::Warning => "warn",
         logging::Level::Error | logging::Level::Critical => "error",
     };
-    let parts =
-        logging.loggers.iter().map(|(part, level)| format!(",{}={}", part.0, level.filter()));
-    let filter = filter(&format!("{others},aizuchi={level}{}", parts.collect::<String>()));
+    let loggers = logging.loggers.iter().flat_map(|(logger, level)| {
+        targets(&logger.0).into_iter().map(|target| format!(",{target}={}", level.filter()))
+    });
+    // The crates of this program are all named `aizuchi…`, and a target is matched by its beginning.
+    let filter = filter(&format!("{others},aizuchi={level}{}", loggers.collect::<String>()));
     let is_terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr);
     let log = tracing_subscriber::registry();
@@ -35,6 +37,17 @@ pub fn begin(logging: &LoggingConfig) {
             log.with(lines.json().with_span_list(false).with_filter(filter)).init()
         }
     }
+}
+
+/// The log targets of a part of this program, whichever of its crates has it: `aizuchi::agent` is
+/// `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
+fn targets(logger: &str) -> Vec<String> {
+    let Some(part) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
+    let core = match part.strip_prefix("platform::") {
+        Some(platform @ ("slack" | "discord")) => format!("aizuchi_{platform}"),
+        Some(_) | None => format!("aizuchi_core::{part}"),
+    };
+    vec![logger.to_owned(), core]
 }
 
 /// For verbs that end by themselves and whose reader looks on.
@@ -53,4 +66,19 @@ fn filter<S: Subscriber + for<'a> LookupSpan<'a>>(levels: &str) -> impl Filter<S
         part != "genai" && part != "hyper"
     };
     filter.and(filter_fn(is_discreet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_in_their_crates() {
+        assert_eq!(targets("sqlx"), ["sqlx"]);
+        assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_core::agent"]);
+        assert_eq!(
+            targets("aizuchi::platform::slack"),
+            ["aizuchi::platform::slack", "aizuchi_slack"]
+        );
+    }
 }

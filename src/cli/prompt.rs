@@ -9,14 +9,14 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::app;
-use crate::chat::{ConversationId, MessageId, one_line};
 use crate::cli::print;
-use crate::clock::Clock;
 use crate::config::{Config, Loaded, Thinkers};
-use crate::metrics::Metrics;
-use crate::platform::Platforms;
-use crate::prompt::{Prompt, Verb};
-use crate::store::database::onlooker::Onlooker;
+use aizuchi_core::chat::{ConversationId, MessageId, one_line};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::store::database::onlooker::Onlooker;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Question {

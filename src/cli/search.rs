@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, WorkspaceId};
 use crate::cli::{excerpt, plain, print};
 use crate::config::{Config, Thinkers};
-use crate::recall::{RecallQuery, Recalled};
-use crate::store::database::address::Address;
-use crate::store::database::onlooker::Onlooker;
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::recall::{RecallQuery, Recalled};
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::onlooker::Onlooker;
 
 #[derive(Debug, Args)]
 pub struct Search {

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::chat::one_line;
 use crate::cli::print;
-use crate::platform::slack::manifest::{Delivery, LONGEST_NAME, manifest};
+use aizuchi_core::chat::one_line;
+use aizuchi_slack::manifest::{Delivery, LONGEST_NAME, manifest};
 
 #[derive(Debug, Args)]
 pub struct Slack {

@@ -7,18 +7,18 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use crate::chat::{ChannelId, MessageId, WorkspaceId};
 use crate::cli::{excerpt, plain, print};
 use crate::config::{Config, Thinkers};
-use crate::decision::Attempt;
-use crate::decision::gate::Gate;
 use crate::ledger::{self, Account, words};
-use crate::persona::Language;
-use crate::store::database::DatabaseStore;
-use crate::store::database::address::Address;
-use crate::store::database::onlooker::Onlooker;
-use crate::store::{Archive, DecisionQuery, Line};
 use crate::web::shapes;
+use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
+use aizuchi_core::decision::Attempt;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::store::{Archive, DecisionQuery, Line};
 
 #[derive(Debug, Args)]
 pub struct Why {

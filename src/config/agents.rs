@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::secret::Secret;
 use crate::config::values::{CallSeconds, Count, Ratio, Temperature, WebUrl};
-use crate::llm::model::ModelId;
+use aizuchi_core::llm::model::ModelId;
 
 /// What a persona thinks about. An agent that is left out takes over what `response` has.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

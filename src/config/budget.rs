@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::values::{Count, Money, Ratio};
-use crate::rules::{Allowance, Rulebook};
+use aizuchi_core::rules::{Allowance, Rulebook};
 
 /// The largest limit that can be set.
 const MOST: u64 = 1_000_000_000_000;

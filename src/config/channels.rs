@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::clock::seconds;
 use crate::config::budget::ChannelBudget;
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::platforms::Threads;
 use crate::config::schema;
 use crate::config::values::{QuietTimes, Ratio, Reaction, Seconds};
-use crate::rules::{Mode, Rules};
+use aizuchi_core::clock::seconds;
+use aizuchi_core::rules::{Mode, Rules};
 
 /// What holds for one channel. What is left out is as `response` and `facilitator` say.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
-use crate::agent;
 use crate::config::Config;
 use crate::config::problem::Problem;
 use crate::config::secret::shown;
 use crate::config::tree::Node;
-use crate::rules::{Facilitation, Rules};
+use aizuchi_core::agent;
+use aizuchi_core::rules::{Facilitation, Rules};
 
 /// The tree is only asked for what is set, and where.
 pub fn check(config: &Config, tree: &Node) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::Count;
-use crate::prompt::budget::{Budget, Sections};
+use aizuchi_core::prompt::budget::{Budget, Sections};
 
 /// How long a prompt may be. What does not fit is left out, what matters least first.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -59,8 +59,9 @@ impl Environment {
         self.variables.get(name).map(String::as_str)
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(String::as_str)
+    /// Variables by name.
+    pub fn variables(&self) -> &BTreeMap<String, String> {
+        &self.variables
     }
 
     /// A variable that is set to something.

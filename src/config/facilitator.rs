@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{Count, Seconds};
-use crate::rules::Facilitation;
+use aizuchi_core::rules::Facilitation;
 
 /// How it listens in channels whose mode is `facilitator`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

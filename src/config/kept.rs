@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{Count, Seconds};
-use crate::store::database::address::{Address, Server};
+use aizuchi_core::store::database::address::{Address, Server};
 
 /// Where everything is kept.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::StateCall;
 use crate::config::Config;
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, Params};
 use crate::config::environment::Environment;
-use crate::config::from_env::with_provider;
 use crate::config::problem::Problem;
 use crate::config::secret::Secret;
 use crate::config::tree::Node;
-use crate::llm::model::{ModelId, Provider};
+use aizuchi_core::agent::StateCall;
+use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_import::kotonoha::with_provider;
 
 /// Who thinks, for each agent.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::values::{Count, Money};
-use crate::llm::model::ModelId;
-use crate::llm::price::{ModelPrice, Prices};
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::price::{ModelPrice, Prices};
 
 /// What holds for all models.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

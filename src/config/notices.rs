@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::agent::StateCall;
 use crate::config::Config;
 use crate::config::agents::{CLIENT_ARGS, PARAMS};
 use crate::config::nearest::{listed, nearest};
 use crate::config::problem::{Place, Problem};
 use crate::config::secret::shown;
 use crate::config::tree::{Entry, Node, Value};
-use crate::llm::model::ModelId;
+use aizuchi_core::agent::StateCall;
+use aizuchi_core::llm::model::ModelId;
 
 struct Notice {
     path: &'static [&'static str],

@@ -6,9 +6,9 @@ use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::clock::seconds;
 use crate::config::secret::Secret;
 use crate::config::values::{Count, Seconds, SocketUrl, WebUrl};
+use aizuchi_core::clock::seconds;
 
 /// A Slack workspace. Its events come over Socket Mode with `app_token`, or over HTTP with
 /// `signing_secret`.

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{self, StateCall};
-use crate::clock::seconds;
 use crate::config::channels::names;
 use crate::config::schema;
 use crate::config::values::{Count, Interval, QuietTimes, Ratio, Reaction, Seconds};
-use crate::decision::gate::Gate;
-use crate::hear::Waiting;
-use crate::rhythm::Wait;
-use crate::rules::{Allowance, Facilitation, Mode, Rules};
+use aizuchi_core::agent::{self, StateCall};
+use aizuchi_core::clock::seconds;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::hear::Waiting;
+use aizuchi_core::rhythm::Wait;
+use aizuchi_core::rules::{Allowance, Facilitation, Mode, Rules};
 
 /// When it speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

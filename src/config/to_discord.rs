@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
 use crate::config::platforms::{Discord, Threads};
-use crate::platform::discord::{self, Patience, Settings, ThreadRules};
+use aizuchi_discord::{Patience, Settings, ThreadRules};
 
 /// Where Discord's API is.
 const API_BASE: &str = "https://discord.com/api/v10";
@@ -35,10 +35,10 @@ impl Discord {
     }
 }
 
-fn threads(threads: Threads) -> discord::Threads {
+fn threads(threads: Threads) -> aizuchi_discord::Threads {
     match threads {
-        Threads::Auto => discord::Threads::Auto,
-        Threads::Never => discord::Threads::Never,
+        Threads::Auto => aizuchi_discord::Threads::Auto,
+        Threads::Never => aizuchi_discord::Threads::Never,
     }
 }
 

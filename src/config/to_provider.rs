@@ -3,13 +3,13 @@
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
-use crate::agent;
-use crate::clock::seconds;
 use crate::config::agents::Params;
 use crate::config::minds::{Mind, Minds, Model};
 use crate::config::secret::Secret;
-use crate::llm::model::ModelId;
-use crate::llm::provider::{self, ProviderSettings};
+use aizuchi_core::agent;
+use aizuchi_core::clock::seconds;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::llm::provider::{self, ProviderSettings};
 
 impl Model {
     /// How it is asked; `None` for the built-in mind.

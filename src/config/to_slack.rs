@@ -5,7 +5,7 @@ use secrecy::SecretString;
 
 use crate::config::platforms::{ReplyIn, Slack, SlackEvents};
 use crate::config::secret::Secret;
-use crate::platform::slack::{self, Events, Patience, Settings};
+use aizuchi_slack::{Events, Patience, Settings};
 
 /// Where Slack's API is.
 const API_BASE: &str = "https://slack.com/api/";
@@ -25,8 +25,8 @@ impl Slack {
             },
             api_base: self.api_base.clone().unwrap_or_else(|| API_BASE.to_owned()),
             reply_in: match self.reply_in {
-                ReplyIn::Same => slack::ReplyIn::Same,
-                ReplyIn::Thread => slack::ReplyIn::Thread,
+                ReplyIn::Same => aizuchi_slack::ReplyIn::Same,
+                ReplyIn::Thread => aizuchi_slack::ReplyIn::Thread,
             },
             settle: self.settle,
             history: self.history,

@@ -7,7 +7,7 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::rules::QuietHours;
+use aizuchi_core::rules::QuietHours;
 
 /// A number of seconds, from none to a year.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]

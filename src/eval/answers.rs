@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::chat::one_line;
 use crate::eval::case::{Place, numbered, refuse};
 use crate::replay::history::problem_of;
+use aizuchi_core::chat::one_line;
 
 /// How many missing cases are named.
 const NAMED: usize = 5;

@@ -2,9 +2,9 @@
 //! which is what seed 004 did away with. The list is here to show what it is worth; nothing decides
 //! by it.
 
-use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::Case;
+use aizuchi_core::context::state::ConversationState;
 
 /// The words are looked for in so many of the newest lines.
 const NEWEST: usize = 3;

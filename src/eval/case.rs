@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::chat::one_line;
-use crate::context::state::ConversationState;
-use crate::persona::Language;
 use crate::replay::history::{LATEST, problem_of};
+use aizuchi_core::chat::one_line;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::persona::Language;
 
 /// How many bad lines are told one by one.
 const TOLD: usize = 10;

@@ -7,12 +7,12 @@ pub mod baseline;
 pub mod score;
 pub mod report;
 
-use crate::agent::judge::parse;
 use crate::config::Config;
-use crate::context::state::ConversationState;
-use crate::decision::verdict::Verdict;
-use crate::prompt::Prompt;
-use crate::rules::{Mode, Rules};
+use aizuchi_core::agent::judge::parse;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::verdict::Verdict;
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::rules::{Mode, Rules};
 
 /// What came of one item.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,20 +7,20 @@ use futures_util::{StreamExt, stream};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use crate::agent::Mind;
-use crate::chat::{
-    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
-};
-use crate::clock::Clock;
 use crate::config::Config;
-use crate::context::Context;
-use crate::context::channel_messages::ChannelMessages;
 use crate::eval::Finding;
 use crate::eval::case::Case;
-use crate::persona::{Language, Persona};
-use crate::prompt::Prompt;
-use crate::prompt::budget::Budget;
-use crate::prompt::prompts::{Prompts, Scene};
+use aizuchi_core::agent::Mind;
+use aizuchi_core::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::Context;
+use aizuchi_core::context::channel_messages::ChannelMessages;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::Prompt;
+use aizuchi_core::prompt::budget::Budget;
+use aizuchi_core::prompt::prompts::{Prompts, Scene};
 
 /// So many calls run side by side.
 const AT_ONCE: usize = 4;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::Case;
 use crate::eval::score::{Score, is_right};
+use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {

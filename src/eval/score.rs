@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::case::{Case, pairs};
+use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Score {
@@ -84,8 +84,8 @@ fn wanted(case: &Case, finding: &Finding) -> ConversationState {
 mod tests {
     use super::*;
     use crate::eval::case::Line;
-    use crate::persona::Language;
     use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+    use aizuchi_core::persona::Language;
 
     fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
         let line = Line { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };

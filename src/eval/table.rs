@@ -4,10 +4,10 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::context::state::ConversationState;
 use crate::eval::Finding;
 use crate::eval::report::{Miss, Report};
 use crate::eval::score::Score;
+use aizuchi_core::context::state::ConversationState;
 
 /// How many misses are told.
 const TOLD: usize = 20;

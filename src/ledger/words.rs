@@ -1,10 +1,10 @@
 //! What the ledger's closed lists are called, in both languages.
 
-use crate::context::state::ConversationState;
-use crate::decision::gate::Gate;
-use crate::decision::{AttemptEnd, Ended};
-use crate::persona::Language;
-use crate::rules::Mode;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{AttemptEnd, Ended};
+use aizuchi_core::persona::Language;
+use aizuchi_core::rules::Mode;
 
 pub fn ended(ended: Option<Ended>, language: Language) -> &'static str {
     match ended {

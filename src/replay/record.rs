@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::chat::{ConversationId, MessageId};
-use crate::decision::DecisionId;
 use crate::replay::timing::Post;
+use aizuchi_core::chat::{ConversationId, MessageId};
+use aizuchi_core::decision::DecisionId;
 
 /// What an event file holds (DESIGN §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

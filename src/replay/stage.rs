@@ -12,38 +12,38 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::state::NamedStates;
-use crate::agent::wait::Waits;
-use crate::agent::{self, Agent, Minds};
-use crate::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    Role, User, UserId, Visibility, WorkspaceId,
-};
-use crate::clock::{Clock, chance};
-use crate::command::answer::Answers;
-use crate::context::{Context, Window};
-use crate::decision::{Attempt, AttemptEnd, Ended};
-use crate::event::chore::{Chore, ChoreOutcome};
-use crate::event::{Claim, End, Event, Outcome, Piece, Posted};
-use crate::hear::rooms::Rooms;
-use crate::hear::under_way::UnderWay;
-use crate::hear::{Ears, Withheld};
-use crate::llm::{Answer, Llm, LlmError};
-use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory, MemoryId};
-use crate::metrics::Metrics;
-use crate::platform::{Platform, PlatformError, Platforms, local};
-use crate::prompt::prompts::Prompts;
-use crate::prompt::tokens::Corrections;
-use crate::prompt::{Prompt, Verb};
-use crate::recall::{RecallQuery, Recalled};
 use crate::replay::history::{Recorded, Room};
 use crate::replay::record::{Call, Kind, Recorder, Spoken};
 use crate::replay::timing::Post;
 use crate::replay::{Judge, Policy, Rules};
-use crate::runner::Runner;
-use crate::store::volatile::VolatileStore;
-use crate::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
+use aizuchi_core::agent::state::NamedStates;
+use aizuchi_core::agent::wait::Waits;
+use aizuchi_core::agent::{self, Agent, Minds};
+use aizuchi_core::chat::{
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
+    Role, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_core::clock::{Clock, chance};
+use aizuchi_core::command::answer::Answers;
+use aizuchi_core::context::{Context, Window};
+use aizuchi_core::decision::{Attempt, AttemptEnd, Ended};
+use aizuchi_core::event::chore::{Chore, ChoreOutcome};
+use aizuchi_core::event::{Claim, End, Event, Outcome, Piece, Posted};
+use aizuchi_core::hear::rooms::Rooms;
+use aizuchi_core::hear::under_way::UnderWay;
+use aizuchi_core::hear::{Ears, Withheld};
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{LineId, Lineage, Memory, MemoryId};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::{Platform, PlatformError, Platforms, local};
+use aizuchi_core::prompt::prompts::Prompts;
+use aizuchi_core::prompt::tokens::Corrections;
+use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::recall::{RecallQuery, Recalled};
+use aizuchi_core::runner::Runner;
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
 
 /// The spread of the model's latency: the standard deviation of its logarithm. A judge call with a
 /// median of 4 s then takes 2 to 8 s in 80 of 100 cases.

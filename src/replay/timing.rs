@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::chat::MessageId;
 use crate::replay::history::{Recorded, Room};
+use aizuchi_core::chat::MessageId;
 
 /// Whoever writes later than this does not answer any more (benchmark B5).
 const ANSWERS_WITHIN: f64 = 3600.0;

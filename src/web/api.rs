@@ -9,12 +9,12 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, MessageId, ReactionChange};
-use crate::platform::local::reaction::Reacting;
-use crate::platform::local::refusal::SayError;
-use crate::platform::local::{OwnLine, Saying, workspace};
-use crate::store::{DecisionQuery, LineQuery, Span};
 use crate::web::{LARGEST_BODY, Problem, Web, shapes};
+use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange};
+use aizuchi_core::platform::local::reaction::Reacting;
+use aizuchi_core::platform::local::refusal::SayError;
+use aizuchi_core::platform::local::{OwnLine, Saying, workspace};
+use aizuchi_core::store::{DecisionQuery, LineQuery, Span};
 
 /// How many lines or decisions one answer holds.
 const PAGE: usize = 200;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::decision::{Attempt, DecisionId, Ended, Exchange};
 use crate::ledger::{self, Account, Fact, words};
-use crate::persona::Language;
-use crate::platform::local::workspace;
-use crate::store::{DecisionQuery, Line};
 use crate::web::{Problem, Web};
+use aizuchi_core::decision::{Attempt, DecisionId, Ended, Exchange};
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::workspace;
+use aizuchi_core::store::{DecisionQuery, Line};
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};

@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::decision::Decision;
-use crate::platform::local::{LocalRoom, workspace};
-use crate::store::{Archive, Line, StoreError};
 use crate::web::{Problem, Web, shapes};
+use aizuchi_core::decision::Decision;
+use aizuchi_core::platform::local::{LocalRoom, workspace};
+use aizuchi_core::store::{Archive, Line, StoreError};
 
 /// How much is read at a time: little, since a page that reads slowly holds it, but far more than
 /// can change with one revision.
@@ -65,7 +65,7 @@ pub async fn events(
 /// One page's place in the stream of changes.
 struct Tail {
     archive: Arc<dyn Archive>,
-    clock: crate::clock::Clock,
+    clock: aizuchi_core::clock::Clock,
     revisions: watch::Receiver<u64>,
     room: Arc<LocalRoom>,
     room_changes: watch::Receiver<u64>,

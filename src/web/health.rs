@@ -9,10 +9,10 @@ use axum::response::IntoResponse;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::metrics::Snapshot;
-use crate::platform::catching_up::Progress;
-use crate::store::StoreError;
 use crate::web::{Problem, Web};
+use aizuchi_core::metrics::Snapshot;
+use aizuchi_core::platform::catching_up::Progress;
+use aizuchi_core::store::StoreError;
 
 /// Another one does the work; it waits for its place.
 pub async fn standing_by() -> Problem {

@@ -10,9 +10,9 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use crate::platform::slack::Slack;
-use crate::platform::slack::signature;
 use crate::web::{Problem, Web};
+use aizuchi_slack::Slack;
+use aizuchi_slack::signature;
 
 /// Slack's events and slash commands, where they come over HTTP.
 pub async fn slack(

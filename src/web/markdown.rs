@@ -4,7 +4,7 @@
 use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_cmark_escape::escape_href;
 
-use crate::platform::strong::{has_marks, parts, plain, with_marks, without_marks};
+use aizuchi_core::platform::strong::{has_marks, parts, plain, with_marks, without_marks};
 
 /// Safe HTML for a Markdown text.
 pub fn html(text: &str) -> String {

@@ -8,12 +8,12 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
-use crate::chat::ChannelId;
-use crate::platform::local::orders::Listening;
-use crate::platform::local::workspace;
-use crate::rules::Mode;
 use crate::web::api::{Answer, refused, unreadable};
 use crate::web::{Problem, Web, shapes};
+use aizuchi_core::chat::ChannelId;
+use aizuchi_core::platform::local::orders::Listening;
+use aizuchi_core::platform::local::workspace;
+use aizuchi_core::rules::Mode;
 
 const MUTE_SHAPE: &str =
     r#"{"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;

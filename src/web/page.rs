@@ -11,9 +11,9 @@ use axum::response::{Html, IntoResponse, Response};
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use crate::decision::gate::Gate;
 use crate::ledger;
 use crate::web::{Problem, Web};
+use aizuchi_core::decision::gate::Gate;
 
 #[derive(Template)]
 #[template(path = "room.html")]

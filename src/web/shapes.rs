@@ -5,15 +5,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::chat::{AuthorKind, Channel, ChannelId};
-use crate::decision::gate::Reach;
-use crate::decision::{Attempt, Decision, Next};
-use crate::event::step::Step;
-use crate::event::{DeadLetter, Event};
-use crate::platform::local::orders::{ChannelManner, Manner};
-use crate::rules::{Allowance, Rulebook};
-use crate::store::{Line, Reacted, Spending};
 use crate::web::markdown;
+use aizuchi_core::chat::{AuthorKind, Channel, ChannelId};
+use aizuchi_core::decision::gate::Reach;
+use aizuchi_core::decision::{Attempt, Decision, Next};
+use aizuchi_core::event::step::Step;
+use aizuchi_core::event::{DeadLetter, Event};
+use aizuchi_core::platform::local::orders::{ChannelManner, Manner};
+use aizuchi_core::rules::{Allowance, Rulebook};
+use aizuchi_core::store::{Line, Reacted, Spending};
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0

@@ -5,7 +5,8 @@ use reqwest::{Client, StatusCode};
 use serde_json::json;
 
 use crate::command::refusal;
-use crate::program::{Home, free_port, http};
+use crate::program::Home;
+use aizuchi_harness::net::{free_port, http};
 
 const TOKEN: &str = "open-sesame-0123456789";
 

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Home, http};
+use crate::program::Home;
+use aizuchi_harness::net::http;
 
 #[tokio::test]
 async fn a_mention_is_answered_where_it_stood() {

@@ -2,12 +2,12 @@
 
 use std::process::Output;
 
-use aizuchi::store::database::address::Address;
+use aizuchi_core::store::database::address::Address;
 
 use crate::command::aizuchi;
 use crate::program::Home;
-use crate::providers::{Limits, Server, Treatment};
-use crate::world::Kept;
+use aizuchi_harness::providers::{Limits, Server, Treatment};
+use aizuchi_harness::world::Kept;
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());
@@ -136,7 +136,7 @@ async fn prompts_without_room_for_what_was_said_are_refused() {
 
 #[tokio::test]
 async fn an_aizuchi_that_runs_is_no_obstacle() {
-    let home = Home::on(crate::program::free_port(), 1000.0);
+    let home = Home::on(aizuchi_harness::net::free_port(), 1000.0);
     let _room = home.start();
     let (code, lines) = check(&home, "").await;
     let shown = shown(&lines, &home);
@@ -148,7 +148,7 @@ async fn an_aizuchi_that_runs_is_no_obstacle() {
 #[tokio::test]
 async fn on_a_server_another_may_be_active() {
     let kept = Kept::postgres().await;
-    let home = Home::on(crate::program::free_port(), 1000.0);
+    let home = Home::on(aizuchi_harness::net::free_port(), 1000.0);
     let address = kept.database.as_ref().unwrap().address.clone();
     let Address::Server(server) = &address else { panic!("{address} is no server") };
     let config = std::fs::read_to_string(home.config()).unwrap();

@@ -57,13 +57,13 @@ fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
 /// Who tries it in the browser takes a person's pauses for a fault.
 #[test]
 fn the_room_takes_nobodys_time_unless_a_config_says_so() {
-    use aizuchi::agent::Timing;
     use aizuchi::config::Config;
-    use aizuchi::platform::{Platforms, local};
+    use aizuchi_core::agent::Timing;
+    use aizuchi_core::platform::{Platforms, local};
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();
-        let store = Arc::new(aizuchi::store::volatile::VolatileStore::new());
-        let clock = aizuchi::clock::Clock::system();
+        let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());
+        let clock = aizuchi_core::clock::Clock::system();
         let platforms = Platforms::default();
         let answers = aizuchi::app::answers(&config, store.clone(), store.clone());
         let agent =

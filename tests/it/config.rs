@@ -3,16 +3,18 @@
 mod bad;
 mod discord;
 mod example;
+mod kotonoha;
 mod minds;
 mod notices;
 mod rules;
+mod seeds;
 mod slack;
 
 use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, Loaded, Thinkers};
-use aizuchi::store::database::address::Address;
+use aizuchi_core::store::database::address::Address;
 use assert_cmd::Command;
 
 #[test]

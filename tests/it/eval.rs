@@ -5,26 +5,26 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use aizuchi::agent::Mind;
-use aizuchi::clock::Clock;
 use aizuchi::config::Config;
-use aizuchi::context::state::ConversationState;
-use aizuchi::decision::Usage;
 use aizuchi::eval::case::{self, Case, pairs};
 use aizuchi::eval::question::{Questions, ask};
 use aizuchi::eval::score::Score;
 use aizuchi::eval::{Finding, baseline};
-use aizuchi::llm::{Answer, Llm, LlmError};
-use aizuchi::persona::Language;
-use aizuchi::prompt::Prompt;
+use aizuchi_core::agent::Mind;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::Prompt;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use crate::providers::{Limits, Server, Treatment};
-use crate::world::at;
+use aizuchi_harness::providers::{Limits, Server, Treatment};
+use aizuchi_harness::world::at;
 
 /// Must be seen in no error.
 const CHAT: &str = "the treasure is under the old oak";

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::program::http;
+use aizuchi_harness::net::http;
 
 #[tokio::test]
 async fn the_program_serves_a_fake_until_it_is_asked_to_stop() {

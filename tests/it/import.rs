@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aizuchi::chat::{
+use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, Heard, Mention, Message, UserId, Visibility,
     WorkspaceId,
 };
-use aizuchi::context::Limits;
-use aizuchi::import::{self, Belongings, OldLine};
-use aizuchi::store::database::address::Address;
-use aizuchi::store::database::onlooker::Onlooker;
-use aizuchi::store::{LineQuery, Span};
+use aizuchi_core::context::Limits;
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::store::{LineQuery, Span};
+use aizuchi_import::{self, Belongings, OldLine};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use crate::world::{self, Extras, Kept, World, at, top};
+use aizuchi_harness::world::{self, Extras, Kept, World, at, top};
 
 /// The tables as myao2 makes them.
 const TABLES: &str = "
@@ -132,7 +132,7 @@ impl Move {
         row.await.unwrap().get("revision")
     }
 
-    async fn lines(&self, channel: &str) -> Vec<aizuchi::store::Line> {
+    async fn lines(&self, channel: &str) -> Vec<aizuchi_core::store::Line> {
         let query = LineQuery {
             workspace: team(),
             channel: ChannelId::new(channel),
@@ -215,7 +215,7 @@ async fn what_was_remembered_stays_in_its_channel() {
     moved.import(&moved.old, &["--workspace", "T1"], 0);
     let kept = moved.kept().await;
     let context = async |channel: &str| {
-        let place = aizuchi::chat::ConversationId { workspace: team(), ..top(channel) };
+        let place = aizuchi_core::chat::ConversationId { workspace: team(), ..top(channel) };
         let window = Limits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
         kept.store.context(&place, &window).await.unwrap()
     };
@@ -275,7 +275,7 @@ async fn what_the_platforms_history_has_is_not_there_twice() {
         has_platform_id: false,
     };
     for kept in Kept::each().await {
-        let waiting = import::waiting();
+        let waiting = aizuchi_import::waiting();
         let world = World::new(kept).await.having(Extras { waiting, ..Extras::default() });
         let heard = line("1.2", -7200, "He  does.", AuthorKind::Persona);
         world.ears.hear(Heard::Message(heard, Arrival::CaughtUp)).await.unwrap();
@@ -300,7 +300,7 @@ async fn what_the_platforms_history_has_is_not_there_twice() {
         };
         let bring = async || {
             let (ears, archive) = (&world.ears, &*world.kept.archive);
-            import::bring(belongings.clone(), ears, archive, Some(at(-2000))).await.unwrap()
+            aizuchi_import::bring(belongings.clone(), ears, archive, Some(at(-2000))).await.unwrap()
         };
         let report = bring().await;
         assert_eq!((report.lines.new, report.lines.known), (3, 1));

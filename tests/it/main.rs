@@ -1,57 +1,30 @@
-//! All tests from outside the library, in one binary.
+//! The program from outside, in one binary.
 
-mod adaptive;
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod admission;
 mod apart;
 mod api;
-mod breakdowns;
 mod browser;
-mod canary;
 mod check;
 mod command;
-mod commands;
 mod config;
-mod cost;
-mod crash;
-mod deciding;
 mod defects;
 mod discord;
 mod eval;
-mod fake_discord;
-mod fake_slack;
 mod fakes;
-mod fence;
-mod flow;
+mod forget;
 mod import;
 mod kept;
-mod memory;
-mod memos;
 mod minds;
-mod models;
 mod orders;
-mod postgres;
 mod program;
-mod promises;
 mod prompt_command;
-mod prompts;
-mod providers;
-mod reactions;
-mod recall;
 mod replay;
-mod reset;
-mod schedules;
-mod schema;
+mod replay_adaptive;
 mod search;
-mod seed_002;
-mod seed_004;
 mod slack;
 mod slack_command;
-mod stories;
 mod tidy;
-mod timing;
-mod tool_calls;
-mod tools;
-mod twins;
 mod two_processes;
 mod why;
-mod world;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::program::Home;
-use crate::providers::{Limits, Server, Treatment};
+use aizuchi_harness::providers::{Limits, Server, Treatment};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const CHAT: &str = "the treasure is under the old oak";

@@ -9,6 +9,8 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use aizuchi_harness::net::http;
+
 /// A folder for one program's config and database, which outlives its restarts.
 pub struct Home {
     folder: TempDir,
@@ -222,15 +224,4 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A port that nobody listens on at this moment.
-pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// A client for pages and APIs; reqwest wants to know who encrypts, even where nobody does.
-pub fn http() -> reqwest::Client {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::new()
 }

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use aizuchi::chat::{ChannelId, ConversationId, MessageId};
-use aizuchi::clock::Clock;
-use aizuchi::context::Limits;
-use aizuchi::persona::{Language, Persona};
-use aizuchi::platform::local::workspace;
-use aizuchi::prompt::prompts::{Judging, Scene};
-use aizuchi::rules::Rules;
-use aizuchi::store::Store;
-use aizuchi::store::database::address::Address;
-use aizuchi::store::database::onlooker::Onlooker;
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::Limits;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::local::workspace;
+use aizuchi_core::prompt::prompts::{Judging, Scene};
+use aizuchi_core::rules::Rules;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::onlooker::Onlooker;
 use serde_json::json;
 
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
-use crate::world::prompts;
+use aizuchi_harness::world::prompts;
 
 /// A home whose prompts tell the time of nowhere in particular.
 fn home() -> Home {

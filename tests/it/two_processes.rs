@@ -6,17 +6,18 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::FakeSlack;
-use aizuchi::dev::slack::channel::NewChannel;
-use aizuchi::dev::slack::fault::Fault;
-use aizuchi::dev::slack::ts::Ts;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::FakeSlack;
+use aizuchi_fakes::slack::channel::NewChannel;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::ts::Ts;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query};
 
-use crate::postgres;
-use crate::program::{Home, Program, free_port};
-use crate::providers::Treatment;
+use crate::program::{Home, Program};
 use crate::slack::stage::{Setting, Stage};
+use aizuchi_harness::net::free_port;
+use aizuchi_harness::postgres;
+use aizuchi_harness::providers::Treatment;
 
 /// Whoever has not been heard of for so long is active no more.
 const LEASE: Duration = Duration::from_secs(15);

@@ -1,13 +1,13 @@
 //! What a mind is measured against: the same answer whatever is asked, and rules that fit in a line.
 
-use crate::chat::Message;
-use crate::chat::starts_with_name;
-use crate::context::floor::Floor;
-use crate::context::words::names;
 use crate::eval::decide::Found;
 use crate::eval::decide::item::Item;
 use crate::eval::decide::question::context;
-use crate::rhythm::question::is_question;
+use aizuchi_core::chat::Message;
+use aizuchi_core::chat::starts_with_name;
+use aizuchi_core::context::floor::Floor;
+use aizuchi_core::context::words::names;
+use aizuchi_core::rhythm::question::is_question;
 
 /// Each with its name.
 pub fn all(items: &[Item]) -> Vec<(&'static str, Vec<Found>)> {

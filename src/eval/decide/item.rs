@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::chat::one_line;
 use crate::eval::case::{Place, numbered, refuse};
-use crate::persona::Language;
 use crate::replay::history::{LATEST, problem_of};
+use aizuchi_core::chat::one_line;
+use aizuchi_core::persona::Language;
 
 /// In letters; an id is the name of a file, too.
 const LONGEST_ID: usize = 80;

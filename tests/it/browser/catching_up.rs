@@ -1,7 +1,7 @@
 //! The foot of the page tells how far what was missed has been read.
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::fault::Fault;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::Fault;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;

@@ -4,7 +4,8 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::program::{Home, free_port};
+use crate::program::Home;
+use aizuchi_harness::net::free_port;
 
 const FIRST: &str = "we begin with a plan";
 const LATER: usize = 210;

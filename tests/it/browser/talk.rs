@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
-use crate::program::{Home, free_port};
+use crate::program::Home;
+use aizuchi_harness::net::free_port;
 
 #[tokio::test]
 async fn two_tabs_talk_and_the_persona_answers() {

@@ -6,7 +6,7 @@ use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi::config::platforms::{Discord, Threads};
 use aizuchi::config::secret::Secret;
-use aizuchi::rules::Mode;
+use aizuchi_core::rules::Mode;
 use jiff::SignedDuration;
 
 fn refused(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, Loaded};
-use aizuchi::store::database::address::Address;
+use aizuchi_core::store::database::address::Address;
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment, stderr};

@@ -1,11 +1,11 @@
 //! What holds in a channel, as settings say it.
 
-use aizuchi::agent::{StateCall, Timing};
-use aizuchi::chat::UserId;
 use aizuchi::config::Config;
-use aizuchi::decision::gate::{Gate, OPTIONAL, USUAL};
-use aizuchi::hear::Waiting;
-use aizuchi::rules::{Allowance, Facilitation, Mode, QuietHours, Rulebook, Rules};
+use aizuchi_core::agent::{StateCall, Timing};
+use aizuchi_core::chat::UserId;
+use aizuchi_core::decision::gate::{Gate, OPTIONAL, USUAL};
+use aizuchi_core::hear::Waiting;
+use aizuchi_core::rules::{Allowance, Facilitation, Mode, QuietHours, Rulebook, Rules};
 use jiff::SignedDuration;
 use jiff::civil::time;
 

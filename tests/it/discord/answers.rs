@@ -1,13 +1,13 @@
 //! What the real program says on Discord, whatever happens on the way.
 
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::discord::refusal::{Reason, Scope};
-use aizuchi::dev::fault::Hang;
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::refusal::{Reason, Scope};
+use aizuchi_fakes::fault::Hang;
 use serde_json::json;
 
 use crate::discord::stage::{Setting, Stage};
-use crate::providers::Treatment;
+use aizuchi_harness::providers::Treatment;
 
 /// D07: the answer of Discord is lost, and the post is there once.
 #[tokio::test]

@@ -2,8 +2,8 @@
 //! Discord's API gives: both are read with twilight's types, a field that is none of the API's is an error, and
 //! lengths are checked by `twilight-validate`. The stage sees to it when a story ends.
 
-use aizuchi::dev::discord::journal::Call;
-use aizuchi::dev::discord::method::Method;
+use aizuchi_fakes::discord::journal::Call;
+use aizuchi_fakes::discord::method::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use aizuchi::dev::discord::channel::NewChannel;
-use aizuchi::dev::discord::hands::arrange::Rule;
-use aizuchi::dev::discord::state::Token;
-use aizuchi::dev::discord::{FakeDiscord, Settings, serve};
+use aizuchi_fakes::discord::channel::NewChannel;
+use aizuchi_fakes::discord::hands::arrange::Rule;
+use aizuchi_fakes::discord::state::Token;
+use aizuchi_fakes::discord::{FakeDiscord, Settings, serve};
 use tokio_util::sync::DropGuard;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
@@ -44,7 +44,7 @@ impl Stage {
         (told.collect(), output.status.success())
     }
 
-    fn channel(&self, name: &str) -> aizuchi::dev::discord::id::ChannelId {
+    fn channel(&self, name: &str) -> aizuchi_fakes::discord::id::ChannelId {
         let new = NewChannel { name: name.to_owned(), ..NewChannel::default() };
         self.fake.add_channel(new).unwrap()
     }

@@ -1,11 +1,11 @@
 //! What whoever uses `/aizuchi` sees, and nobody else.
 
-use aizuchi::dev::discord::command::{Answer, Use};
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::hands::arrange::Rule;
-use aizuchi::dev::discord::id::{ChannelId, InteractionId, UserId};
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::discord::refusal::Scope;
+use aizuchi_fakes::discord::command::{Answer, Use};
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::hands::arrange::Rule;
+use aizuchi_fakes::discord::id::{ChannelId, InteractionId, UserId};
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::refusal::Scope;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::guild::Permissions;
@@ -46,7 +46,7 @@ impl Stage {
     }
 
     async fn answer(&self, given: InteractionId) -> Answer {
-        let answers = |discord: &aizuchi::dev::discord::FakeDiscord| {
+        let answers = |discord: &aizuchi_fakes::discord::FakeDiscord| {
             discord.interaction(given).map(|it| it.answers).unwrap_or_default()
         };
         self.until(|discord| answers(discord).len() == 1).await;

@@ -1,9 +1,9 @@
 //! What Discord does to its apps, and how it is lived through (the D-scenarios).
 
-use aizuchi::dev::discord::Settings;
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::discord::session::{Greeting, Pulse, Refused};
+use aizuchi_fakes::discord::Settings;
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::session::{Greeting, Pulse, Refused};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;

@@ -1,12 +1,12 @@
 //! What was said while nobody heard it: it is read, put in its place, and answered only where that is owed.
 
-use aizuchi::dev::discord::FakeDiscord;
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::hands::arrange::Rule;
-use aizuchi::dev::discord::id::MessageId;
-use aizuchi::dev::discord::message::Saying;
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::fault::Hang;
+use aizuchi_fakes::discord::FakeDiscord;
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::hands::arrange::Rule;
+use aizuchi_fakes::discord::id::MessageId;
+use aizuchi_fakes::discord::message::Saying;
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::fault::Hang;
 use jiff::{SignedDuration, Timestamp};
 use twilight_model::guild::Permissions;
 
@@ -187,7 +187,7 @@ async fn what_is_too_old_is_not_answered() {
 /// falls due at the start.
 #[tokio::test]
 async fn nothing_is_said_before_what_was_missed_is_read() {
-    use crate::providers::Treatment;
+    use aizuchi_harness::providers::Treatment;
     let stage = Stage::new().await;
     let program = stage.start().await;
     stage.model.then([Treatment::Never]);
@@ -197,7 +197,7 @@ async fn nothing_is_said_before_what_was_missed_is_read() {
     stage.until(|discord| discord.connections() == 0).await;
     stage.discord.expire_sessions();
     stage.discord.delete(stage.tea, question).unwrap();
-    let everyone = aizuchi::dev::discord::permission::Whom::Role(stage.guild.cast());
+    let everyone = aizuchi_fakes::discord::permission::Whom::Role(stage.guild.cast());
     stage.discord.rule_for(stage.tea, everyone, Rule::Deny, Permissions::VIEW_CHANNEL).unwrap();
     stage.discord.rule(stage.tea, Rule::Allow, Permissions::VIEW_CHANNEL).unwrap();
     let program = stage.home.start();

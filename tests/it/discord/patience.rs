@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi::clock::Clock;
-use aizuchi::dev::discord::command::{Standing, Use};
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::discord::refusal::Scope;
-use aizuchi::dev::discord::session::Refused;
-use aizuchi::hear::Ears;
-use aizuchi::persona::{Language, Persona};
-use aizuchi::platform::Surroundings;
-use aizuchi::platform::discord::{Discord, Patience, Settings, ThreadRules, ask_who};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::hear::Ears;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::Surroundings;
+use aizuchi_discord::{Discord, Patience, Settings, ThreadRules, ask_who};
+use aizuchi_fakes::discord::command::{Standing, Use};
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::refusal::Scope;
+use aizuchi_fakes::discord::session::Refused;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -20,7 +20,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::stage::{IDENTIFY, RESUME, Stage};
-use crate::world::{Kept, Mind, Room, parts};
+use aizuchi_harness::world::{Kept, Mind, Room, parts};
 
 /// The adapter without the rest of the program.
 struct Alone {
@@ -58,7 +58,7 @@ impl Alone {
         });
         let archive = kept.archive.clone();
         let surroundings = Surroundings {
-            answers: crate::world::answers(kept.store.clone(), archive.clone(), &persona),
+            answers: aizuchi_harness::world::answers(kept.store.clone(), archive.clone(), &persona),
             persona,
             ears: ears.clone(),
             archive,

@@ -3,31 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi::chat::{
+use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, User,
     UserId, WorkspaceId,
 };
-use aizuchi::clock::Clock;
-use aizuchi::decision::Ended;
-use aizuchi::dev::discord::channel::{NewChannel, NewKind};
-use aizuchi::dev::discord::fault::Fault;
-use aizuchi::dev::discord::hands::arrange::Rule;
-use aizuchi::dev::discord::method::Method;
-use aizuchi::dev::discord::refusal::{Reason, Scope};
-use aizuchi::dev::discord::{self as fake, FakeDiscord, id, serve};
-use aizuchi::dev::fault::Hang;
-use aizuchi::event::{DraftNotes, Piece, PieceId};
-use aizuchi::hear::rooms::Rooms;
-use aizuchi::hear::under_way::UnderWay;
-use aizuchi::hear::{Ears, Waiting, Withheld};
-use aizuchi::memory::Lineage;
-use aizuchi::metrics::Metrics;
-use aizuchi::persona::{Language, Persona};
-use aizuchi::platform::discord::{
-    Discord, Patience, Settings, ThreadRules, Threads, who, workspace,
-};
-use aizuchi::platform::{Platform, PlatformError, Surroundings};
-use aizuchi::store::volatile::VolatileStore;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::Ended;
+use aizuchi_core::event::{DraftNotes, Piece, PieceId};
+use aizuchi_core::hear::rooms::Rooms;
+use aizuchi_core::hear::under_way::UnderWay;
+use aizuchi_core::hear::{Ears, Waiting, Withheld};
+use aizuchi_core::memory::Lineage;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::{Platform, PlatformError, Surroundings};
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_discord::{Discord, Patience, Settings, ThreadRules, Threads, who, workspace};
+use aizuchi_fakes::discord::channel::{NewChannel, NewKind};
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::hands::arrange::Rule;
+use aizuchi_fakes::discord::method::Method;
+use aizuchi_fakes::discord::refusal::{Reason, Scope};
+use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
+use aizuchi_fakes::fault::Hang;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -104,7 +102,7 @@ impl Voice {
             language: Language::En,
         });
         let surroundings = Surroundings {
-            answers: crate::world::answers(store.clone(), store.clone(), &persona),
+            answers: aizuchi_harness::world::answers(store.clone(), store.clone(), &persona),
             persona,
             ears: ears.clone(),
             archive: store.clone(),
@@ -125,7 +123,7 @@ impl Voice {
                 id: UserId::new(mio.to_string()),
                 name: "Mio".into(),
                 kind: AuthorKind::Human,
-                role: aizuchi::chat::Role::Member,
+                role: aizuchi_core::chat::Role::Member,
             })
             .await;
         voice

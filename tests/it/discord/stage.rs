@@ -3,18 +3,18 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use aizuchi::dev::discord::channel::{NewChannel, NewKind};
-use aizuchi::dev::discord::id::{ChannelId, GuildId, MessageId, UserId};
-use aizuchi::dev::discord::journal::Post;
-use aizuchi::dev::discord::message::Saying;
-use aizuchi::dev::discord::{FakeDiscord, Settings, serve};
+use aizuchi_fakes::discord::channel::{NewChannel, NewKind};
+use aizuchi_fakes::discord::id::{ChannelId, GuildId, MessageId, UserId};
+use aizuchi_fakes::discord::journal::Post;
+use aizuchi_fakes::discord::message::Saying;
+use aizuchi_fakes::discord::{FakeDiscord, Settings, serve};
 use jiff::SignedDuration;
 use tokio_util::sync::DropGuard;
 
 use crate::apart::serve_apart;
 use crate::discord::bodies::are_valid;
 use crate::program::{Home, Program};
-use crate::providers::{Limits, Server};
+use aizuchi_harness::providers::{Limits, Server};
 
 /// The gateway's opcodes that a bot says.
 pub const IDENTIFY: u64 = 2;

@@ -1,11 +1,11 @@
 //! What people see.
 
-use aizuchi::dev::discord::channel::NewKind;
-use aizuchi::dev::discord::guild::NewUser;
-use aizuchi::dev::discord::hands::arrange::Rule;
-use aizuchi::dev::discord::message::Saying;
-use aizuchi::dev::discord::permission::Whom;
-use aizuchi::dev::discord::thread::NewThread;
+use aizuchi_fakes::discord::channel::NewKind;
+use aizuchi_fakes::discord::guild::NewUser;
+use aizuchi_fakes::discord::hands::arrange::Rule;
+use aizuchi_fakes::discord::message::Saying;
+use aizuchi_fakes::discord::permission::Whom;
+use aizuchi_fakes::discord::thread::NewThread;
 use jiff::Timestamp;
 use serde_json::json;
 use twilight_model::channel::ChannelType;
@@ -163,7 +163,7 @@ async fn what_goes_all_at_once_is_gone() {
 async fn shards_share_the_servers() {
     let usual = Setting::default();
     let world =
-        aizuchi::dev::discord::Settings { shards: 2, max_concurrency: 2, ..usual.world.clone() };
+        aizuchi_fakes::discord::Settings { shards: 2, max_concurrency: 2, ..usual.world.clone() };
     let stage = Stage::with(Setting { discord: "  shards: 2\n", world, ..usual }).await;
     let program = stage.home.start();
     stage.until(|discord| discord.sessions() == 2).await;
@@ -305,7 +305,7 @@ async fn servers_are_joined_and_left_while_it_runs() {
     let other = stage.discord.add_guild("Kitchen", stage.ren);
     let stove = stage
         .discord
-        .add_channel(aizuchi::dev::discord::channel::NewChannel {
+        .add_channel(aizuchi_fakes::discord::channel::NewChannel {
             guild: Some(other),
             name: "stove".to_owned(),
             ..Default::default()

@@ -1,7 +1,7 @@
 //! `aizuchi check` in front of a Slack workspace.
 
-use aizuchi::dev::slack::Settings;
-use aizuchi::dev::slack::state::Standing;
+use aizuchi_fakes::slack::Settings;
+use aizuchi_fakes::slack::state::Standing;
 
 use crate::slack::stage::{Setting, Stage};
 

@@ -1,14 +1,14 @@
 //! What goes wrong between Slack and us: the scenarios that bear these numbers in the list of what must hold.
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::fault::{Cap, Fault};
-use aizuchi::dev::slack::hands::{Reason, Then};
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::ts::Ts;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::{Cap, Fault};
+use aizuchi_fakes::slack::hands::{Reason, Then};
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::providers::Treatment;
 use crate::slack::stage::{Setting, Stage};
+use aizuchi_harness::providers::Treatment;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::fault::Fault;
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::ts::Ts;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::slack::stage::{Setting, Stage};

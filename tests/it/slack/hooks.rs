@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::program::{Program, http};
+use crate::program::Program;
 use crate::slack::stage::Stage;
+use aizuchi_harness::net::http;
 
 const SECRET: &str = "8f742231b10e8888abcd99";
 

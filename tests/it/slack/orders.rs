@@ -1,10 +1,10 @@
 //! What people order in Slack, and what it tells when it joins.
 
-use aizuchi::chat::{ChannelId, Visibility};
-use aizuchi::dev::fault::Fault;
-use aizuchi::dev::slack::channel::NewChannel;
-use aizuchi::memory::{Entry, MemoryKey, Scope, Term};
-use aizuchi::store::Order;
+use aizuchi_core::chat::{ChannelId, Visibility};
+use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::store::Order;
+use aizuchi_fakes::fault::Fault;
+use aizuchi_fakes::slack::channel::NewChannel;
 use serde_json::Value;
 
 use crate::slack::patience::Alone;
@@ -14,7 +14,7 @@ use crate::slack::stage::Stage;
 fn whispers(stage: &Stage) -> Vec<(String, String)> {
     let calls = stage.slack.calls("chat.postEphemeral");
     let argument = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let told = |call: &aizuchi::dev::slack::journal::Call| {
+    let told = |call: &aizuchi_fakes::slack::journal::Call| {
         (argument(&call.arguments["user"]), argument(&call.arguments["text"]))
     };
     calls.iter().map(told).collect()

@@ -3,27 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi::chat::{Bookmark, ChannelId, ConversationId, Heard, MessageId};
-use aizuchi::clock::Clock;
-use aizuchi::decision::Ended;
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::fault::{Cap, Fault};
-use aizuchi::dev::slack::mail::Greeting;
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::ts::Ts;
-use aizuchi::event::{DraftNotes, Piece, PieceId};
-use aizuchi::hear::Ears;
-use aizuchi::memory::Lineage;
-use aizuchi::persona::{Language, Persona};
-use aizuchi::platform::Surroundings;
-use aizuchi::platform::slack::{self, Events, Patience, ReplyIn, Slack};
-use aizuchi::platform::{Platform, PlatformError};
+use aizuchi_core::chat::{Bookmark, ChannelId, ConversationId, Heard, MessageId};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::Ended;
+use aizuchi_core::event::{DraftNotes, Piece, PieceId};
+use aizuchi_core::hear::Ears;
+use aizuchi_core::memory::Lineage;
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::platform::Surroundings;
+use aizuchi_core::platform::{Platform, PlatformError};
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::{Cap, Fault};
+use aizuchi_fakes::slack::mail::Greeting;
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_slack::{Events, Patience, ReplyIn, Slack};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::slack::stage::Stage;
-use crate::world::{Kept, Mind, Room, parts};
+use aizuchi_harness::world::{Kept, Mind, Room, parts};
 
 /// The adapter without the rest of the program.
 pub struct Alone {
@@ -41,7 +41,7 @@ impl Alone {
 
     async fn on(stage: Stage) -> Self {
         let kept = Kept::sqlite().await;
-        let settings = slack::Settings {
+        let settings = aizuchi_slack::Settings {
             bot_token: SecretString::from("xoxb-dev"),
             events: Events::Socket { app_token: SecretString::from("xapp-dev"), connections: 2 },
             api_base: stage.api.clone(),
@@ -68,12 +68,12 @@ impl Alone {
         };
         let (persona, archive) = (Arc::new(persona), kept.archive.clone());
         let surroundings = Surroundings {
-            answers: crate::world::answers(kept.store.clone(), archive.clone(), &persona),
+            answers: aizuchi_harness::world::answers(kept.store.clone(), archive.clone(), &persona),
             persona,
             ears: ears.clone(),
             archive,
         };
-        let who = slack::ask_who(&settings).await.unwrap();
+        let who = aizuchi_slack::ask_who(&settings).await.unwrap();
         let slack = Arc::new(Slack::new(settings, who, surroundings).await.unwrap());
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());

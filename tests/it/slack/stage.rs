@@ -3,16 +3,16 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use aizuchi::dev::slack::channel::{Kind, NewChannel};
-use aizuchi::dev::slack::journal::Post;
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::ts::Ts;
-use aizuchi::dev::slack::{FakeSlack, Settings, serve};
+use aizuchi_fakes::slack::channel::{Kind, NewChannel};
+use aizuchi_fakes::slack::journal::Post;
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_fakes::slack::{FakeSlack, Settings, serve};
 use tokio_util::sync::DropGuard;
 
 use crate::apart::serve_apart;
 use crate::program::{Home, Program};
-use crate::providers::{Limits, Server};
+use aizuchi_harness::providers::{Limits, Server};
 
 pub struct Stage {
     pub slack: Arc<FakeSlack>,

@@ -1,11 +1,11 @@
 //! What people see.
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::channel::{Kind, NewChannel};
-use aizuchi::dev::slack::fault::Fault;
-use aizuchi::dev::slack::message::Saying;
-use aizuchi::dev::slack::people::Names;
-use aizuchi::dev::slack::ts::Ts;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::channel::{Kind, NewChannel};
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::people::Names;
+use aizuchi_fakes::slack::ts::Ts;
 use serde_json::json;
 
 use crate::slack::stage::{Setting, Stage};

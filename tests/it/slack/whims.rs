@@ -1,9 +1,9 @@
 //! What Slack does besides: it has enough of our sockets, closes a room and opens it again, and leaves out what
 //! it could say.
 
-use aizuchi::dev::fault::Hang;
-use aizuchi::dev::slack::Settings;
-use aizuchi::dev::slack::fault::Fault;
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::Settings;
+use aizuchi_fakes::slack::fault::Fault;
 use serde_json::Value;
 
 use crate::slack::stage::{Setting, Stage};

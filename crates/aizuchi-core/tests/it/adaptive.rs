@@ -1,0 +1,215 @@
+//! The wait that follows the room: what people see of it, and what holds of it whatever they do.
+
+use aizuchi_core::chat::{MessageId, UserId};
+use aizuchi_core::hear::Waiting;
+use aizuchi_core::prompt::Verb;
+use aizuchi_core::rhythm::tempo::Tempo;
+use aizuchi_core::rhythm::{Asked, Bounds, Wait, due, rest};
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use aizuchi_harness::world::{Extras, JOIN, World, at, by};
+
+fn adaptive() -> Extras {
+    let waiting = Waiting { wait: Wait::Adaptive, ..Waiting::default() };
+    Extras { waiting, ..Extras::default() }
+}
+
+/// How many seconds pass before the judge is asked, if nobody says more.
+async fn silence(world: &World) -> i64 {
+    let (asked, began) = (world.mind.asked(Verb::Judge).len(), world.clock.now());
+    while world.mind.asked(Verb::Judge).len() == asked {
+        world.pass(1).await;
+        assert!(world.clock.now().duration_since(began) < SignedDuration::from_hours(2));
+    }
+    world.clock.now().duration_since(began).as_secs()
+}
+
+#[tokio::test]
+async fn a_question_to_the_room_waits_less_than_other_lines() {
+    let told = by(adaptive(), |world| async move {
+        let mut told = String::new();
+        for text in [
+            "the roses look ill",
+            "does anyone know why the roses look ill?",
+            "鉢植えの土はどこで買えますか",
+        ] {
+            world.says("alice", text).await;
+            let waited = silence(&world).await;
+            told.push_str(&format!("{waited:>3} s after: {text}\n"));
+        }
+        told
+    });
+    assert_snapshot!(told.await, @"
+    300 s after: the roses look ill
+     90 s after: does anyone know why the roses look ill?
+     90 s after: 鉢植えの土はどこで買えますか
+    ");
+}
+
+#[tokio::test]
+async fn the_rest_follows_the_tempo_of_the_room() {
+    let told = by(adaptive(), |world| async move {
+        let mut told = String::new();
+        for gap in [100, 20, 5, 1] {
+            for _ in 0..30 {
+                world.says("alice", "so it goes").await;
+                world.pass(gap).await;
+            }
+            world.says("bob", "it does").await;
+            let waited = silence(&world).await;
+            told.push_str(&format!("a line in {gap:>3} s: {waited} s\n"));
+        }
+        told
+    });
+    assert_snapshot!(told.await, @"
+    a line in 100 s: 300 s
+    a line in  20 s: 258 s
+    a line in   5 s: 65 s
+    a line in   1 s: 15 s
+    ");
+}
+
+#[tokio::test]
+async fn people_who_talk_on_do_not_put_off_a_question() {
+    let told = by(adaptive(), |world| async move {
+        let mut told = String::new();
+        for gap in [50, 2] {
+            world.says("alice", "does anyone have a ladder?").await;
+            let (asked, began) = (world.mind.asked(Verb::Judge).len(), world.clock.now());
+            let mut lines = 0;
+            while world.mind.asked(Verb::Judge).len() == asked {
+                world.pass(gap).await;
+                if world.mind.asked(Verb::Judge).len() == asked {
+                    world.says(["bob", "carol"][lines % 2], "so it goes").await;
+                    world.pass(0).await;
+                    lines += 1;
+                }
+            }
+            let waited = world.clock.now().duration_since(began).as_secs();
+            told.push_str(&format!("a line in {gap:>2} s: {waited} s, {lines} lines below\n"));
+            world.pass(1000).await;
+        }
+        told
+    });
+    assert_snapshot!(told.await, @"
+    a line in 50 s: 300 s, 5 lines below
+    a line in  2 s: 32 s, 16 lines below
+    ");
+}
+
+#[tokio::test]
+async fn a_question_that_is_taken_up_has_no_timer() {
+    let told = by(adaptive(), |world| async move {
+        let mut told = String::new();
+        for answer in ["@alice bob has one", "so it goes"] {
+            world.says("alice", "does anyone have a ladder?").await;
+            world.pass(10).await;
+            world.says("bob", answer).await;
+            told.push_str(&format!("{} s after: {answer}\n", silence(&world).await));
+        }
+        told
+    });
+    assert_snapshot!(told.await, @"
+    300 s after: @alice bob has one
+    90 s after: so it goes
+    ");
+}
+
+#[tokio::test]
+async fn lines_that_come_meanwhile_do_not_silence_it() {
+    let told = by(adaptive(), |world| async move {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        let ears = world.ears.clone();
+        let clock = world.clock.clone();
+        world.mind.meanwhile(Verb::Judge, move || async move {
+            let line = aizuchi_harness::world::line(
+                aizuchi_harness::world::top("garden"),
+                "m9",
+                clock.now(),
+                "carol",
+                "hm",
+            );
+            let heard = aizuchi_core::chat::Heard::Message(line, aizuchi_core::chat::Arrival::Live);
+            ears.hear(heard).await.unwrap();
+        });
+        world.says("alice", "does anyone have a ladder?").await;
+        world.pass(1000).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: does anyone have a ladder?
+      90s u-carol: hm
+      90s (persona): Here I am.
+    [m000 m9] spoke: nobody answers (judge kept, reply kept)
+    ");
+}
+
+fn seconds(seconds: i64) -> SignedDuration {
+    SignedDuration::from_secs(seconds)
+}
+
+fn tempo(gaps: &[i64]) -> Tempo {
+    let mut tempo = Tempo::default();
+    let mut second = 0;
+    for gap in gaps {
+        second += gap;
+        tempo.heard(at(second));
+    }
+    tempo
+}
+
+fn asked(at: Timestamp, lines_since: usize) -> Asked {
+    Asked { message: MessageId::new("q"), asker: UserId::new("u"), at, lines_since }
+}
+
+prop_compose! {
+    fn bounds()(floor in 0..400i64, longest in 0..4000i64, ceiling in 0..8000i64) -> Bounds {
+        Bounds { floor: seconds(floor), longest_rest: seconds(longest), ceiling: seconds(ceiling) }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_rest_is_within_its_bounds(gaps in prop::collection::vec(0..100_000i64, 0..50), bounds in bounds()) {
+        let rest = rest(&tempo(&gaps), &bounds);
+        prop_assert!(rest >= bounds.floor.min(bounds.longest_rest));
+        prop_assert!(rest <= bounds.longest_rest);
+    }
+
+    #[test]
+    fn who_talks_slower_is_waited_for_longer(
+        gaps in prop::collection::vec((0..5000i64, 0..5000i64), 1..50),
+        lines in 0..30usize,
+        age in 0..1000i64,
+        is_open: bool,
+        bounds in bounds(),
+    ) {
+        let fast = tempo(&gaps.iter().map(|(gap, _)| *gap).collect::<Vec<_>>());
+        let slow = tempo(&gaps.iter().map(|(gap, more)| gap + more).collect::<Vec<_>>());
+        let now = at(1_000_000);
+        let asked = is_open.then(|| asked(now - seconds(age), lines));
+        let since = now - seconds(age);
+        let of = |tempo| due(now, tempo, asked.as_ref(), since, &bounds);
+        prop_assert!(of(&fast) <= of(&slow));
+    }
+
+    #[test]
+    fn a_question_never_lengthens_the_wait_and_has_an_end(
+        gaps in prop::collection::vec(0..5000i64, 0..50),
+        lines in 0..30usize,
+        age in 0..1000i64,
+        bounds in bounds(),
+    ) {
+        let tempo = tempo(&gaps);
+        let (now, since) = (at(1_000_000), at(1_000_000 - age));
+        let asked = asked(since, lines);
+        let with = due(now, &tempo, Some(&asked), since, &bounds);
+        let without = due(now, &tempo, None, since, &bounds);
+        prop_assert!(now <= with && with <= without);
+        prop_assert!(with <= now.max(since + seconds(300)));
+        prop_assert!(without <= now.max(since + bounds.ceiling));
+        prop_assert!(lines < 16 || with == now);
+    }
+}

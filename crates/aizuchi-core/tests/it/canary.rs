@@ -1,0 +1,471 @@
+//! A canary in every private place: what is said, remembered, noted down or called there is met nowhere
+//! else, whatever is asked and whenever (invariant 9).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::chat::{
+    Arrival, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId, Visibility,
+};
+use aizuchi_core::context::{Context, Limits};
+use aizuchi_core::decision::Decision;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::memory::{LineId, Lineage, Scope};
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::prompts::{Prompts, Scene};
+use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::recall::{RecallQuery, Recalled};
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use aizuchi_harness::world::{
+    Extras, JOIN, Kept, World, line, parts_with, prompts, thread, top, workspace,
+};
+
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+/// A private channel, a direct message, a channel that becomes private, one that becomes public, and
+/// one that nobody has told of.
+const PRIVATE: [&str; 5] = ["attic", "direct", "cellar", "loft", "ghost"];
+/// Those, two public channels, and one that is not there.
+const ROOMS: [&str; 8] =
+    ["garden", "kitchen", "nowhere", "attic", "direct", "cellar", "loft", "ghost"];
+const CELLAR_CLOSES: i64 = 1;
+const LOFT_OPENS: i64 = 2;
+const LAST_DAY: i64 = 5;
+/// What a mind might look for; each finds lines in every room.
+const QUERIES: [&str; 4] =
+    ["the ledger says", "what is the plan of the thread?", "kanri", "帳簿の鍵はどこ？"];
+
+/// Whether a text holds a canary of another place than `home`.
+fn leaks(text: &str, home: &str) -> bool {
+    let mut canaries = text.match_indices("kanri").map(|(at, word)| &text[at + word.len()..]);
+    canaries.any(|rest| PRIVATE.iter().any(|place| *place != home && rest.starts_with(place)))
+}
+
+fn plan(room: &str) -> String {
+    format!("plan of {room}")
+}
+
+/// Tells every question with the channel that it is for; none is the workspace.
+pub struct Eavesdropper {
+    pub llm: Arc<dyn Llm>,
+    pub heard: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+#[async_trait]
+impl Llm for Eavesdropper {
+    fn model(&self) -> &str {
+        self.llm.model()
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let home = match &prompt.material {
+            Some(material) => material.key.channel().map(ChannelId::to_string),
+            None => Some(prompt.context.conversation.channel.to_string()),
+        };
+        let asked = (home.unwrap_or_default(), prompt.shown().into_owned());
+        self.heard.lock().unwrap().push(asked);
+        self.llm.ask(prompt).await
+    }
+}
+
+/// A world in which everything that is asked is overheard.
+struct Aviary {
+    world: World,
+    heard: Arc<Mutex<Vec<(String, String)>>>,
+    /// The first line of the day of each place.
+    parents: Vec<(String, MessageId)>,
+    prompts: [(Arc<Prompts>, Arc<Persona>); 2],
+    rendered: usize,
+}
+
+impl Aviary {
+    async fn new(kept: Kept) -> Self {
+        let world = World::new(kept).await;
+        let heard = Arc::default();
+        let overheard =
+            |llm| -> Arc<dyn Llm> { Arc::new(Eavesdropper { llm, heard: Arc::clone(&heard) }) };
+        let extras = Extras {
+            tools: Some(Tools { zone: TimeZone::UTC }),
+            memory: Some(overheard(Arc::new(BuiltinMind))),
+            ..Extras::default()
+        };
+        let (store, clock) = (world.kept.store.clone(), world.clock.clone());
+        let mind = overheard(world.mind.clone());
+        let (ears, runner) = parts_with(store, clock, mind, world.room.clone(), extras);
+        let world = World { ears, runner: Arc::new(runner), ..world };
+        let prompts = [Language::En, Language::Ja].map(|language| {
+            let persona = Persona {
+                name: "Aizuchi".to_owned(),
+                system_prompt: "You are kind.".to_owned(),
+                language,
+            };
+            (prompts(language), Arc::new(persona))
+        });
+        let aviary = Self { world, heard, parents: Vec::new(), prompts, rendered: 0 };
+        aviary.tells_of("attic", "kanriatticname", Visibility::Private).await;
+        aviary.tells_of("direct", "kanridirectname", Visibility::Direct).await;
+        aviary.tells_of("cellar", "cellar", Visibility::Public).await;
+        aviary.tells_of("loft", "kanriloftname", Visibility::Private).await;
+        aviary
+    }
+
+    async fn tells_of(&self, channel: &str, name: &str, visibility: Visibility) {
+        let channel = Channel {
+            workspace: workspace(),
+            id: ChannelId::new(channel),
+            name: name.into(),
+            visibility,
+        };
+        self.world.ears.hear(Heard::Channel(channel)).await.unwrap();
+    }
+
+    /// A day's talk in every room, in threads, too.
+    async fn talks(&mut self, day: i64) {
+        let world = &self.world;
+        for room in ["garden", "kitchen"] {
+            let text = format!("the ledger says that the {room} is in order, day {day}");
+            let parent = world.says_in(top(room), "alice", &text).await;
+            let there = thread(room, parent.as_str());
+            world.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
+            self.parents.push((room.to_owned(), parent));
+        }
+        let is_open = |room: &str| room == "loft" && day > LOFT_OPENS;
+        for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
+            let who = format!("kanri{room}mia");
+            let text = format!("the ledger says kanri{room}line, day {day}");
+            let parent = world.says_in(top(room), &who, &text).await;
+            let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
+            world.says_in(thread(room, parent.as_str()), &who, &text).await;
+            let late = format!("late-{room}-{day}");
+            let text = format!("the ledger says kanri{room}late, which was read later");
+            let late = line(top(room), &late, world.clock.now(), &who, &text);
+            world.ears.hear(Heard::Message(late, Arrival::CaughtUp)).await.unwrap();
+            self.parents.push((room.to_owned(), parent));
+        }
+        if is_open("loft") {
+            world.says_in(top("loft"), "dave", "the ladder of the new loft is steep").await;
+        }
+    }
+
+    /// The persona notes something down in every private place.
+    async fn notes_down(&self) {
+        for room in PRIVATE {
+            let memo = json!({
+                "name": plan(room),
+                "content": format!("noted:kanri{room}memo"),
+                "priority": 5,
+                "tags": [format!("kanri{room}tag")],
+            });
+            self.world.mind.script.then_calls(Verb::Reply, "", &[("add_memo", memo)]);
+            self.world.mind.script.then(Verb::Reply, Ok(&*format!("kanri{room}own words")));
+            let asked = "@Aizuchi note down what the ledger says";
+            self.world.says_in(top(room), &format!("kanri{room}mia"), asked).await;
+            self.world.pass(10).await;
+        }
+    }
+
+    /// Somebody has it look for everything it can find, in every room.
+    async fn rummages(&self) {
+        for room in ROOMS.into_iter().filter(|room| *room != "nowhere") {
+            let search = json!({ "query": "the ledger says 帳簿 thread", "limit": 20 });
+            let mut calls = vec![("list_memo", json!({})), ("list_memo_tags", json!({}))];
+            calls.push(("search_messages", search));
+            calls.extend(PRIVATE.map(|room| ("get_memo", json!({ "memo_name": plan(room) }))));
+            self.world.mind.script.then_calls(Verb::Reply, "", &calls);
+            self.world.says_in(top(room), "alice", "@Aizuchi what do you know?").await;
+            self.world.pass(10).await;
+            let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
+            assert_eq!(home, room);
+            let memo = format!("> - content: noted:kanri{room}memo");
+            assert_eq!(asked.contains(&memo), PRIVATE.contains(&room), "{asked}");
+        }
+    }
+
+    /// Nothing that was asked so far tells what it must not. Starts anew.
+    fn has_told_nothing(&self) {
+        let heard = std::mem::take(&mut *self.heard.lock().unwrap());
+        // It has thought of a lot, and searches have found something.
+        assert!(heard.len() > 50, "{}", heard.len());
+        assert!(heard.iter().any(|(_, asked)| asked.contains("\n> > the ledger says")));
+        for (home, asked) in heard {
+            assert!(!leaks(&asked, &home), "asked for {home:?}:\n{asked}");
+        }
+    }
+
+    fn conversations(&self) -> Vec<ConversationId> {
+        let mut all: Vec<ConversationId> = ROOMS.map(top).to_vec();
+        for room in ROOMS {
+            let own = self.parents.iter().filter(|(place, _)| place == room);
+            let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
+            // The first and the last; and a thread of another room, as if it were of this one.
+            let others = self.parents.iter().find(|(place, _)| place != room && *place == "attic");
+            let threads = own.first().into_iter().chain(own.last()).copied();
+            let threads = threads.chain(others.map(|(_, parent)| parent));
+            all.extend(threads.map(|parent| thread(room, parent.as_str())));
+        }
+        all
+    }
+
+    /// Renders what would be asked everywhere, so many seconds from now.
+    async fn renders_everything(&mut self, moments: &[i64]) {
+        let store = self.world.kept.store.clone();
+        let mut found = BTreeMap::new();
+        for (home, query) in ROOMS.iter().flat_map(|room| QUERIES.map(|query| (*room, query))) {
+            found.insert((home, query), self.recalled(home, query).await);
+        }
+        for later in moments {
+            let now = self.world.clock.now() + SignedDuration::from_secs(*later);
+            for conversation in self.conversations() {
+                let home = conversation.channel.as_str();
+                let window = Limits::default().window(now);
+                let context = store.context(&conversation, &window).await.unwrap();
+                let all = format!("{context:?}");
+                assert!(!leaks(&all, home), "{conversation}: {all}");
+                let contexts = QUERIES.map(|query| {
+                    let recalled = found[&(home, query)].clone();
+                    Arc::new(Context { recalled, ..context.clone() })
+                });
+                let scene = Scene::at(now);
+                for (prompts, persona) in &self.prompts {
+                    let [first, ..] = &contexts;
+                    let judged = prompts.judge(persona, first, &scene);
+                    let state = prompts.state(persona, first, &scene);
+                    let replies =
+                        contexts.iter().map(|context| prompts.reply(persona, context, &scene));
+                    for prompt in replies.chain([judged, state]) {
+                        self.rendered += 1;
+                        assert!(!leaks(&prompt.text, home), "{conversation}: {}", prompt.text);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What can be found from a room.
+    async fn recalled(&self, home: &str, query: &str) -> Vec<Recalled> {
+        let query = RecallQuery {
+            workspace: workspace(),
+            visible_from: Some(ChannelId::new(home)),
+            channel: None,
+            text: query.to_owned(),
+            before: None,
+            limit: 8,
+        };
+        let found = self.world.kept.store.recall(&query).await.unwrap();
+        let all = format!("{found:?}");
+        assert!(!leaks(&all, home), "found from {home}: {all}");
+        found
+    }
+
+    /// Each canary is where it belongs, so that there was something to be told.
+    async fn everything_is_known_at_home(&self) {
+        let now = self.world.clock.now();
+        for room in PRIVATE {
+            let context = self.context_of(room, now).await;
+            let (prompts, persona) = &self.prompts[0];
+            let text = prompts.reply(persona, &Arc::new(context), &Scene::at(now)).text;
+            for what in ["line", "thread", "late", "memo", "mia", "own"] {
+                assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
+            }
+            assert!(!text.contains("gone"), "{text}");
+            // Nobody has told of the ghost, so it is in no list of channels.
+            if room != "ghost" {
+                let is_remembered = |what: &str| {
+                    let canary = format!("kanri{room}{what}");
+                    text.lines()
+                        .any(|line| line.starts_with("- 2027-01-") && line.contains(&canary))
+                };
+                assert!(is_remembered("line") && is_remembered("thread"), "{text}");
+            }
+            let found = format!("{:?}", self.recalled(room, "ledger").await);
+            assert!(found.contains(&format!("kanri{room}line")), "{found}");
+        }
+        for room in ["attic", "direct", "cellar"] {
+            let name = self.context_of(room, now).await.conversation_history.channel_name;
+            assert_eq!(*name, *format!("kanri{room}name"));
+        }
+    }
+
+    async fn context_of(&self, room: &str, now: Timestamp) -> Context {
+        let window = Limits::default().window(now);
+        self.world.kept.store.context(&top(room), &window).await.unwrap()
+    }
+
+    async fn edits(&self, room: &str, message: &MessageId, text: &str) {
+        let edit = Edit {
+            conversation: top(room),
+            message: message.clone(),
+            at: self.world.clock.now(),
+            text: text.into(),
+            mentions: Vec::new(),
+        };
+        self.world.ears.hear(Heard::Edit(edit)).await.unwrap();
+    }
+
+    async fn deletes(&self, room: &str, message: &MessageId) {
+        let (message, at) = (message.clone(), self.world.clock.now());
+        let deletion = Deletion { conversation: top(room), message, at };
+        self.world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+    }
+
+    fn first_parent(&self, room: &str) -> MessageId {
+        self.parents.iter().find(|(place, _)| place == room).unwrap().1.clone()
+    }
+}
+
+/// Days of talk, with all that can happen to a room; how many prompts were rendered.
+async fn days(kept: Kept, moments: &[i64]) -> usize {
+    let mut aviary = Aviary::new(kept).await;
+    let mut gone = Vec::new();
+    for day in 0..=LAST_DAY {
+        aviary.talks(day).await;
+        if day == 0 {
+            aviary.notes_down().await;
+            for room in PRIVATE {
+                let who = format!("kanri{room}mia");
+                let text = format!("the ledger says kanri{room}gone");
+                gone.push((room, aviary.world.says_in(top(room), &who, &text).await));
+            }
+        }
+        if day == CELLAR_CLOSES {
+            // Until then, everybody may know what is said in the cellar.
+            aviary.heard.lock().unwrap().clear();
+            aviary.tells_of("cellar", "kanricellarname", Visibility::Private).await;
+        }
+        if day == LOFT_OPENS {
+            aviary.tells_of("loft", "loft", Visibility::Public).await;
+            for room in ["attic", "loft"] {
+                let first = aviary.first_parent(room);
+                let text = format!("the ledger says kanri{room}line, which is corrected");
+                aviary.edits(room, &first, &text).await;
+            }
+            let first = aviary.first_parent("garden");
+            aviary.edits("garden", &first, "the ledger says that the garden is lost").await;
+            for (room, line) in &gone {
+                aviary.deletes(room, line).await;
+            }
+        }
+        if day >= CELLAR_CLOSES {
+            aviary.renders_everything(moments).await;
+        }
+        aviary.world.pass(2 * HOUR).await;
+        if day >= CELLAR_CLOSES {
+            aviary.renders_everything(moments).await;
+            aviary.rummages().await;
+        }
+        aviary.world.pass(DAY - 3 * HOUR).await;
+    }
+    aviary.has_told_nothing();
+    aviary.everything_is_known_at_home().await;
+    for memory in aviary.world.kept.store.memories(&workspace()).await.unwrap() {
+        let home = memory.key.channel().map(ChannelId::to_string).unwrap_or_default();
+        let all = format!("{memory:?}");
+        assert!(!leaks(&all, &home), "{all}");
+        assert_eq!(memory.key.scope == Scope::Workspace, home.is_empty());
+    }
+    // What was said once the loft was open is for everybody.
+    let kitchen = aviary.context_of("kitchen", aviary.world.clock.now()).await;
+    assert!(format!("{kitchen:?}").contains("the ladder of the new loft is steep"), "{kitchen:?}");
+    aviary.rendered
+}
+
+/// Of `reference/myao2.md`, defect 34.
+#[tokio::test]
+async fn defect_34_of_ten_thousand_prompts_none_tells_what_is_private() {
+    let rendered = days(Kept::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
+    assert!(rendered >= 10_000, "{rendered}");
+}
+
+#[tokio::test]
+async fn in_the_volatile_store_none_tells_what_is_private_either() {
+    let rendered = days(Kept::volatile(), &[0]).await;
+    assert!(rendered >= 3_000, "{rendered}");
+}
+
+/// Whether a text holds what is said in the garden before it closes.
+fn tells(text: &str) -> bool {
+    text.contains("4711")
+}
+
+/// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
+async fn garden_line(kept: Kept) -> World {
+    let world = World::new(kept).await;
+    world.mind.script.always(Verb::Judge, JOIN);
+    world.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
+    world.pass(60).await;
+    world
+}
+
+async fn closes(world: &World, channel: &str) {
+    let channel = Channel {
+        workspace: workspace(),
+        id: ChannelId::new(channel),
+        name: channel.into(),
+        visibility: Visibility::Private,
+    };
+    world.ears.hear(Heard::Channel(channel)).await.unwrap();
+}
+
+/// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
+async fn kept_prompts(world: &World, channel: &str) -> Vec<Option<String>> {
+    let decision = world.decisions(channel).await.pop().unwrap().id;
+    let kept = world.kept.archive.exchanges(decision).await.unwrap();
+    kept.into_iter().map(|kept| Some(kept?.prompt.to_string())).collect()
+}
+
+#[tokio::test]
+async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
+    for kept in Kept::each().await {
+        let world = garden_line(kept).await;
+        world.says_in(top("kitchen"), "bob", "does anybody know the locker code?").await;
+        world.pass(61).await;
+        let told = kept_prompts(&world, "kitchen").await;
+        assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
+        let reason = |decision: Decision| decision.judgment.unwrap().reason;
+        assert_ne!(reason(world.decisions("kitchen").await.pop().unwrap()), "");
+        let own = kept_prompts(&world, "garden").await;
+        let considered = *world.kept.store.revisions().borrow();
+        let line = LineId(ChannelId::new("garden"), MessageId::new("m000"));
+        let made_from = Lineage { lines: vec![line], memories: Vec::new() };
+        let (here, there, store) = (top("kitchen"), top("garden"), &world.kept.store);
+        let has_changed = |home| store.has_changed_since(home, considered, &made_from);
+        assert!(!has_changed(&here).await.unwrap());
+        closes(&world, "garden").await;
+        assert!(has_changed(&here).await.unwrap());
+        // Where it was said, it is as it was.
+        assert!(!has_changed(&there).await.unwrap());
+        // What did not hold the line stays, and so does what was asked where the line was said.
+        let left = kept_prompts(&world, "kitchen").await;
+        assert_eq!(left, [told[0].clone(), None]);
+        let decision = world.decisions("kitchen").await.pop().unwrap();
+        assert_eq!((decision.judgment.unwrap().reason.as_str(), decision.why), ("", None));
+        let verdicts = decision.attempts.iter().filter_map(|attempt| attempt.judgment.as_ref());
+        assert_eq!(verdicts.map(|verdict| &*verdict.reason).collect::<Vec<_>>(), [""]);
+        assert_eq!(kept_prompts(&world, "garden").await, own);
+        assert_ne!(reason(world.decisions("garden").await.pop().unwrap()), "");
+    }
+}
+
+#[tokio::test]
+async fn words_that_are_thought_of_while_a_channel_closes_are_made_anew() {
+    for kept in Kept::each().await {
+        let world = garden_line(kept).await;
+        world.mind.script.then(Verb::Reply, Ok("It is 4711."));
+        let there = world.clone();
+        world.mind.meanwhile(Verb::Reply, || async move { closes(&there, "garden").await });
+        world.says_in(top("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
+        world.pass(60).await;
+        let asked = world.mind.asked(Verb::Reply);
+        let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
+        assert_eq!(asked, [false, true]);
+        assert_eq!(world.room.texts(), ["Here I am.", "Here I am."]);
+        let kept = kept_prompts(&world, "kitchen").await;
+        assert!(!kept.is_empty() && !kept.iter().flatten().any(|kept| tells(kept)), "{kept:?}");
+    }
+}

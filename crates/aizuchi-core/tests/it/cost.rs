@@ -1,0 +1,210 @@
+//! What listening costs in a facilitated room, beside kotonoha: model calls and input tokens before a
+//! reply, in every branch of its pipeline. Its figures were measured on its own code, with 20 lines of 40
+//! Japanese letters each, as here; its tokens are the judges' alone.
+
+use std::fmt::Write as _;
+
+use aizuchi_core::hear::Waiting;
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::Verb;
+use aizuchi_core::rhythm::Wait;
+use aizuchi_core::rules::{Mode, Rules};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use aizuchi_harness::world::{Extras, Kept, World};
+
+/// Forty letters.
+const LINE: &str =
+    "今年のバラは例年より早く咲いたので、剪定の時期をどうするか少し迷っているところです。";
+const NEW_TALK: &str = r#", "same_conversation": false, "situation_changed": false"#;
+const CHANGED: &str = r#", "same_conversation": true, "situation_changed": true"#;
+const UNCHANGED: &str = r#", "same_conversation": true, "situation_changed": false"#;
+const CONFLICT: &str = r#", "conversation_state": "conflict""#;
+const ENDING: &str = r#", "conversation_state": "ending""#;
+
+/// What has happened before the talk that is to be judged.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Nothing,
+    /// It has spoken unasked so many minutes ago.
+    Spoke(i64),
+}
+
+/// Who talks.
+#[derive(Clone, Copy, PartialEq)]
+enum Talk {
+    Bots,
+    /// So many lines by people.
+    People(usize),
+    /// People, and the last of them asks.
+    Asks,
+}
+
+struct Branch {
+    name: &'static str,
+    mode: Mode,
+    before: Before,
+    talk: Talk,
+    /// Whether the judge says yes, and what else it says.
+    verdict: (bool, &'static str),
+    /// What the state is called where that is a call of its own.
+    label: &'static str,
+    /// The rival's calls before a reply, and their input tokens.
+    rival: (usize, u64),
+}
+
+/// The rival's table, branch by branch.
+fn branches() -> Vec<Branch> {
+    use Before::{Nothing, Spoke};
+    use Talk::{Asks, Bots, People};
+    let branch = |name, before, talk, verdict, label, rival| Branch {
+        name,
+        mode: Mode::Facilitator,
+        before,
+        talk,
+        verdict,
+        label,
+        rival,
+    };
+    let (yes, no) = (true, false);
+    let off = branch("channel off", Nothing, People(20), (no, ""), "ACTIVE", (0, 0));
+    vec![
+        branch("another bot", Nothing, Bots, (no, ""), "ACTIVE", (0, 0)),
+        Branch { mode: Mode::Off, ..off },
+        branch("fewer than 3 lines", Nothing, People(2), (no, ""), "ACTIVE", (0, 0)),
+        branch("ending", Nothing, People(20), (yes, ENDING), "ENDING", (1, 2_543)),
+        branch("new talk, no", Nothing, People(20), (no, ""), "ACTIVE", (3, 9_028)),
+        branch("conflict, no", Nothing, People(20), (no, CONFLICT), "CONFLICT", (3, 9_028)),
+        branch("new talk, yes", Nothing, People(20), (yes, ""), "ACTIVE", (3, 9_028)),
+        branch("within 10 minutes", Spoke(9), People(5), (yes, ""), "ACTIVE", (1, 2_543)),
+        branch("same, unchanged", Spoke(11), People(5), (yes, UNCHANGED), "ACTIVE", (3, 5_587)),
+        branch("same, changed, no", Spoke(11), People(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("same, changed, yes", Spoke(11), People(5), (yes, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("different, no", Spoke(11), People(5), (no, NEW_TALK), "ACTIVE", (4, 10_858)),
+        branch("different, yes", Spoke(11), People(5), (yes, NEW_TALK), "ACTIVE", (4, 10_858)),
+        branch("an hour later, no", Spoke(61), People(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("mention", Nothing, Asks, (no, ""), "ACTIVE", (0, 0)),
+    ]
+}
+
+/// What a branch cost before a reply, and whether there was one.
+struct Cost {
+    calls: usize,
+    tokens: u64,
+    replies: usize,
+}
+
+fn verdict(should_respond: bool, more: &str) -> String {
+    format!(
+        r#"{{"should_respond": {should_respond}, "reason": "判断", "confidence": 0.9, "delay_seconds": 0{more}}}"#
+    )
+}
+
+async fn talk(world: &World, talk: Talk) {
+    let (lines, last) = match talk {
+        Talk::Bots => {
+            for _ in 0..20 {
+                world.says("buildbot", LINE).await;
+            }
+            return;
+        }
+        Talk::People(lines) => (lines, LINE.to_owned()),
+        Talk::Asks => (20, format!("@Aizuchi {LINE}")),
+    };
+    for line in 1..=lines {
+        let text = if line == lines { &last } else { LINE };
+        world.says(["花子", "太郎", "桜"][line % 3], text).await;
+        world.clock.advance_to(world.clock.now() + SignedDuration::from_secs(1));
+    }
+}
+
+async fn measure(branch: &Branch, separate: fn(Extras) -> Extras) -> Cost {
+    let rules = Rules { mode: branch.mode, ..Rules::default() };
+    let waiting = Waiting { wait: Wait::Fixed, ..Waiting::default() };
+    let extras = Extras { language: Language::Ja, waiting, ..Extras::of(rules) };
+    let world = World::new(Kept::volatile()).await.having(separate(extras));
+    world.mind.script.always(Verb::State, branch.label);
+    if let Before::Spoke(minutes) = branch.before {
+        world.mind.script.then(Verb::State, Ok("ACTIVE"));
+        world.mind.script.then(Verb::Judge, Ok(&verdict(true, "")));
+        talk(&world, Talk::People(20)).await;
+        world.pass(10).await;
+        let said = world.room.said.lock().unwrap()[0].1.at;
+        world
+            .clock
+            .advance_to(said + SignedDuration::from_mins(minutes) - SignedDuration::from_secs(10));
+        world.mind.calls();
+    }
+    let (should_respond, more) = branch.verdict;
+    world.mind.script.always(Verb::Judge, verdict(should_respond, more));
+    talk(&world, branch.talk).await;
+    world.pass(12).await;
+    let calls = world.mind.calls();
+    let replies = calls.iter().filter(|prompt| prompt.verb == Verb::Reply).count();
+    let before = calls.iter().filter(|prompt| prompt.verb != Verb::Reply);
+    Cost { calls: calls.len() - replies, tokens: before.map(|prompt| prompt.tokens).sum(), replies }
+}
+
+#[tokio::test]
+async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
+    let mut table = format!(
+        "{:<20} {:>7} {:>8} {:>7} {:>8} {:>9} {:>8}  then\n",
+        "", "rival", "tokens", "fused", "tokens", "separate", "tokens"
+    );
+    for branch in branches() {
+        let fused = measure(&branch, |extras| extras).await;
+        let separate = measure(&branch, Extras::with_separate_state).await;
+        let name = branch.name;
+        assert!(fused.calls <= 1, "{name}: {} calls", fused.calls);
+        assert!(separate.calls <= 2, "{name}: {} calls", separate.calls);
+        assert!(fused.calls <= branch.rival.0, "{name}: more calls than the rival");
+        // One fused question is longer than one of the rival's, and shorter than two.
+        let is_dearer = fused.tokens > branch.rival.1;
+        assert!(!is_dearer || branch.rival.0 == 1, "{name}: {} tokens", fused.tokens);
+        if branch.before == Before::Spoke(9) {
+            assert_eq!((fused.calls, separate.calls), (0, 0), "{name}: inside the cooldown");
+        }
+        assert_eq!(fused.replies, separate.replies, "{name}");
+        let (rival, tokens) = branch.rival;
+        let then = if fused.replies == 0 { "" } else { "reply" };
+        let line = format!(
+            "{name:<20} {rival:>7} {tokens:>8} {:>7} {:>8} {:>9} {:>8}  {then}",
+            fused.calls, fused.tokens, separate.calls, separate.tokens
+        );
+        let _ = writeln!(table, "{}", line.trim_end());
+    }
+    assert_snapshot!(table, @"
+                           rival   tokens   fused   tokens  separate   tokens  then
+    another bot                0        0       0        0         0        0
+    channel off                0        0       0        0         0        0
+    fewer than 3 lines         0        0       0        0         0        0
+    ending                     1     2543       1     4268         1     1640
+    new talk, no               3     9028       1     4268         2     5650
+    conflict, no               3     9028       1     4268         2     5691
+    new talk, yes              3     9028       1     4268         2     5650  reply
+    within 10 minutes          1     2543       0        0         0        0
+    same, unchanged            3     5587       1     4732         2     6078
+    same, changed, no          5    12272       1     4732         2     6078
+    same, changed, yes         5    12272       1     4732         2     6078  reply
+    different, no              4    10858       1     4732         2     6078
+    different, yes             4    10858       1     4732         2     6078  reply
+    an hour later, no          5    12272       1     4732         2     6078
+    mention                    0        0       0        0         0        0  reply
+    ");
+}
+
+#[tokio::test]
+async fn while_the_model_is_down_few_calls_are_tried() {
+    let rules = Rules { mode: Mode::Facilitator, ..Rules::default() };
+    let world = World::new(Kept::volatile()).await.having(Extras::of(rules));
+    for _ in 0..20 {
+        let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
+        world.mind.script.then(Verb::Judge, Err(down));
+    }
+    talk(&world, Talk::People(20)).await;
+    world.pass(3600).await;
+    // The rival makes three to five, each with up to nine requests.
+    assert_eq!(world.mind.calls().len(), 3);
+}

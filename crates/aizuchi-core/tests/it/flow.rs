@@ -1,0 +1,223 @@
+//! The runner as it runs: side by side across conversations, drained at a stop.
+
+use std::sync::Arc;
+
+use aizuchi_core::agent::{Agent, Minds};
+use aizuchi_core::chat::{Arrival, Heard};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::command::answer::Answers;
+use aizuchi_core::decision::Ended;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::runner::{Runner, Settings};
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use jiff::SignedDuration;
+use tokio::sync::{Barrier, Notify};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use aizuchi_harness::world::{Kept, Room, World, at, line, parts, top};
+
+const CHANNELS: usize = 20;
+/// No test waits longer than this for something that should happen at once.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// A mind that answers nobody before all have asked.
+struct Together(Barrier);
+
+#[async_trait]
+impl Llm for Together {
+    fn model(&self) -> &str {
+        "together"
+    }
+
+    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.0.wait().await;
+        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
+    }
+}
+
+/// A mind that says when it was asked, and answers when it may.
+#[derive(Default)]
+struct Patient {
+    asked: Notify,
+    may_answer: Notify,
+}
+
+#[async_trait]
+impl Llm for Patient {
+    fn model(&self) -> &str {
+        "patient"
+    }
+
+    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+        self.asked.notify_one();
+        self.may_answer.notified().await;
+        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
+    }
+}
+
+#[tokio::test]
+async fn twenty_channels_are_answered_side_by_side() {
+    for kept in Kept::each().await {
+        let world = World::new(kept).await;
+        let mind = Arc::new(Together(Barrier::new(CHANNELS)));
+        let (ears, runner) =
+            parts(world.kept.store.clone(), world.clock.clone(), mind, world.room.clone());
+        let world = World { ears, runner: Arc::new(runner), ..world };
+        for channel in 0..CHANNELS {
+            world.says_in(top(&format!("c{channel}")), "alice", "@Aizuchi are you there?").await;
+        }
+        world.pass(1).await;
+        assert_eq!(world.room.texts().len(), CHANNELS);
+    }
+}
+
+/// A world on SQLite whose runner runs by the real time.
+struct Live {
+    world: World,
+    stop: CancellationToken,
+    running: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Live {
+    async fn start() -> Self {
+        let kept = Kept::sqlite().await;
+        let world = World::with(kept, Clock::system(), Arc::default(), Arc::default());
+        world.mind.script.always(Verb::Reply, "Here I am.");
+        let (stop, runner) = (CancellationToken::new(), world.runner.clone());
+        let stopping = stop.clone();
+        let running = tokio::spawn(async move { runner.run(stopping).await });
+        Self { world, stop, running }
+    }
+
+    fn mention(&self, channel: &str) -> Heard {
+        let id = format!("m-{channel}");
+        let message = line(top(channel), &id, self.world.clock.now(), "alice", "@Aizuchi hello");
+        Heard::Message(message, Arrival::Live)
+    }
+
+    /// Waits until so much was said and nothing is pending, then stops.
+    async fn until_said(self, posts: usize) {
+        let store = self.world.kept.store.clone();
+        let mut revisions = store.revisions();
+        let room = self.world.room.clone();
+        let said = async {
+            while room.texts().len() < posts || store.next_ready().await.unwrap().is_some() {
+                revisions.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
+        self.stop.cancel();
+        self.running.await.unwrap().unwrap();
+        assert_eq!(room.texts().len(), posts);
+    }
+}
+
+/// The work holds readers of the database while the runner looks for more.
+#[tokio::test]
+async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
+    const MANY: usize = 200;
+    let live = Live::start().await;
+    let heard = (0..MANY).map(|number| live.world.ears.hear(live.mention(&format!("c{number}"))));
+    let heard = futures_util::future::join_all(heard).await;
+    assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
+    live.until_said(MANY).await;
+}
+
+/// Whoever asked the store to hear a line may have gone away meanwhile.
+#[tokio::test]
+async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
+    let live = Live::start().await;
+    // Polled once, so that the line is on its way, then dropped.
+    let heard = live.world.ears.hear(live.mention("garden")).now_or_never();
+    assert!(heard.is_none());
+    live.until_said(1).await;
+}
+
+#[tokio::test]
+async fn a_stop_finishes_what_has_begun() {
+    let kept = Kept::sqlite().await;
+    let mind = Arc::new(Patient::default());
+    let room = Arc::new(Room::default());
+    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
+    let (ears, runner) = parts(kept.store.clone(), Clock::system(), mind.clone(), room.clone());
+    let world = World { ears, ..world };
+    let stop = CancellationToken::new();
+    let stopping = stop.clone();
+    let running = tokio::spawn(async move { runner.run(stopping).await });
+    world.says("alice", "@Aizuchi are you there?").await;
+    mind.asked.notified().await;
+    stop.cancel();
+    mind.may_answer.notify_one();
+    running.await.unwrap().unwrap();
+    // The thought was finished and kept; saying it is a step of its own, for the next start.
+    let steps = kept.archive.steps(&aizuchi_harness::world::workspace()).await.unwrap();
+    assert_eq!(steps.len(), 1);
+    assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
+    assert!(room.texts().is_empty());
+}
+
+#[tokio::test]
+async fn a_lease_that_could_end_too_early_is_refused_at_start() {
+    let world = World::new(Kept::volatile()).await;
+    let persona = Arc::new(aizuchi_core::persona::Persona {
+        name: "Aizuchi".to_owned(),
+        system_prompt: String::new(),
+        language: aizuchi_core::persona::Language::En,
+    });
+    let answers = Answers {
+        store: world.kept.store.clone(),
+        archive: world.kept.archive.clone(),
+        rulebook: Default::default(),
+        persona: persona.clone(),
+        zone: jiff::tz::TimeZone::UTC,
+    };
+    let agent = Agent {
+        answers: Arc::new(answers),
+        store: world.kept.store.clone(),
+        platforms: Default::default(),
+        minds: Minds::alike(world.mind.clone(), &persona),
+        clock: world.clock.clone(),
+        metrics: Arc::default(),
+        persona,
+        prompts: aizuchi_harness::world::prompts(aizuchi_core::persona::Language::En),
+        corrections: Default::default(),
+        named_states: Default::default(),
+        waits: aizuchi_core::agent::wait::Waits::default(),
+        tools: None,
+        settings: Default::default(),
+        seed: 1,
+    };
+    let settings = Settings { lease: SignedDuration::from_secs(100), ..Settings::default() };
+    let refused = Runner::new(agent, Arc::default(), settings).err().unwrap().to_string();
+    assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
+}
+
+/// A mention that was heard is owed an answer, however long nothing can be done. One that was missed, and for too
+/// long, is not (invariants 1 and 3).
+#[tokio::test]
+async fn what_was_heard_before_days_off_the_air_is_answered_and_what_was_missed_is_not() {
+    for kept in Kept::each().await {
+        let world = World::new(kept).await;
+        let heard = world.says("alice", "@Aizuchi when do I cut the roses?").await;
+        const DAY: i64 = 24 * 3600;
+        world.clock.advance_to(at(3 * DAY));
+        let world = world.restart().await;
+        let missed = line(top("garden"), "missed", at(DAY), "bob", "@Aizuchi and the beans?");
+        world.ears.hear(Heard::Message(missed, Arrival::CaughtUp)).await.unwrap();
+        world.pass(1000).await;
+        assert_eq!(world.room.texts(), ["Here I am."]);
+        let decisions = world.decisions("garden").await;
+        assert_eq!(decisions.len(), 1);
+        assert_eq!(
+            (&decisions[0].messages, decisions[0].ended),
+            (&vec![heard], Some(Ended::Spoke))
+        );
+        let missed =
+            world.lines("garden").await.into_iter().find(|line| &*line.message.id.0 == "missed");
+        assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
+    }
+}

@@ -1,0 +1,33 @@
+//! The core from outside, in one binary: stories on every store, what each port promises, and the seeds' requirements.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod adaptive;
+mod breakdowns;
+mod canary;
+mod commands;
+mod cost;
+mod crash;
+mod deciding;
+mod defects;
+mod fence;
+mod flow;
+mod memory;
+mod memos;
+mod models;
+mod orders;
+mod postgres;
+mod promises;
+mod prompts;
+mod reactions;
+mod recall;
+mod reset;
+mod schedules;
+mod schema;
+mod seed_002;
+mod seed_004;
+mod stories;
+mod timing;
+mod tool_calls;
+mod tools;
+mod twins;

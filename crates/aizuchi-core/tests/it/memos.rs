@@ -1,0 +1,384 @@
+//! Stories of memos: where they are seen, what is behind them, and when they are forgotten.
+
+use std::sync::Arc;
+
+use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::chat::{
+    Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, Visibility,
+};
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Lineage, MemoryId};
+use aizuchi_core::prompt::Verb;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use aizuchi_harness::world::{Extras, Kept, World, top, window, workspace};
+
+/// A world whose persona may use tools, on either store.
+async fn worlds() -> Vec<World> {
+    let mut worlds = Vec::new();
+    for kept in Kept::each().await {
+        let tools = Some(Tools { zone: TimeZone::UTC });
+        let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
+        worlds.push(World::new(kept).await.having(Extras { tools, memory, ..Extras::default() }));
+    }
+    worlds
+}
+
+/// What these tests do with a world.
+trait MemosExt {
+    async fn turns(&self, channel: &str, visibility: Visibility);
+    async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId;
+    async fn takes_back(&self, channel: &str, message: MessageId);
+    async fn memos(&self, channel: &str) -> Vec<(MemoryId, Memo)>;
+    async fn names(&self, channel: &str) -> Vec<String>;
+    async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)>;
+    async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool;
+    fn revision(&self) -> u64;
+}
+
+impl MemosExt for World {
+    async fn turns(&self, channel: &str, visibility: Visibility) {
+        let channel = Channel {
+            workspace: workspace(),
+            id: ChannelId::new(channel),
+            name: channel.into(),
+            visibility,
+        };
+        self.ears.hear(Heard::Channel(channel)).await.unwrap();
+    }
+
+    /// Somebody has the persona call tools.
+    async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
+        self.mind.script.then_calls(Verb::Reply, "", calls);
+        let line = self.says_in(top(channel), "alice", &format!("@Aizuchi {text}")).await;
+        self.pass(10).await;
+        line
+    }
+
+    async fn takes_back(&self, channel: &str, message: MessageId) {
+        let at = self.clock.now();
+        let deletion = Deletion { conversation: top(channel), message, at };
+        self.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+    }
+
+    async fn memos(&self, channel: &str) -> Vec<(MemoryId, Memo)> {
+        self.kept.store.memos(&workspace(), &ChannelId::new(channel)).await.unwrap()
+    }
+
+    async fn names(&self, channel: &str) -> Vec<String> {
+        self.memos(channel).await.into_iter().map(|(_, memo)| memo.name).collect()
+    }
+
+    /// The prompts that are kept for a channel's decisions, and the memories behind them.
+    async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)> {
+        let mut prompts = Vec::new();
+        for decision in self.decisions(channel).await {
+            let exchanges = self.kept.archive.exchanges(decision.id).await.unwrap();
+            let exchanges = exchanges.into_iter().flatten();
+            prompts.extend(
+                exchanges.map(|held| (held.prompt.to_string(), held.made_from.memories.clone())),
+            );
+        }
+        prompts
+    }
+
+    async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool {
+        let made_from = Lineage { lines: Vec::new(), memories: vec![id] };
+        self.kept.store.has_changed_since(&top("garden"), revision, &made_from).await.unwrap()
+    }
+
+    fn revision(&self) -> u64 {
+        *self.kept.store.revisions().borrow()
+    }
+}
+
+fn add(name: &str, content: &str) -> (&'static str, Value) {
+    ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))
+}
+
+fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
+    ("edit_memo", json!({ "memo_name": name, field: value }))
+}
+
+#[tokio::test]
+async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
+    for world in worlds().await {
+        world.turns("cellar", Visibility::Private).await;
+        world.says_in(top("cellar"), "carol", "my roses are a secret").await;
+        world.turns("cellar", Visibility::Public).await;
+        world.has_called("cellar", "note it", &[add("roses", "hush")]).await;
+        world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        assert_eq!(world.names("garden").await, ["tea"]);
+        assert_eq!(world.names("cellar").await, ["tea", "roses"]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
+    for world in worlds().await {
+        world.turns("cellar", Visibility::Private).await;
+        world.says_in(top("cellar"), "carol", "the surprise party is in the old barn").await;
+        world.pass(7200).await;
+        world.turns("cellar", Visibility::Public).await;
+        // The line itself is in no prompt any more.
+        for number in 0..60 {
+            world.says_in(top("cellar"), "bob", &format!("number {number}")).await;
+        }
+        world.has_called("cellar", "note it", &[add("plan", "hush")]).await;
+        let asked = world.mind.asked(Verb::Reply).pop().unwrap();
+        assert!(asked.contains("old barn") && !asked.contains("\ncarol"), "{asked}");
+        assert_eq!(world.names("garden").await, [""; 0]);
+        assert_eq!(world.names("cellar").await, ["plan"]);
+    }
+}
+
+#[tokio::test]
+async fn a_room_that_turns_private_while_it_is_thought_has_the_memo_for_itself() {
+    for world in worlds().await {
+        let talk = world.clone();
+        world.mind.meanwhile(Verb::Reply, move || async move {
+            talk.turns("garden", Visibility::Private).await;
+        });
+        world.has_called("garden", "note it", &[add("roses", "hush")]).await;
+        assert_eq!(world.names("kitchen").await, [""; 0]);
+        assert_eq!(world.names("garden").await, ["roses"]);
+    }
+}
+
+#[tokio::test]
+async fn a_public_memo_stays_as_it_is_where_not_everybody_may_know_why_it_should_change() {
+    for world in worlds().await {
+        world.has_called("garden", "note it", &[add("roses", "red")]).await;
+        world.turns("cellar", Visibility::Private).await;
+        world.says_in(top("cellar"), "carol", "they are white now").await;
+        world.turns("cellar", Visibility::Public).await;
+        world.has_called("cellar", "change it", &[edit("roses", "content", "white")]).await;
+        let content = |memos: Vec<(MemoryId, Memo)>| {
+            memos.into_iter().map(|(_, memo)| memo.content).collect::<Vec<_>>()
+        };
+        assert_eq!(content(world.memos("garden").await), ["red"]);
+        assert_eq!(content(world.memos("cellar").await), ["white", "red"]);
+    }
+}
+
+#[tokio::test]
+async fn a_memo_of_another_name_is_the_same_memo() {
+    for world in worlds().await {
+        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let [(before, _)] = world.memos("garden").await[..] else { panic!() };
+        world.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
+        let [(after, memo)] = &world.memos("garden").await[..] else { panic!() };
+        assert_eq!((before, &*memo.name), (*after, "mint"));
+        world.takes_back("garden", line).await;
+        assert_eq!(world.names("garden").await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_memo_that_is_changed_elsewhere_still_hangs_on_where_it_came_from() {
+    for world in worlds().await {
+        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        for name in ["tea", "cake"] {
+            world.has_called("kitchen", "more", &[edit(name, "content", "more of it")]).await;
+        }
+        world.takes_back("garden", line).await;
+        assert_eq!(world.names("kitchen").await, ["cake"]);
+        world.turns("garden", Visibility::Private).await;
+        assert_eq!(world.names("kitchen").await, [""; 0]);
+        assert_eq!(world.names("garden").await, ["cake"]);
+        // A line in a room of their own is behind it, too: nobody may see it any more.
+        world.turns("kitchen", Visibility::Private).await;
+        assert_eq!(world.names("garden").await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
+    for world in worlds().await {
+        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        let before = world.revision();
+        let [(cake, _), (tea, _)] = world.memos("garden").await[..] else { panic!() };
+        assert!(!world.has_changed_since(before, tea).await);
+        world.has_called("garden", "more", &[edit("tea", "content", "black")]).await;
+        let after = world.revision();
+        assert!(world.has_changed_since(before, tea).await);
+        assert!(!world.has_changed_since(after, tea).await);
+        world.takes_back("garden", line).await;
+        assert!(world.has_changed_since(after, tea).await);
+        assert!(!world.has_changed_since(after, cake).await);
+        world.turns("garden", Visibility::Private).await;
+        assert!(world.has_changed_since(after, cake).await);
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_changes_memos_is_not_made_anew() {
+    for world in worlds().await {
+        let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        for (name, calls) in [
+            ("edit_memo", [edit("tea", "content", "black")]),
+            ("remove_memo", [("remove_memo", json!({ "memo_name": "tea" }))]),
+        ] {
+            let before = (world.room.texts().len(), world.mind.asked(Verb::Reply).len());
+            world.has_called("garden", "as you like", &calls).await;
+            let after = (world.room.texts().len(), world.mind.asked(Verb::Reply).len());
+            assert_eq!(after, (before.0 + 1, before.1 + 2), "{name}");
+        }
+        assert_eq!(world.names("garden").await, ["cake"]);
+        // What has shown the memo that was removed still hangs on the line behind it.
+        assert!(world.prompts("garden").await.iter().any(|(text, _)| text.contains("black")));
+        world.takes_back("garden", line).await;
+        let left = world.prompts("garden").await;
+        assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn words_made_with_a_memo_that_goes_meanwhile_are_made_anew() {
+    for world in worlds().await {
+        let line = world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        world.mind.meanwhile(Verb::Reply, || async {});
+        let talk = world.clone();
+        world.mind.meanwhile(Verb::Reply, move || async move {
+            talk.takes_back("kitchen", line).await;
+        });
+        let asked = world.mind.asked(Verb::Reply).len();
+        let get = ("get_memo", json!({ "memo_name": "tea" }));
+        world.has_called("garden", "which was it?", &[get]).await;
+        assert_eq!(world.mind.asked(Verb::Reply).len(), asked + 3);
+        let left = world.prompts("garden").await;
+        assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_that_showed_a_memo_go_with_it() {
+    for world in worlds().await {
+        world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
+        let [(tea, _)] = world.memos("garden").await[..] else { panic!() };
+        for number in 0..6 {
+            let fresh = add(&format!("m{number}"), "something else");
+            world.has_called("garden", "note it", &[fresh]).await;
+        }
+        for call in
+            [("get_memo", json!({ "memo_name": "tea" })), ("list_memo", json!({ "limit": 50 }))]
+        {
+            world.has_called("garden", "look", std::slice::from_ref(&call)).await;
+            let (told, held) = world.prompts("garden").await.pop().unwrap();
+            assert!(told.contains("green") && held.contains(&tea), "{call:?}: {held:?}");
+        }
+        world.turns("kitchen", Visibility::Private).await;
+        let left = world.prompts("garden").await;
+        assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
+    for world in worlds().await {
+        let line = world.has_called("kitchen", "note this", &[add("tea", "green")]).await;
+        let asked = aizuchi_harness::world::line(
+            top("garden"),
+            "x1",
+            world.clock.now(),
+            "bob",
+            "where now",
+        );
+        world.hears(Message { mentions: vec![Mention::Persona], ..asked }).await;
+        world.pass(10).await;
+        let remove = ("remove_memo", json!({ "memo_name": "tea" }));
+        world.has_called("kitchen", "drop it", &[remove]).await;
+        let shown = world.prompts("garden").await;
+        assert!(shown.iter().any(|(text, _)| text.contains("green")), "{shown:?}");
+        world.takes_back("kitchen", line).await;
+        let left = world.prompts("garden").await;
+        assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_that_is_forgotten_leaves_no_memo() {
+    let world = worlds().await.remove(1);
+    world.has_called("garden", "note it", &[add("tea", "green")]).await;
+    let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
+    world.mind.script.then_calls(Verb::Reply, "", &calls);
+    world.says("zebedee", "@Aizuchi keep my locker code").await;
+    world.pass(10).await;
+    world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+    assert_eq!(world.names("garden").await.len(), 3);
+    let database = world.kept.database.clone().unwrap();
+    world.kept.clone().stop().await;
+    database.forget("zebedee").await;
+    assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
+    assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 1);
+}
+
+#[tokio::test]
+async fn a_memo_goes_with_the_line_that_it_repeats_whoever_asked_for_it() {
+    for world in worlds().await {
+        let said = world.says("bob", "my birthday is on May 3rd").await;
+        let other = world.says("dan", "and who brings the cake?").await;
+        let birthday = add("bob", "Bob's birthday is on May 3rd");
+        world.has_called("garden", "note that", &[birthday]).await;
+        world.takes_back("garden", other).await;
+        assert_eq!(world.names("garden").await, ["bob"]);
+        world.takes_back("garden", said).await;
+        assert_eq!(world.names("garden").await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_made_from_those_memos_that_it_shows() {
+    for world in worlds().await {
+        for number in 0..10 {
+            let fresh = add(&format!("m{number}"), "something");
+            world.has_called("garden", "note it", &[fresh]).await;
+        }
+        let context = world.kept.store.context(&top("kitchen"), &window(50)).await.unwrap();
+        let shown: Vec<&str> = context.recent_memos.iter().map(|memo| &*memo.name).collect();
+        assert_eq!(shown, ["m9", "m8", "m7", "m6", "m5"]);
+        assert_eq!(context.memories.len(), 5);
+    }
+}
+
+#[tokio::test]
+async fn memos_are_found_without_looking_at_all_of_them() {
+    use aizuchi_core::store::database::sql::memory as sql;
+    use sqlx::{AssertSqlSafe, ConnectOptions, Row};
+    let kept = Kept::sqlite().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new();
+    let options = options.filename(kept.database.as_ref().unwrap().path());
+    let mut connection = options.connect().await.unwrap();
+    for statement in [
+        sql::MEMOS,
+        sql::MEMOS_OF_LINE,
+        sql::MEMOS_OF_CHANNEL,
+        sql::LINES_OF_MEMO,
+        sql::TRADE_MEMO,
+        sql::TOUCHED_SINCE,
+        sql::HAS_SHOWN_UNSHARED,
+        aizuchi_core::store::database::sql::context::CONTEXT,
+    ] {
+        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+        let plan = sqlx::query(explain).fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get("detail")).collect();
+        let is_scan = |step: &&String| {
+            let scanned = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
+            scanned
+                .is_some_and(|table| ["memos", "memo_lines", "m", "n", "l", "e"].contains(&table))
+                && !step.contains("VIRTUAL TABLE")
+        };
+        let is_sorted_whole = plan
+            .windows(2)
+            .any(|steps| steps[0].starts_with("SEARCH memos ") && steps[1].starts_with("USE TEMP"));
+        // What may be seen from a channel is sorted whole, since all of it is wanted.
+        assert!(!is_sorted_whole || statement == sql::MEMOS, "{statement}\n{plan:#?}");
+        assert_eq!(plan.iter().find(is_scan), None, "{statement}\n{plan:#?}");
+    }
+}

@@ -1,0 +1,640 @@
+//! Real models' APIs, each as its provider speaks it: what is sent, what is made of the answer, and
+//! what happens when there is none.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use aizuchi_core::agent::judge;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::Context;
+use aizuchi_core::context::channel_messages::ChannelMessages;
+use aizuchi_core::decision::Usage;
+use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::model::Provider;
+use aizuchi_core::llm::provider::{Params, ProviderMind, ProviderSettings};
+use aizuchi_core::llm::scripted::ScriptedMind;
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::{Prompt, Verb};
+use futures_util::future::{Either, select};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use aizuchi_harness::providers::{
+    CACHED_TOKENS, INPUT_TOKENS, Limits, OUTPUT_TOKENS, Server, Treatment, Wire,
+};
+use aizuchi_harness::world::{at, line, top};
+
+/// Must be seen in no error.
+const KEY: &str = "sk-test-0123456789abcdef";
+const CHAT: &str = "the treasure is under the old oak";
+
+pub const EVERYONE: [Provider; 5] = [
+    Provider::OpenAi,
+    Provider::Anthropic,
+    Provider::Gemini,
+    Provider::Ollama,
+    Provider::OpenRouter,
+];
+
+pub fn wire(provider: Provider) -> Wire {
+    match provider {
+        Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => Wire::OpenAi,
+        Provider::Anthropic => Wire::Anthropic,
+        Provider::Gemini => Wire::Gemini,
+    }
+}
+
+pub fn settings(provider: Provider, base: &str) -> ProviderSettings {
+    let version = if provider == Provider::Gemini { "v1beta" } else { "v1" };
+    ProviderSettings {
+        provider,
+        name: "large-1".to_owned(),
+        api_key: Some(KEY.to_owned().into()),
+        api_base: format!("{base}/{version}"),
+        headers: Default::default(),
+        params: Params { temperature: Some(0.5), max_tokens: Some(99), ..Params::default() },
+        connect_timeout: SignedDuration::from_secs(10),
+        timeout: SignedDuration::from_secs(60),
+        tries: 3,
+    }
+}
+
+pub fn mind(provider: Provider, server: &Server, clock: &Clock) -> ProviderMind {
+    ProviderMind::new(&settings(provider, &server.base), clock.clone()).unwrap()
+}
+
+pub fn prompt(verb: Verb) -> Prompt {
+    let persona = Persona {
+        name: "Aizuchi".to_owned(),
+        system_prompt: "You are kind.".to_owned(),
+        language: Language::En,
+    };
+    let (persona, context) = (Arc::new(persona), Arc::new(context()));
+    let (prompts, scene) = (aizuchi_harness::world::prompts(Language::En), Scene::at(at(60)));
+    match verb {
+        Verb::Judge => prompts.judge(&persona, &context, &scene),
+        Verb::Reply => prompts.reply(&persona, &context, &scene),
+        Verb::State => prompts.state(&persona, &context, &scene),
+        Verb::Remember => panic!("there is no material"),
+    }
+}
+
+pub fn context() -> Context {
+    let lines = vec![Arc::new(line(top("garden"), "1", at(0), "alice", CHAT))];
+    let history = ChannelMessages::sort(top("garden").channel, "garden".into(), lines);
+    Context { newest_heard: 1, revision: 1, ..Context::of(top("garden"), history) }
+}
+
+/// Lets the clock pass over every wait that ends before `limit`, so that nobody really waits.
+pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
+    let hurry = async {
+        loop {
+            if let Some(next) = clock.next_sleeper().filter(|next| *next <= limit) {
+                clock.advance_to(next);
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    match select(pin!(work), pin!(hurry)).await {
+        Either::Left((done, _)) => done,
+        Either::Right((never, _)) => never,
+    }
+}
+
+pub async fn ask(mind: &ProviderMind, clock: &Clock, verb: Verb) -> Result<Answer, LlmError> {
+    hurried(clock, at(59), mind.ask(&prompt(verb))).await
+}
+
+#[tokio::test]
+async fn every_provider_answers_and_is_asked_in_its_own_way() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        assert_eq!(mind.model(), format!("{}/large-1", provider.name()));
+        server.then([Treatment::Says(" Hello! ".to_owned())]);
+        let answer = ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let usage = Usage {
+            input_tokens: INPUT_TOKENS,
+            cached_tokens: CACHED_TOKENS,
+            output_tokens: OUTPUT_TOKENS,
+        };
+        assert_eq!((answer.text.trim(), answer.usage), ("Hello!", usage), "{provider:?}");
+        let seen = server.seen().remove(0);
+        let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
+        let (body, text) = (&seen.body, prompt(Verb::Reply).text);
+        match wire(provider) {
+            Wire::OpenAi => {
+                assert_eq!(header("authorization"), Some(&*format!("Bearer {KEY}")));
+                // One system message and nothing else (seed 000-2).
+                assert_eq!(body["messages"], json!([{ "role": "system", "content": text }]));
+                assert_eq!(body["max_tokens"], 99);
+                assert_eq!(body["model"], "large-1");
+                assert_eq!(body["temperature"], 0.5);
+                assert_eq!(body["response_format"], Value::Null);
+            }
+            Wire::Anthropic => {
+                assert_eq!(header("x-api-key"), Some(KEY));
+                assert_eq!(body["system"], text);
+                assert_eq!(body["messages"], json!([{ "role": "user", "content": "." }]));
+                assert_eq!(body["max_tokens"], 99);
+                assert_eq!(body["model"], "large-1");
+            }
+            Wire::Gemini => {
+                assert_eq!(header("x-goog-api-key"), Some(KEY));
+                assert_eq!(seen.path, "/v1beta/models/large-1:generateContent");
+                assert_eq!(body["systemInstruction"]["parts"][0]["text"], text);
+                assert_eq!(
+                    body["contents"],
+                    json!([{ "role": "user", "parts": [{ "text": "." }] }])
+                );
+                assert_eq!(body["generationConfig"]["maxOutputTokens"], 99);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_judgment_is_asked_for_by_its_schema() {
+    let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.75,
+        "delay_seconds": null, "about": null}"#;
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then([Treatment::Says(verdict.to_owned())]);
+        let answer = ask(&mind, &clock, Verb::Judge).await.unwrap();
+        let judgment = judge::parse(&answer.text, &prompt(Verb::Judge)).unwrap();
+        assert_eq!((judgment.should_respond, judgment.confidence), (true, 0.75), "{provider:?}");
+        let body = server.seen().remove(0).body;
+        let schema = match wire(provider) {
+            Wire::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
+            Wire::Anthropic => body["output_config"]["format"]["schema"].clone(),
+            Wire::Gemini => body["generationConfig"]["responseJsonSchema"].clone(),
+        };
+        let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        let expected = [
+            "should_respond",
+            "reason",
+            "confidence",
+            "delay_seconds",
+            "about",
+            "conversation_state",
+        ];
+        assert_eq!(fields, expected, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn max_tokens_are_always_set() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let settings = settings(provider, &server.base);
+        let settings = ProviderSettings { params: Params::default(), ..settings };
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let body = server.seen().remove(0).body;
+        let limit = match wire(provider) {
+            Wire::OpenAi | Wire::Anthropic => &body["max_tokens"],
+            Wire::Gemini => &body["generationConfig"]["maxOutputTokens"],
+        };
+        assert_eq!(limit, 2048, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_else_is_set_reaches_the_model() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::OpenAi, &server.base);
+    settings.headers.insert("x-title".to_owned(), "Aizuchi".to_owned().into());
+    settings.params = Params {
+        top_p: Some(0.25),
+        stop: vec!["END".to_owned()],
+        seed: Some(7),
+        reasoning_effort: Some("low".to_owned()),
+        others: json!({ "presence_penalty": 0.5 }).as_object().unwrap().clone(),
+        ..Params::default()
+    };
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    ask(&mind, &clock, Verb::Reply).await.unwrap();
+    let seen = server.seen().remove(0);
+    assert_eq!(seen.headers["x-title"], "Aizuchi");
+    for (key, expected) in [
+        ("top_p", json!(0.25)),
+        ("stop", json!(["END"])),
+        ("seed", json!(7)),
+        ("reasoning_effort", json!("low")),
+        ("presence_penalty", json!(0.5)),
+    ] {
+        assert_eq!(seen.body[key], expected, "{key}");
+    }
+}
+
+/// JSON without an answer in it is read with more or less patience.
+const NO_ANSWER: &str = "busy: its answer is empty|its answer has an unknown shape";
+
+/// What a provider does, what is made of it, and how often it is called for that.
+fn troubles() -> Vec<(Treatment, &'static str, usize)> {
+    use Treatment::{BreaksOff, Raw, Says, Status, Stops};
+    let status = |status: u16, code: &str| {
+        let error = json!({ "code": code, "type": code, "message": format!("{CHAT} {KEY}") });
+        Status(status, vec![], json!({ "error": error }).to_string())
+    };
+    let leak = format!("{CHAT} {KEY}");
+    vec![
+        (
+            status(401, "invalid_api_key"),
+            "refuses: it does not accept the API key (401 invalid_api_key)",
+            1,
+        ),
+        (status(403, "denied"), "refuses: it does not accept the API key (403 denied)", 1),
+        (
+            status(404, "model_not_found"),
+            "refuses: it knows no such model or address (404 model_not_found)",
+            1,
+        ),
+        (
+            status(400, "context_length_exceeded"),
+            "refuses: it does not take the request (400 context_length_exceeded)",
+            1,
+        ),
+        (status(413, "too_large"), "refuses: it does not take the request (413 too_large)", 1),
+        (
+            status(429, "insufficient_quota"),
+            "refuses: its account has nothing left to spend (429 insufficient_quota)",
+            1,
+        ),
+        (
+            status(402, "no_credit"),
+            "refuses: its account has nothing left to spend (402 no_credit)",
+            1,
+        ),
+        (
+            Status(
+                302,
+                vec![("location", "http://127.0.0.1:1/elsewhere".to_owned())],
+                String::new(),
+            ),
+            "refuses: it sends us elsewhere (302), which we do not follow; set api_base to the final address",
+            1,
+        ),
+        (status(429, "rate_limit"), "busy: it asks to be called less often (429 rate_limit)", 3),
+        (status(500, "api_error"), "busy: it is in trouble itself (500 api_error)", 3),
+        (status(503, "unavailable"), "busy: it is in trouble itself (503 unavailable)", 3),
+        (
+            status(529, "overloaded_error"),
+            "busy: it is in trouble itself (529 overloaded_error)",
+            3,
+        ),
+        (
+            Status(502, vec![], "<html>bad gateway</html>".to_owned()),
+            "busy: it is in trouble itself (502)",
+            3,
+        ),
+        (BreaksOff, "busy: the connection broke off", 3),
+        (Raw("text/html", format!("<p>{leak}</p>")), "busy: its answer is not JSON", 3),
+        (
+            Raw("application/json", format!("{{\"x\": \"{leak}")),
+            "busy: its answer is broken JSON",
+            3,
+        ),
+        (Raw("application/json", "[]".to_owned()), NO_ANSWER, 3),
+        (Raw("application/json", "{}".to_owned()), NO_ANSWER, 3),
+        (Says(" \n ".to_owned()), "busy: its answer is empty", 3),
+        (Says(format!("{leak} ").repeat(8_000)), "useless: it is larger than 256 KB", 1),
+        (
+            Raw("application/json", format!("{{\"x\": \"{}\"}}", "y".repeat(3_000_000))),
+            NO_ANSWER,
+            3,
+        ),
+        (
+            Stops("length", String::new()),
+            "useless: it used up max_tokens before it said anything; allow it more",
+            1,
+        ),
+        (Stops("content_filter", leak.clone()), "useless: it declined to answer this", 1),
+        (Stops("refusal", leak.clone()), "useless: it declined to answer this", 1),
+        (Stops("SAFETY", leak), "useless: it declined to answer this", 1),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
+    for provider in EVERYONE {
+        for (treatment, expected, calls) in troubles() {
+            let server = Server::start(Limits::default()).await;
+            let clock = Clock::manual(at(0));
+            let mind = mind(provider, &server, &clock);
+            server.then(vec![treatment.clone(); 4]);
+            let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+            let (kind, why) = expected.split_once(": ").unwrap();
+            let verb = match kind {
+                "busy" => "the model does not answer now",
+                "useless" => "the model's answer is of no use",
+                _ => "the model refuses",
+            };
+            let sentence = |why: &str| format!("{verb}: {}/large-1: {why}", provider.name());
+            let what: String = format!("{treatment:?}").chars().take(80).collect();
+            let is_said = why.split('|').any(|why| error.to_string() == sentence(why));
+            assert!(is_said, "{provider:?} {what}: {error}");
+            assert_eq!(server.seen().len(), calls, "{provider:?} {what}");
+            let told =
+                format!("{error} {error:?} {mind:?}", mind = settings(provider, &server.base));
+            assert!(!told.contains(CHAT) && !told.contains(KEY), "{provider:?} {told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_said_so() {
+    for provider in EVERYONE {
+        let port = aizuchi_harness::net::free_port();
+        let clock = Clock::manual(at(0));
+        let settings = settings(provider, &format!("http://127.0.0.1:{port}"));
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let sentence = format!(
+            "the model does not answer now: {}/large-1: it cannot be reached",
+            provider.name()
+        );
+        assert_eq!(error.to_string(), sentence);
+    }
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again_after_the_time_that_was_asked_for() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let slow = |value: &str| {
+            Treatment::Status(429, vec![("retry-after", value.to_owned())], String::new())
+        };
+        server.then([slow("7"), slow("11"), Treatment::Says("at last".to_owned())]);
+        let answer = ask(&mind, &clock, Verb::Reply).await.unwrap();
+        assert_eq!(answer.text, "at last", "{provider:?}");
+        assert_eq!(clock.now(), at(18), "{provider:?}");
+        // What it asks for may be longer than anybody waits here; then the flow waits.
+        server.then([slow("300")]);
+        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let LlmError::Busy { retry_after, .. } = error else { panic!("{error}") };
+        assert_eq!(retry_after, Some(SignedDuration::from_secs(300)));
+        assert_eq!(server.seen().len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn a_call_ends_in_time_and_the_request_is_dropped() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then([Treatment::Never]);
+        let question = prompt(Verb::Reply);
+        let mut asking = pin!(mind.ask(&question));
+        let came = pin!(server.came(1));
+        assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
+        clock.advance_to(at(60));
+        let error = asking.await.unwrap_err().to_string();
+        let expected = format!(
+            "the model does not answer now: {}/large-1: no answer within 1m",
+            provider.name()
+        );
+        assert_eq!(error, expected);
+        server.abandoned(1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_is_dropped() {
+    let server = Server::start(Limits::default()).await;
+    let mind = mind(Provider::OpenAi, &server, &Clock::system());
+    server.then([Treatment::Never]);
+    {
+        let question = prompt(Verb::Reply);
+        let asking = pin!(mind.ask(&question));
+        let came = pin!(server.came(1));
+        assert!(matches!(select(asking, came).await, Either::Right(_)));
+    }
+    server.abandoned(1).await;
+}
+
+#[tokio::test]
+async fn an_endless_stream_of_garbage_ends_in_time() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    server.then([Treatment::Endless]);
+    let question = prompt(Verb::Reply);
+    let mut asking = pin!(mind.ask(&question));
+    let came = pin!(server.came(1));
+    assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
+    clock.advance_to(at(60));
+    assert!(asking.await.unwrap_err().to_string().ends_with("no answer within 1m"));
+}
+
+#[tokio::test]
+async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
+    let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
+    for (limits, calls) in [
+        (Limits { wants_user_turn: true, ..Limits::default() }, 2),
+        (Limits { knows_no_schema: true, ..Limits::default() }, 3),
+        (Limits { wants_user_turn: true, knows_no_schema: true, ..Limits::default() }, 3),
+    ] {
+        let server = Server::start(limits).await;
+        let clock = Clock::manual(at(0));
+        let mut own = settings(Provider::Ollama, &server.base);
+        // As people write it for Ollama: without the part of the address that speaks like OpenAI.
+        own.api_base = server.base.clone();
+        own.api_key = None;
+        let mind = ProviderMind::new(&own, clock.clone()).unwrap();
+        for expected in [calls, calls + 1, calls + 2] {
+            server.then([Treatment::Says(verdict.to_owned())]);
+            assert_eq!(ask(&mind, &clock, Verb::Judge).await.unwrap().text, verdict);
+            // What it understood is remembered.
+            assert_eq!(server.seen().len(), expected, "{limits:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_check_costs_one_token() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then([Treatment::Stops("length", String::new())]);
+        mind.check().await.unwrap();
+        // Who has to think first refuses one token, and then gets more.
+        let refusal = || Treatment::Status(400, vec![], String::new());
+        server.then((0..server_tries(provider)).map(|_| refusal()));
+        mind.check().await.unwrap();
+        let limits = server.seen().into_iter().map(|seen| match wire(provider) {
+            Wire::OpenAi | Wire::Anthropic => seen.body["max_tokens"].clone(),
+            Wire::Gemini => seen.body["generationConfig"]["maxOutputTokens"].clone(),
+        });
+        let limits: Vec<Value> = limits.collect();
+        assert_eq!((&limits[0], limits.last()), (&json!(1), Some(&json!(99))), "{provider:?}");
+        // There is no second try here: somebody waits.
+        server.then([Treatment::Status(503, vec![], String::new())]);
+        let error = mind.check().await.unwrap_err().to_string();
+        assert!(error.ends_with("it is in trouble itself (503)"), "{error}");
+    }
+}
+
+/// How many shapes of a request without a schema there are to try.
+fn server_tries(provider: Provider) -> usize {
+    if wire(provider) == Wire::OpenAi { 2 } else { 1 }
+}
+
+#[tokio::test]
+async fn another_model_answers_while_the_first_is_down() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let first = ProviderSettings { tries: 1, ..settings(Provider::OpenAi, &server.base) };
+    let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
+    let second = Arc::new(ScriptedMind::default());
+    second.always(Verb::Reply, "from the second");
+    let both = FallbackMind::new(first, second, clock.clone());
+    let down = || Treatment::Status(503, vec![], String::new());
+    let asks = async || both.ask(&prompt(Verb::Reply)).await.unwrap();
+
+    server.then([down()]);
+    let answer = asks().await;
+    assert_eq!((&*answer.text, answer.model.as_deref()), ("from the second", Some("scripted")));
+    // It is known to be down, and is left in peace.
+    clock.advance_to(at(30));
+    assert_eq!(asks().await.text, "from the second");
+    assert_eq!(server.seen().len(), 1);
+    // Then it is tried again, and answers.
+    clock.advance_to(at(61));
+    let answer = asks().await;
+    assert_eq!((&*answer.text, answer.model), ("fine", None));
+    // What it refuses is asked of the other, but it is not taken to be down for that.
+    server.then([Treatment::Status(401, vec![], String::new())]);
+    let answer = asks().await;
+    assert_eq!(answer.text, "from the second");
+    assert_eq!(&*answer.missed[0].model, "openai/large-1");
+    assert!(answer.missed[0].error.to_string().ends_with("the API key (401)"));
+    assert_eq!(asks().await.text, "fine");
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn when_no_model_answers_what_may_pass_is_waited_for() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let first = ProviderSettings { tries: 1, ..settings(Provider::OpenAi, &server.base) };
+    let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
+    let second = Arc::new(ScriptedMind::default());
+    let both = FallbackMind::new(first, second.clone(), clock.clone());
+    let fails = async || both.ask(&prompt(Verb::Reply)).await.unwrap_err();
+    let refuses = || second.then(Verb::Reply, Err(LlmError::Refused("b: no".to_owned())));
+
+    refuses();
+    let slow = Treatment::Status(503, vec![("retry-after", "9".to_owned())], String::new());
+    server.then([slow]);
+    let why = "openai/large-1: it is in trouble itself (503), and b: no";
+    let retry_after = Some(SignedDuration::from_secs(9));
+    assert_eq!(fails().await, LlmError::Busy { why: why.to_owned(), retry_after });
+
+    // While the first is left in peace it is asked last, but it is asked.
+    refuses();
+    server.then([Treatment::Says("after all".to_owned())]);
+    let answer = both.ask(&prompt(Verb::Reply)).await.unwrap();
+    assert_eq!((&*answer.text, &*answer.missed[0].model), ("after all", "scripted"));
+
+    refuses();
+    server.then([Treatment::Status(401, vec![], String::new())]);
+    let why = "openai/large-1: it does not accept the API key (401), and b: no";
+    assert_eq!(fails().await, LlmError::Refused(why.to_owned()));
+}
+
+#[tokio::test]
+async fn a_name_is_sent_as_it_stands() {
+    for (provider, name) in [
+        (Provider::OpenRouter, "qwen/qwen-max"),
+        (Provider::OpenAi, "mistral-medium"),
+        (Provider::Ollama, "a::b-high"),
+        (Provider::Anthropic, "claude-large-1"),
+    ] {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let settings = settings(provider, &server.base);
+        let settings = ProviderSettings { name: name.to_owned(), ..settings };
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let body = server.seen().remove(0).body;
+        assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!(name), &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn each_provider_has_its_own_way_of_saying_no() {
+    let ok = "application/json";
+    let declined = "the model's answer is of no use: it declined to answer this";
+    let openai = json!({
+        "choices": [{ "message": { "content": null, "refusal": CHAT }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 9, "completion_tokens": 1 },
+    });
+    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": {} });
+    let wrong_key = json!({ "error": {
+        "code": 400, "status": "INVALID_ARGUMENT", "message": KEY,
+        "details": [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID" }],
+    } });
+    let overloaded =
+        json!({ "type": "error", "error": { "type": "overloaded_error", "message": CHAT } });
+    let thought = json!({
+        "candidates": [{ "content": { "role": "model" }, "finishReason": "MAX_TOKENS" }],
+        "usageMetadata": { "promptTokenCount": 9 },
+    });
+    for (provider, treatment, expected, calls) in [
+        (Provider::OpenAi, Treatment::Raw(ok, openai.to_string()), declined, 1),
+        (
+            Provider::Gemini,
+            Treatment::Raw(ok, blocked.to_string()),
+            "the model refuses: it declined to answer this",
+            1,
+        ),
+        (
+            Provider::Gemini,
+            Treatment::Status(400, vec![], wrong_key.to_string()),
+            "the model refuses: it does not accept the API key (400 API_KEY_INVALID)",
+            1,
+        ),
+        (
+            Provider::Anthropic,
+            Treatment::Status(529, vec![], overloaded.to_string()),
+            "the model does not answer now: it is in trouble itself (529 overloaded_error)",
+            3,
+        ),
+        (
+            Provider::Gemini,
+            Treatment::Raw(ok, thought.to_string()),
+            "the model's answer is of no use: it used up max_tokens before it said anything; allow it more",
+            1,
+        ),
+    ] {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then(vec![treatment; 3]);
+        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let said = error.to_string().replace(&format!("{}/large-1: ", provider.name()), "");
+        assert_eq!((&*said, server.seen().len()), (expected, calls), "{provider:?}");
+        assert!(!format!("{error:?}").contains(CHAT), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_shows_it() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    server.then([Treatment::Stops("length", "Once upon a".to_owned())]);
+    assert_eq!(ask(&mind, &clock, Verb::Reply).await.unwrap().text, "Once upon a…");
+}

@@ -1,0 +1,1013 @@
+//! What every store promises. Each promise is kept by each store; another store joins by one more
+//! line in `on_each`.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, Role,
+    User, UserId, WorkspaceId,
+};
+use aizuchi_core::clock::seconds;
+use aizuchi_core::context::Spent;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{
+    Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage,
+};
+use aizuchi_core::event::{
+    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Words,
+};
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Entry, LineId, Lineage, MemoryKey, Scope, Term};
+use aizuchi_core::store::{
+    DecisionQuery, Hearing, LineQuery, Mute, Order, Receipt, Span, Spending, StoreError,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use aizuchi_harness::world::{Kept, at, channel_of, line, thread, top, until, window, workspace};
+
+const LEASE: SignedDuration = SignedDuration::from_secs(100);
+
+async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept) -> F) {
+    for kept in Kept::each().await {
+        promise(kept).await;
+    }
+}
+
+#[tokio::test]
+async fn hearing_twice_is_hearing_once() {
+    on_each(|kept| async move {
+        let first = kept.hear_human("1", 0, "hello").await;
+        let again = kept.hear_human("1", 0, "hello").await;
+        assert!(first.is_new && !again.is_new);
+        assert_eq!(first.revision, again.revision);
+        assert_eq!(kept.texts().await, ["hello"]);
+        // The repeated line does not start the wait again either.
+        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(60)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let receipt = kept.hear_human("2", 30, "hello?").await;
+        assert!(!receipt.has_overtaken, "a wait that begins again costs nobody any work");
+        assert_eq!(kept.claim(89).await, []);
+        let claims = kept.claim(90).await;
+        assert_eq!(claims.len(), 1);
+        assert_eq!(claims[0].event, Event::Judge(top("garden")));
+        assert_eq!(claims[0].due, at(90));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
+    on_each(|kept| async move {
+        let mut hearings = Vec::new();
+        for (place, second) in [(top("kitchen"), 2), (top("garden"), 1), (thread("garden", "x"), 3)]
+        {
+            let message = line(place, &format!("m{second}"), at(second), "alice", "hi");
+            hearings.push(kept.hear(message, Follows::Judge(until(at(second + 60)))));
+        }
+        futures_util::future::join_all(hearings).await;
+        let claims = kept.claim(62).await;
+        let places: Vec<_> =
+            claims.iter().map(|claim| claim.event.conversation().clone()).collect();
+        assert_eq!(places, [top("garden"), top("kitchen")]);
+        assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(63)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_claim_hides_a_step_until_its_lease_ends() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let first = kept.claim(60).await.remove(0);
+        assert_eq!(kept.claim(159).await, []);
+        let second = kept.claim(160).await.remove(0);
+        assert_eq!((first.attempt, second.attempt), (1, 2));
+        assert_ne!(first.token, second.token);
+        // Whoever lost the lease changes nothing any more.
+        kept.complete(&first, silent("too late"), 161).await;
+        assert_eq!(kept.steps().await, 1);
+        kept.complete(&second, silent("they get along"), 161).await;
+        assert_eq!(kept.steps().await, 0);
+        assert_eq!(kept.ledger().await, [(Some(Ended::ChoseSilence), "they get along".to_owned())]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn completing_never_removes_a_newer_step() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let claim = kept.claim(60).await.remove(0);
+        assert!(kept.hear_human("2", 61, "hello?").await.has_overtaken);
+        // The conversation is not worked at twice at a time.
+        assert_eq!(kept.claim(130).await, []);
+        let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
+        kept.complete(&claim, outcome, 131).await;
+        let next = kept.claim(131).await.remove(0);
+        assert_eq!((next.due, next.decision), (at(121), claim.decision));
+        let decision = kept.decisions().await.remove(0);
+        assert_eq!(decision.ended, None);
+        assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
+        // What the discarded work cost stays in the ledger.
+        assert_eq!(decision.attempts.len(), 1);
+        assert_eq!(decision.attempts[0].end, AttemptEnd::Superseded);
+        assert_eq!(decision.attempts[0].price, Some(Price { micros: 42 }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn prompts_are_kept_until_their_time_is_up() {
+    on_each(|kept| async move {
+        let considered = kept.hear_human("1", 0, "one").await.revision;
+        let exchange = |lines: &[&str]| Exchange { considered, ..exchange(lines) };
+        let kept_exchange = Exchange { considered: 0, ..exchange(&["1"]) };
+        let claim = kept.claim(60).await.remove(0);
+        let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
+        let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
+        kept.complete(&claim, outcome, 61).await;
+        let exchanges = || kept.archive.exchanges(claim.decision);
+        assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange.clone())]);
+        // The ledger itself does not carry the words.
+        assert_eq!(kept.decisions().await[0].attempts[1], attempt());
+        kept.store.drop_exchanges(at(60)).await.unwrap();
+        assert_eq!(exchanges().await.unwrap(), [None, Some(kept_exchange)]);
+        kept.store.drop_exchanges(at(61)).await.unwrap();
+        assert_eq!(exchanges().await.unwrap(), [None, None]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
+    on_each(|kept| async move {
+        for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
+            let considered = kept.hear_human(id, second, "words").await.revision;
+            let claim = kept.claim(second + 60).await.remove(0);
+            let exchange = Exchange { considered, ..exchange(&[id, "0"]) };
+            let exchange = Some(Arc::new(exchange));
+            let judgment = Some(judgment("they said words"));
+            let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
+            let closing = Closing { judgment, ..Closing::new(Ended::ChoseSilence, "said words") };
+            let outcome = Outcome { attempts: vec![asked], ..Outcome::of(End::Silent(closing)) };
+            kept.complete(&claim, outcome, second + 61).await;
+        }
+        for heard in [edit("1", 300), deletion("2", 301)] {
+            let follows = Follows::Judge(until(at(400)));
+            kept.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
+        }
+        for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
+            let exchange = kept.archive.exchanges(decision.id).await.unwrap().remove(0);
+            assert_eq!(exchange.is_some(), is_kept);
+            let shown = format!("{decision:?}");
+            assert_eq!(shown.contains("said words"), is_kept, "{shown}");
+            assert_eq!(decision.ended, Some(Ended::ChoseSilence));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
+    on_each(|kept| async move {
+        for (id, second, change) in
+            [("1", 0, edit("1", 61)), ("2", 100, deletion("2", 161)), ("3", 200, edit("9", 261))]
+        {
+            let considered = kept.hear_human(id, second, "words").await.revision;
+            let claim = kept.claim(second + 60).await.remove(0);
+            let follows = Follows::Judge(until(at(second + 90)));
+            let is_known =
+                kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
+            let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
+            let changed = kept.store.has_changed_since(home, considered, &made_from);
+            let changed = changed.await.unwrap();
+            assert_eq!(changed, is_known, "{id}");
+            let exchange = Exchange { considered, ..exchange(&[id]) };
+            let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            kept.complete(&claim, outcome, second + 62).await;
+            let exchanges = kept.archive.exchanges(claim.decision).await.unwrap();
+            assert_eq!(exchanges.iter().flatten().count(), usize::from(!is_known), "{id}");
+            for claim in kept.claim(second + 95).await {
+                kept.complete(&claim, silent("no"), second + 96).await;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello?").await;
+        let claim = kept.claim(60).await.remove(0);
+        kept.complete(&claim, join(90), 60).await;
+        assert_eq!(kept.claim(89).await, []);
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
+        let motive = context.motive.unwrap();
+        assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
+        let reply = kept.claim(90).await.remove(0);
+        assert_eq!(reply.event, Event::Reply(top("garden")));
+        assert_eq!(reply.attempt, 1);
+        assert!(!reply.is_owed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_draft_is_replaced_by_a_new_line_but_a_sending_piece_is_not() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello?").await;
+        let reply = kept.advance_to_reply(60).await;
+        kept.draft(&reply, &["one"], vec![], 70).await;
+        kept.hear_human("2", 61, "never mind").await;
+        // The draft is gone; the wait has begun again.
+        let judge = kept.claim(1000).await.remove(0);
+        assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top("garden"))));
+        let judge = Claim { event: Event::Judge(top("garden")), ..judge };
+        kept.complete(&judge, join(1000), 1000).await;
+        let reply = kept.claim(1000).await.remove(0);
+        kept.draft(&reply, &["two"], vec![], 1000).await;
+        let post = kept.claim(1000).await.remove(0);
+        assert!(!kept.hear_human("3", 1001, "well").await.has_overtaken);
+        kept.complete(&post, said("p1", 1002), 1002).await;
+        // What came while it was being sent is judged afterwards, in a decision of its own.
+        let next = kept.claim(2000).await.remove(0);
+        assert_eq!((next.due, next.event), (at(1061), Event::Judge(top("garden"))));
+        let rows = kept.decisions().await;
+        assert_eq!(rows[0].messages, [MessageId::new("1"), MessageId::new("2")]);
+        assert_eq!(
+            (rows[0].ended, &rows[0].said[..]),
+            (Some(Ended::Spoke), &[MessageId::new("p1")][..])
+        );
+        assert_eq!(rows[1].messages, [MessageId::new("3")]);
+        assert_eq!(kept.texts().await, ["hello?", "never mind", "well", "two"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_claimed_piece_is_committed_as_being_sent() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let first = kept.piece(&kept.claim(0).await.remove(0));
+        assert_eq!(first.dispatched, None);
+        // The process dies here. Whoever comes next is told that it may have been said.
+        let again = kept.claim(100).await.remove(0);
+        let piece = kept.piece(&again);
+        assert_eq!((piece.id, piece.key, piece.dispatched), (first.id, first.key, Some(at(0))));
+        // It surely was not: it is a draft again, and sent anew.
+        let not_said = Outcome::of(End::NotSaid { due: at(101) });
+        kept.complete(&again, not_said, 100).await;
+        let anew = kept.claim(101).await.remove(0);
+        assert_eq!(kept.piece(&anew).dispatched, None);
+        kept.complete(&anew, said("p1", 101), 101).await;
+        let second = kept.claim(101).await.remove(0);
+        assert_eq!(&*kept.piece(&second).text, "two");
+        assert_eq!(kept.ledger().await[0].0, None);
+        kept.complete(&second, said("p2", 102), 102).await;
+        assert_eq!(kept.ledger().await[0].0, Some(Ended::Spoke));
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one", "two"]);
+        assert_eq!(kept.steps().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn saying_the_same_piece_twice_is_recorded_once() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one"], vec!["1"], 0).await;
+        let slow = kept.claim(0).await.remove(0);
+        let quick = kept.claim(100).await.remove(0);
+        kept.complete(&slow, said("p1", 99), 100).await;
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
+        kept.complete(&quick, said("p1", 99), 101).await;
+        assert_eq!(kept.texts().await, ["@Aizuchi 1", "one"]);
+        assert_eq!(kept.steps().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_finished_post_closes_what_it_answered_and_the_rest_arms_reply_again() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        assert!(reply.is_owed);
+        kept.draft(&reply, &["one"], vec!["1"], 0).await;
+        let post = kept.claim(0).await.remove(0);
+        kept.hear_mention("2", 1).await;
+        assert_eq!(kept.owed().await, ["1", "2"]);
+        kept.complete(&post, said("p1", 2), 2).await;
+        assert_eq!(kept.owed().await, ["2"]);
+        let next = kept.claim(2).await.remove(0);
+        assert_eq!((&next.event, next.is_owed), (&Event::Reply(top("garden")), true));
+        assert_ne!(next.decision, post.decision);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn giving_up_leaves_a_dead_letter_and_no_step() {
+    on_each(|kept| async move {
+        kept.hear_mention("1", 0).await;
+        let reply = kept.claim(0).await.remove(0);
+        kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
+        let post = kept.claim(0).await.remove(0);
+        let end =
+            End::GivenUp { error: "closed".to_owned(), why: "something went wrong".to_owned() };
+        kept.complete(&post, Outcome::of(end), 5).await;
+        let letters = kept.archive.dead_letters().await.unwrap();
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].text.as_deref(), Some("one"));
+        assert_eq!((letters[0].at, &*letters[0].verb), (at(5), "post"));
+        assert_eq!(kept.ledger().await[0].0, Some(Ended::Failed));
+        assert_eq!((kept.steps().await, kept.owed().await.len()), (0, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_context_holds_the_newest_lines_oldest_first() {
+    on_each(|kept| async move {
+        for number in 0..5 {
+            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+        }
+        let late = line(top("garden"), "m25", at(2), "bob", "heard late");
+        kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
+        let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
+        kept.hear(reply, Follows::Judge(until(at(70)))).await;
+        let context = kept.store.context(&top("garden"), &window(4)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        // A thread's parent is there, however old.
+        assert_eq!(texts, ["line 1", "line 2", "heard late", "line 3", "line 4"]);
+        let threads = &context.conversation_history.thread_messages;
+        let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
+        assert_eq!(texts, ["line 1", "in a thread"]);
+        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        assert_eq!(texts, ["line 1", "in a thread"]);
+        assert_eq!(context.name(&context.target()[0].author.id), "u-alice");
+        let name = User {
+            workspace: workspace(),
+            id: context.target()[0].author.id.clone(),
+            name: "Alice".into(),
+            kind: context.target()[0].author.kind,
+            role: Role::Member,
+        };
+        let hearing = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
+        kept.store.hear(hearing).await.unwrap();
+        let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
+        assert_eq!(context.name(&context.target()[0].author.id), "Alice");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_silent_verdict_is_remembered_until_the_state_changes() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let claim = kept.claim(60).await.remove(0);
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
+        assert_eq!(context.silent_state, None);
+        let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
+        closing.state = Some(context.state());
+        kept.complete(&claim, Outcome::of(End::Silent(closing)), 60).await;
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
+        assert_eq!(context.silent_state, Some(context.state()));
+        kept.hear_human("2", 70, "well").await;
+        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
+        assert_ne!(context.silent_state, Some(context.state()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn revisions_rise_and_nothing_is_missed_between_two() {
+    on_each(|kept| async move {
+        let mut seen = 0;
+        let mut texts = Vec::new();
+        for number in 0..5 {
+            kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
+            let newest = *kept.store.revisions().borrow();
+            assert!(newest > seen);
+            let lines = kept.archive.lines_since(&workspace(), seen, 100).await.unwrap();
+            texts.extend(lines.iter().map(|line| line.message.text.to_string()));
+            seen = newest;
+        }
+        assert_eq!(texts, ["line 0", "line 1", "line 2", "line 3", "line 4"]);
+        let claim = kept.claim(1000).await.remove(0);
+        kept.complete(&claim, silent("they get along"), 1000).await;
+        let rows = kept.archive.decisions_since(&workspace(), seen, 100).await.unwrap();
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].revision > seen);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mute_without_an_end_is_kept() {
+    on_each(|kept| async move {
+        kept.hear_human("1", 0, "hello").await;
+        let until = Timestamp::MAX;
+        for channel in [None, Some(ChannelId::new("garden"))] {
+            let order = Order::Mute { workspace: workspace(), channel, until, by: Role::Admin };
+            kept.store.order(order, at(0)).await.unwrap();
+        }
+        let orders = kept.store.orders(&workspace()).await.unwrap();
+        let mute = Mute { until, by: Role::Admin };
+        assert_eq!(orders.muted, [(None, mute), (Some(ChannelId::new("garden")), mute)]);
+        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+        assert_eq!(context.circumstances.muted_until, Some(until));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_an_admin_silenced_only_an_admin_wakes() {
+    let mute = |channel: Option<&str>, until: i64, by| Order::Mute {
+        workspace: workspace(),
+        channel: channel.map(ChannelId::new),
+        until: at(until),
+        by,
+    };
+    let unmute = |by| Order::Unmute { workspace: workspace(), channel: None, by };
+    use Role::{Admin, Member};
+    let silence = |until, by| Some(Mute { until: at(until), by });
+    for (orders, expected) in [
+        (vec![mute(None, 100, Member)], silence(100, Member)),
+        (vec![mute(None, 100, Member), mute(None, 50, Member)], silence(50, Member)),
+        (vec![mute(None, 100, Member), unmute(Member)], None),
+        (vec![mute(None, 100, Admin), unmute(Member)], silence(100, Admin)),
+        (vec![mute(None, 100, Admin), unmute(Admin)], None),
+        (vec![mute(None, 100, Member), unmute(Admin)], None),
+        // Each keeps what the other ordered, and a member's own order is the member's to take back.
+        (vec![mute(None, 100, Member), mute(None, 60, Admin)], silence(100, Member)),
+        (vec![mute(None, 100, Admin), mute(None, 50, Member)], silence(100, Admin)),
+        (vec![mute(None, 100, Admin), mute(None, 200, Member)], silence(200, Member)),
+        (
+            vec![mute(None, 100, Admin), mute(None, 200, Member), unmute(Member)],
+            silence(100, Admin),
+        ),
+        (vec![mute(Some("garden"), 100, Admin), unmute(Admin)], None),
+    ] {
+        on_each(|kept| {
+            let orders = orders.clone();
+            async move {
+                for order in orders {
+                    kept.store.order(order, at(10)).await.unwrap();
+                }
+                let orders = kept.store.orders(&workspace()).await.unwrap();
+                assert_eq!(orders.muted_everywhere(at(10)), expected);
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
+    on_each(|kept| async move {
+        let user = UserId::new("u-alice");
+        let name = User {
+            workspace: workspace(),
+            id: user.clone(),
+            name: "Ann".into(),
+            kind: AuthorKind::Human,
+            role: Role::Member,
+        };
+        let name = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
+        kept.store.hear(name).await.unwrap();
+        kept.hear_human("1", 0, "the shed leaks").await;
+        let forget = Order::Forget { workspace: workspace(), user };
+        kept.store.order(forget.clone(), at(10)).await.unwrap();
+        kept.hear_human("2", 20, "a new day").await;
+        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
+        let texts: Vec<&str> = context.target().iter().map(|line| &*line.text).collect();
+        assert_eq!(texts, ["a new day"]);
+        assert_eq!(context.name(&context.target()[0].author.id), "Ann");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
+    use aizuchi_core::chat::Visibility::{Private, Public};
+    let entry = |text: &str| Entry {
+        date: jiff::civil::date(2027, 1, 5),
+        text: text.into(),
+        visibility: Public,
+        lines: Vec::new(),
+    };
+    let remember = |place: &str, text: &str| Order::Remember {
+        key: MemoryKey {
+            workspace: workspace(),
+            scope: Scope::Channel(ChannelId::new(place)),
+            term: Term::LongTerm,
+        },
+        entries: vec![entry(text)],
+        newest: at(0),
+    };
+    let note = |place: &str, visibility, content: &str| {
+        let memo = Memo {
+            name: "tea".to_owned(),
+            content: content.to_owned(),
+            priority: 5,
+            tags: Vec::new(),
+            detail: None,
+            created: at(0),
+            updated: at(0),
+            channel: ChannelId::new(place),
+            visibility,
+            said_by: None,
+        };
+        Order::Note { workspace: workspace(), memo: Box::new(memo) }
+    };
+    on_each(|kept| async move {
+        for place in ["garden", "kitchen"] {
+            let channel = Heard::Channel(channel_of(place, Public));
+            let hearing = Hearing::of(channel, Follows::Nothing(Gate::CaughtUp), at(0));
+            kept.store.hear(hearing).await.unwrap();
+        }
+        kept.hear_human("1", 0, "hello").await;
+        let orders = [remember("garden", "roses"), note("garden", Private, "green")];
+        for order in orders.clone() {
+            kept.store.order(order, at(1)).await.unwrap();
+        }
+        let seen = async |place: &str| {
+            let context = kept.store.context(&top(place), &window(7)).await.unwrap();
+            let memories = context.channel_memories.iter();
+            let memories: Vec<_> =
+                memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
+            let memos: Vec<_> =
+                context.important_memos.into_iter().map(|memo| memo.content).collect();
+            (memories.join(" "), memos.join(" "))
+        };
+        let garden = ("- 2027-01-05: roses".to_owned(), "green".to_owned());
+        assert_eq!(seen("garden").await, garden);
+        assert_eq!(seen("kitchen").await, Default::default());
+        // Once more changes nothing, nor does anything else of the same name.
+        let revision = *kept.store.revisions().borrow();
+        let others = [remember("garden", "weeds"), note("garden", Private, "black")];
+        for order in orders.into_iter().chain(others) {
+            kept.store.order(order, at(2)).await.unwrap();
+        }
+        assert_eq!(*kept.store.revisions().borrow(), revision);
+        assert_eq!(seen("garden").await, garden);
+        // What everybody may know is another memo.
+        kept.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
+        assert_eq!(seen("kitchen").await.1, "white");
+        assert_eq!(kept.store.next_chore().await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_used_up_is_told_for_a_day_and_a_month() {
+    const DAY: i64 = 86_400;
+    on_each(|kept| async move {
+        let spending =
+            async |second| kept.archive.spending(&workspace(), at(second)).await.unwrap();
+        assert_eq!(spending(0).await, []);
+        let (free, dear) = (Price::default(), Price { micros: 42 });
+        for (place, id, second, price) in [
+            ("garden", "1", 0, dear),
+            ("kitchen", "2", 2 * DAY, free),
+            ("garden", "3", 2 * DAY, dear),
+        ] {
+            let message = line(top(place), id, at(second), "alice", "hi");
+            kept.hear(message, Follows::Judge(until(at(second)))).await;
+            let claim = kept.claim(second).await.remove(0);
+            let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            kept.complete(&claim, outcome, second).await;
+        }
+        let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
+        let used = |channel: Option<&str>, day: (u64, u64), month: (u64, u64)| Spending {
+            channel: channel.map(ChannelId::new),
+            spent: Spent {
+                tokens_in_day: day.0 * tokens,
+                micros_in_day: day.1,
+                micros_in_month: month.1,
+            },
+            tokens_in_month: month.0 * tokens,
+        };
+        let (garden, kitchen) = (Some("garden"), Some("kitchen"));
+        assert_eq!(
+            spending(2 * DAY).await,
+            [
+                used(None, (2, 42), (3, 84)),
+                used(garden, (1, 42), (2, 84)),
+                used(kitchen, (1, 0), (1, 0))
+            ]
+        );
+        assert_eq!(
+            spending(31 * DAY).await,
+            [
+                used(None, (0, 0), (2, 42)),
+                used(garden, (0, 0), (1, 42)),
+                used(kitchen, (0, 0), (1, 0))
+            ]
+        );
+        assert_eq!(spending(40 * DAY).await, []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_are_read_page_by_page() {
+    on_each(|kept| async move {
+        for number in 0..10 {
+            kept.hear_human(&format!("m{number}"), number, &number.to_string()).await;
+        }
+        let read = async |span: Span| {
+            let channel = top("garden").channel;
+            let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 3 };
+            let lines = kept.archive.lines(query).await.unwrap();
+            lines.iter().map(|line| line.message.text.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(read(Span::Newest).await, "7 8 9");
+        assert_eq!(read(Span::Before(MessageId::new("m7"))).await, "4 5 6");
+        assert_eq!(read(Span::Before(MessageId::new("m1"))).await, "0");
+        assert_eq!(read(Span::After(MessageId::new("m3"))).await, "4 5 6");
+        assert_eq!(read(Span::AfterTime(at(8))).await, "9");
+        assert_eq!(read(Span::After(MessageId::new("m9"))).await, "");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
+    on_each(|kept| async move {
+        let hearings = (0..500).map(|number| {
+            let place = top(&format!("c{}", number % 7));
+            let message = line(place, &format!("m{number:03}"), at(number), "alice", "hi");
+            kept.hear(message, Follows::Judge(until(at(number + 60))))
+        });
+        let receipts = futures_util::future::join_all(hearings).await;
+        assert!(receipts.iter().all(|receipt| receipt.is_new));
+        let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
+        assert_eq!(lines.len(), 500);
+        assert_eq!(kept.steps().await, 7);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_restart_frees_leases_and_keeps_due_times() {
+    let kept = Kept::sqlite().await;
+    kept.hear_human("1", 0, "hello").await;
+    let waiting = line(top("kitchen"), "2", at(0), "bob", "hm");
+    kept.hear(waiting, Follows::Judge(until(at(500)))).await;
+    let dead = kept.claim(60).await.remove(0);
+    let kept = kept.restart().await;
+    let again = kept.claim(61).await.remove(0);
+    assert_eq!((again.event.clone(), again.attempt), (dead.event, 2));
+    assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(161)));
+    kept.complete(&again, silent("they get along"), 62).await;
+    assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(500)));
+    assert_eq!(kept.texts().await, ["hello"]);
+    let revision = *kept.store.revisions().borrow();
+    let kept = kept.restart().await;
+    assert_eq!(*kept.store.revisions().borrow(), revision);
+}
+
+#[tokio::test]
+async fn every_statement_can_be_prepared() {
+    use aizuchi_core::store::database::sql;
+    assert!(sql::everything().count() > 150);
+    for kept in [Kept::sqlite().await, Kept::postgres().await] {
+        let mut connection = kept.database.as_ref().unwrap().connect().await;
+        for (name, statement) in sql::everything() {
+            let prepared = connection.prepare(statement).await;
+            assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
+            assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
+    use sqlx::{ConnectOptions, Executor};
+    let kept = Kept::sqlite().await;
+    let path = kept.database.as_ref().unwrap().path().to_owned();
+    let other = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut other = other.connect().await.unwrap();
+    other.execute("BEGIN IMMEDIATE").await.unwrap();
+    let hearings = (0..5).map(|number| {
+        let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
+        let heard = Heard::Message(message, Arrival::Live);
+        kept.store.hear(Hearing::of(heard, Follows::Judge(until(at(60))), at(0)))
+    });
+    for heard in futures_util::future::join_all(hearings).await {
+        assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
+    }
+    assert!(matches!(kept.archive.health().await, Err(StoreError::Busy(_))));
+    other.execute("ROLLBACK").await.unwrap();
+    assert!(kept.hear_human("m0", 0, "hello").await.is_new);
+    assert_eq!(kept.texts().await, ["hello"]);
+    assert!(kept.archive.health().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_store_that_has_stopped_refuses_clearly() {
+    let kept = Kept::sqlite().await;
+    let stopped = kept.clone();
+    drop(kept.restart().await);
+    let message = line(top("garden"), "1", at(0), "alice", "hello");
+    let heard = Heard::Message(message, Arrival::Live);
+    let hearing = Hearing::of(heard, Follows::Judge(until(at(60))), at(0));
+    assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
+}
+
+/// What these tests do with a store.
+trait PromisesExt {
+    async fn hear(&self, message: Message, follows: Follows) -> Receipt;
+    async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt;
+    async fn hear_mention(&self, id: &str, second: i64) -> Receipt;
+    async fn claim(&self, second: i64) -> Vec<Claim>;
+    async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64);
+    async fn advance_to_reply(&self, second: i64) -> Claim;
+    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64);
+    fn piece(&self, claim: &Claim) -> Piece;
+    async fn texts(&self) -> Vec<String>;
+    async fn owed(&self) -> Vec<String>;
+    async fn steps(&self) -> usize;
+    async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision>;
+    async fn ledger(&self) -> Vec<(Option<Ended>, String)>;
+}
+
+impl PromisesExt for Kept {
+    async fn hear(&self, message: Message, follows: Follows) -> Receipt {
+        let heard = Heard::Message(message, Arrival::Live);
+        self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap()
+    }
+
+    async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
+        let message = line(top("garden"), id, at(second), "alice", text);
+        self.hear(message, Follows::Judge(until(at(second + 60)))).await
+    }
+
+    async fn hear_mention(&self, id: &str, second: i64) -> Receipt {
+        let message = line(top("garden"), id, at(second), "alice", &format!("@Aizuchi {id}"));
+        self.hear(message, Follows::Owe { due: at(second) }).await
+    }
+
+    async fn claim(&self, second: i64) -> Vec<Claim> {
+        self.store.claim(at(second), LEASE, 10).await.unwrap()
+    }
+
+    async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64) {
+        self.store.complete(claim, outcome, at(second)).await.unwrap();
+    }
+
+    async fn advance_to_reply(&self, second: i64) -> Claim {
+        let judge = self.claim(second).await.remove(0);
+        self.complete(&judge, join(second), second).await;
+        self.claim(second).await.remove(0)
+    }
+
+    /// A draft made from a context of just now.
+    async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
+        let notes = DraftNotes {
+            owed: owed.into_iter().map(MessageId::new).collect(),
+            about: None,
+            made_from: Lineage::default(),
+            considered: self.store.context(&top("garden"), &window(50)).await.unwrap().revision,
+            ends: Ended::Spoke,
+            why: "asked".to_owned(),
+            only_for: None,
+        };
+        let words = Words::Said(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        let end = End::Drafted { draft: Draft { words, notes }, due: at(second) };
+        self.complete(claim, Outcome::of(end), second).await;
+    }
+
+    fn piece(&self, claim: &Claim) -> Piece {
+        match &claim.event {
+            Event::Post(piece) => piece.clone(),
+            other => panic!("{other:?} is no post"),
+        }
+    }
+
+    async fn texts(&self) -> Vec<String> {
+        let channel = top("garden").channel;
+        let span = Span::Newest;
+        let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 100 };
+        let lines = self.archive.lines(query).await.unwrap();
+        lines.iter().map(|line| line.message.text.to_string()).collect()
+    }
+
+    async fn owed(&self) -> Vec<String> {
+        let context = self.store.context(&top("garden"), &window(50)).await.unwrap();
+        context.owed.iter().map(MessageId::to_string).collect()
+    }
+
+    async fn steps(&self) -> usize {
+        self.archive.steps(&workspace()).await.unwrap().len()
+    }
+
+    async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision> {
+        let channel = top("garden").channel;
+        let query = DecisionQuery::Channel { workspace: workspace(), channel, limit: 100 };
+        self.archive.decisions(query).await.unwrap()
+    }
+
+    async fn ledger(&self) -> Vec<(Option<Ended>, String)> {
+        let rows = self.decisions().await.into_iter();
+        rows.map(|row| (row.ended, row.why.unwrap_or_default())).collect()
+    }
+}
+
+fn silent(why: &str) -> Outcome {
+    Outcome::of(End::Silent(Closing::new(Ended::ChoseSilence, why)))
+}
+
+fn join(second: i64) -> Outcome {
+    let judgment = Judgment {
+        should_respond: true,
+        reason: "asked".to_owned(),
+        confidence: 0.5,
+        delay_seconds: Some(0),
+        about: Some(MessageId::new("1")),
+        ..Judgment::default()
+    };
+    let end = End::Join { judgment, state: aizuchi_core::context::StateHash(7), due: at(second) };
+    Outcome::of(end)
+}
+
+fn said(id: &str, second: i64) -> Outcome {
+    let author = aizuchi_core::chat::UserId::new("u-persona");
+    let posted = Posted { id: MessageId::new(id), thread: None, at: at(second), author };
+    Outcome::of(End::Said(posted))
+}
+
+fn attempt() -> Attempt {
+    Attempt {
+        verb: "judge".into(),
+        at: at(60),
+        model: "scripted".into(),
+        prompt_hash: "0123456789abcdef".into(),
+        prompt_bytes: 100,
+        usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5 },
+        price: Some(Price { micros: 42 }),
+        latency: seconds(1.5),
+        end: AttemptEnd::Kept,
+        judgment: None,
+        error: None,
+        left_out: vec![LeftOut { section: "other_talk".into(), count: 3, tokens: 120 }],
+        exchange: None,
+    }
+}
+
+fn judgment(reason: &str) -> Judgment {
+    Judgment {
+        should_respond: false,
+        reason: reason.to_owned(),
+        confidence: 0.5,
+        delay_seconds: None,
+        about: None,
+        ..Judgment::default()
+    }
+}
+
+fn edit(id: &str, second: i64) -> Heard {
+    Heard::Edit(Edit {
+        conversation: top("garden"),
+        message: MessageId::new(id),
+        at: at(second),
+        text: "other words".into(),
+        mentions: Vec::new(),
+    })
+}
+
+fn deletion(id: &str, second: i64) -> Heard {
+    let message = MessageId::new(id);
+    Heard::Deletion(Deletion { conversation: top("garden"), message, at: at(second) })
+}
+
+fn exchange(lines: &[&str]) -> Exchange {
+    Exchange {
+        prompt: "what now?".into(),
+        answer: Some("nothing".into()),
+        made_from: made_from(lines),
+        considered: 0,
+    }
+}
+
+fn made_from(lines: &[&str]) -> Lineage {
+    let line = |id: &&str| LineId(top("garden").channel, MessageId::new(*id));
+    Lineage { lines: lines.iter().map(line).collect(), memories: Vec::new() }
+}
+
+/// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
+#[tokio::test]
+async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
+    on_each(|kept| async move {
+        let sent = |id: &str, second, sent_as: &str| Hearing {
+            sent_as: Some(sent_as.into()),
+            ..Hearing::of(
+                Heard::Message(line(top("garden"), id, at(second), "alice", id), Arrival::Live),
+                Follows::Judge(until(at(second + 60))),
+                at(second),
+            )
+        };
+        let first = kept.store.hear(sent("2", 30, "gesture")).await.unwrap();
+        let again = kept.store.hear(sent("1", 1, "gesture")).await.unwrap();
+        assert!(first.is_new && !again.is_new);
+        // Within one transaction, too.
+        let both =
+            [kept.store.hear(sent("3", 31, "other")), kept.store.hear(sent("4", 32, "other"))];
+        let both = futures_util::future::join_all(both).await;
+        assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
+        assert_eq!(kept.texts().await, ["2", "3"]);
+        // Of two that are there, the other one lives when one is deleted.
+        let rest = Follows::Judge(until(at(100)));
+        kept.store.hear(Hearing::of(deletion("2", 40), rest, at(40))).await.unwrap();
+        assert!(kept.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
+        assert_eq!(kept.texts().await, ["1", "", "3"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn how_far_a_history_was_heard_is_kept() {
+    on_each(|kept| async move {
+        let put = |place: &str, value: &str| {
+            let (place, value) = (place.into(), value.into());
+            let heard = Heard::Bookmark(Bookmark { workspace: workspace(), place, value });
+            kept.store.hear(Hearing::of(heard, Follows::NoLine, at(0)))
+        };
+        put("b", "1").await.unwrap();
+        put("a", "2").await.unwrap();
+        put("b", "3").await.unwrap();
+        let bookmarks = kept.archive.bookmarks(&workspace()).await.unwrap();
+        let bookmarks: Vec<_> =
+            bookmarks.iter().map(|bookmark| (&*bookmark.place, &*bookmark.value)).collect();
+        assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
+    on_each(|kept| async move {
+        let heard = |id: &str, so_far: &str| Hearing {
+            so_far: Some(Bookmark {
+                workspace: WorkspaceId::new("streams"),
+                place: "session".into(),
+                value: so_far.into(),
+            }),
+            ..Hearing::of(
+                Heard::Message(line(top("garden"), id, at(1), "alice", id), Arrival::Live),
+                Follows::Nothing(Gate::CaughtUp),
+                at(1),
+            )
+        };
+        // In one transaction, the last one counts.
+        let both = [kept.store.hear(heard("1", "7")), kept.store.hear(heard("2", "8"))];
+        futures_util::future::try_join_all(both).await.unwrap();
+        let so_far = || async {
+            let bookmarks = kept.archive.bookmarks(&WorkspaceId::new("streams")).await.unwrap();
+            bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(so_far().await, ["8"]);
+        // What is known already has been heard as well.
+        assert!(!kept.store.hear(heard("2", "9")).await.unwrap().is_new);
+        assert_eq!(so_far().await, ["9"]);
+        assert_eq!(kept.texts().await, ["1", "2"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_threads_that_people_have_talked_in_are_known() {
+    on_each(|kept| async move {
+        let human = |place, id: &str, second| {
+            let message = line(place, id, at(second), "alice", "hi");
+            kept.hear(message, Follows::Nothing(Gate::CaughtUp))
+        };
+        human(top("garden"), "1", 1).await;
+        human(thread("garden", "1"), "2", 5).await;
+        human(thread("garden", "1"), "3", 9).await;
+        human(thread("garden", "0"), "4", 7).await;
+        human(thread("garden", "old"), "5", 2).await;
+        human(thread("kitchen", "6"), "7", 8).await;
+        let threads =
+            kept.archive.threads_since(&workspace(), &ChannelId::new("garden"), at(5)).await;
+        let threads = threads.unwrap();
+        assert_eq!(threads, [(MessageId::new("0"), at(7)), (MessageId::new("1"), at(9))]);
+    })
+    .await;
+}

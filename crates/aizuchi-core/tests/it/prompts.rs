@@ -1,0 +1,86 @@
+//! The prompts: what the seeds print, what does not fit, what operators write, and Python's opinion.
+
+mod defects;
+mod golden;
+mod length;
+mod overrides;
+mod parity;
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::{
+    Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId,
+};
+use aizuchi_core::context::channel_messages::ChannelMessages;
+use aizuchi_core::context::{ChannelMemory, Context};
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::prompts::Scene;
+use jiff::Timestamp;
+
+/// The thread of the seeds.
+pub const THREAD: &str = "1709280000.000001";
+
+/// Noon on the day of seed 000.
+pub fn noon() -> Timestamp {
+    "2024-03-01T12:00:00Z".parse().unwrap()
+}
+
+pub fn scene() -> Scene {
+    Scene::at(noon())
+}
+
+pub fn persona(language: Language) -> Arc<Persona> {
+    let (name, system_prompt) = match language {
+        Language::En => ("Aizuchi", "You are kind."),
+        Language::Ja => (
+            "みゃお",
+            "あなたは「みゃお」という名前の猫キャラクターです。友達のように振る舞います。",
+        ),
+    };
+    Arc::new(Persona { name: name.to_owned(), system_prompt: system_prompt.to_owned(), language })
+}
+
+pub fn conversation(thread: Option<&str>) -> ConversationId {
+    ConversationId {
+        workspace: WorkspaceId::new("W"),
+        channel: ChannelId::new("C001"),
+        thread: thread.map(MessageId::new),
+    }
+}
+
+/// Somebody says something, at so many minutes past ten.
+pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Message> {
+    let ten: Timestamp = "2024-03-01T10:00:00Z".parse().unwrap();
+    let kind = if who == "(persona)" { AuthorKind::Persona } else { AuthorKind::Human };
+    Arc::new(Message {
+        conversation: conversation(thread),
+        id: MessageId::new(format!("{minute:05}")),
+        at: ten + jiff::SignedDuration::from_mins(minute),
+        author: Author { id: UserId::new(who), kind },
+        text: text.into(),
+        mentions: Vec::new(),
+        edits: 0,
+    })
+}
+
+/// A context that knows nothing but these lines of #general.
+pub fn talk(target: Option<&str>, lines: Vec<Arc<Message>>) -> Context {
+    let history = ChannelMessages::sort(ChannelId::new("C001"), "general".into(), lines);
+    Context::of(conversation(target), history)
+}
+
+pub fn channel(id: &str, name: &str, long_term: &str, short_term: &str) -> ChannelMemory {
+    let memory = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
+    ChannelMemory {
+        channel_id: ChannelId::new(id),
+        channel_name: name.into(),
+        long_term_memory: memory(long_term),
+        short_term_memory: memory(short_term),
+    }
+}
+
+/// What follows the first of these lines, without blank ones.
+pub fn from<'a>(text: &'a str, first: &str) -> Vec<&'a str> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.skip_while(|line| *line != first).collect()
+}

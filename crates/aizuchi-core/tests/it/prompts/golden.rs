@@ -1,0 +1,541 @@
+//! The seeds' own printed examples, and a snapshot of every prompt.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_core::context::{Context, Motive, ThreadMemory};
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::material::{Known, Material, Owner, Source, Talk};
+use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::recall::Recalled;
+use jiff::civil::date;
+
+use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
+use aizuchi_harness::world::prompts;
+
+/// What both examples of seed 000 begin with.
+const SEED_000_MEMORY: &str = "## 記憶
+### ワークスペースの歴史
+- 2024年1月: プロジェクトAが開始された
+- 2024年2月: 新メンバーが参加した
+### ワークスペースの最近の出来事
+- プロジェクトAの進捗確認中
+- 来週のミーティング準備
+## チャンネル情報
+あなたが参加しているチャンネルは以下です。
+- #general
+現在、あなたは #general にいます。
+## 各チャンネルの記憶
+### #general
+#### 歴史
+- チーム全体の連絡に使用
+- 週次報告が行われる
+#### 最近の出来事
+- 今週の進捗報告が投稿された
+- 新しいツールの導入検討中
+## 現在の会話
+現在は、#general チャンネルにいます。
+直近の会話は以下の通りです。
+";
+
+const SEED_000_THREAD: &str = "### トップレベル
+**2024-03-01 10:00:00** alice:
+おはよう！
+**2024-03-01 10:05:00** bob:
+おはよう〜
+## 判定対象スレッド: 1709280000.000001
+**2024-03-01 10:10:00** alice:
+今日のタスク確認しよう
+**2024-03-01 10:15:00** bob:
+了解、リスト共有するね
+---
+現在時刻: 2024-03-01 12:00:00 UTC
+";
+
+const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
+**2024-03-01 10:00:00** alice:
+おはよう！
+**2024-03-01 10:05:00** bob:
+おはよう〜
+### スレッド: 1709280000.000001
+**2024-03-01 10:10:00** alice:
+今日のタスク確認しよう
+**2024-03-01 10:15:00** bob:
+了解、リスト共有するね
+---
+現在時刻: 2024-03-01 12:00:00 UTC
+";
+
+/// The data of seed 000.
+pub fn seed_000(target: Option<&str>) -> Context {
+    let lines = vec![
+        said(0, "alice", "おはよう！", None),
+        said(5, "bob", "おはよう〜", None),
+        said(10, "alice", "今日のタスク確認しよう", Some(THREAD)),
+        said(15, "bob", "了解、リスト共有するね", Some(THREAD)),
+    ];
+    let general = channel(
+        "C001",
+        "general",
+        "- チーム全体の連絡に使用\n- 週次報告が行われる",
+        "- 今週の進捗報告が投稿された\n- 新しいツールの導入検討中",
+    );
+    Context {
+        workspace_long_term_memory: Some(
+            "\n- 2024年1月: プロジェクトAが開始された\n- 2024年2月: 新メンバーが参加した\n".into(),
+        ),
+        workspace_short_term_memory: Some(
+            "\n- プロジェクトAの進捗確認中\n- 来週のミーティング準備\n".into(),
+        ),
+        channel_memories: vec![general],
+        ..talk(target, lines)
+    }
+}
+
+#[test]
+fn seed_000_prints_its_examples() {
+    let prompts = prompts(Language::Ja);
+    for (target, example) in [(Some(THREAD), SEED_000_THREAD), (None, SEED_000_TOP_LEVEL)] {
+        let prompt = prompts.judge(&persona(Language::Ja), &Arc::new(seed_000(target)), &scene());
+        let printed = from(&prompt.text, "## 記憶");
+        let whole = format!("{SEED_000_MEMORY}{example}");
+        let expected: Vec<&str> = whole.lines().collect();
+        assert_eq!(printed[..expected.len()], expected);
+        assert_eq!(
+            printed[expected.len()],
+            "上記の会話を分析し、みゃおとして応答すべきかを判断してください。"
+        );
+        assert!(prompt.text.starts_with("あなたは「みゃお」という名前の猫キャラクターです。"));
+    }
+}
+
+/// Seed 002's fields, as that document prints them.
+const SEED_002_FIELDS: &str = "## 出力フィールド
+
+あなたの判断は以下の4つのフィールドで構成されます。
+
+### should_respond (boolean)
+- `true`: 応答すべき
+- `false`: 応答すべきでない
+
+### reason (string)
+判断の理由を簡潔に説明してください。以下を含めること：
+- 判断の根拠となった会話の状況
+- 応答する/しない理由
+- 例: 「ユーザーが質問しており、まだ誰も回答していないため」
+- 例: 「活発な会話が続いており、割り込む必要がないため」
+
+### confidence (float: 0.0-1.0)
+判断の確信度を数値で示してください：
+- 1.0: 完全に確信（状況が明確で、今後も変わる可能性が低い）
+- 0.7-0.9: かなり確信（多少の不確実性はあるが、ほぼ判断可能）
+- 0.4-0.6: やや不確実（状況が変わる可能性がある）
+- 0.0-0.3: 非常に不確実（追加情報が必要）
+
+### delay_seconds (integer | null)
+応答するまでの遅延秒数を指定してください（should_respond=trueの場合のみ有効）：
+
+**遅延ガイドライン**:
+- `0`: 即座の応答が必要な場合（困っている人がいる、緊急性がある）
+- `30-120`: 会話を見守りたい場合（他の人が反応するかもしれない）
+- `180-600`: 会話の流れを妨げたくない場合、様子を見る場合
+- `null` または省略: 即座に応答（should_respond=falseの場合は無視される）
+
+**考慮事項**:
+- 会話が活発な場合は遅延を長めに
+- 困っている人がいる場合は短めに
+- メッセージから経過時間が長い場合は短めに（既に待たせている）
+
+";
+
+#[test]
+fn seed_002_has_its_fields_word_for_word() {
+    let context = Arc::new(seed_000(None));
+    let prompt = prompts(Language::Ja).judge(&persona(Language::Ja), &context, &scene());
+    assert!(prompt.text.contains(SEED_002_FIELDS), "{}", prompt.text);
+    let headings: Vec<&str> =
+        prompt.text.lines().filter(|line| line.starts_with("## ")).take(4).collect();
+    assert_eq!(headings, ["## 判断基準", "## 応答しない条件", "## 出力フィールド", "## 記憶"]);
+}
+
+const SEED_001_WHOLE: &str = "## 記憶
+### ワークスペースの歴史
+{workspace_long_term_memory}
+### ワークスペースの最近の出来事
+{workspace_short_term_memory}
+## チャンネル情報
+あなたが参加しているチャンネルは以下です。
+- #general
+- #random
+- #dev
+現在、あなたは #general にいます。
+## 各チャンネルの記憶
+### #general
+#### 歴史
+{general_long_term_memory}
+#### 最近の出来事
+{general_short_term_memory}
+### #random
+#### 歴史
+{random_long_term_memory}
+## 現在のスレッド一覧
+### スレッド: 1234567890.000000
+{thread_summary_1}
+### スレッド: 1234567891.000000
+{thread_summary_2}
+## 現在の会話
+### #general
+#### スレッド: 1234567890.000000
+**2024-03-01 10:00:00** user1:
+メッセージ1
+**2024-03-01 10:01:00** user2:
+メッセージ2
+---
+上記の情報をもとに、現在の会話に返答してください。";
+
+const SEED_001_BARE: &str = "## 現在の会話
+### #general
+#### トップレベルメッセージ
+**2024-03-01 10:00:00** user1:
+メッセージ1
+---
+上記の情報をもとに、現在の会話に返答してください。";
+
+#[test]
+fn seed_001_prints_its_examples() {
+    let thread = "1234567890.000000";
+    let summary = |thread: &str, text: &str| ThreadMemory {
+        thread: MessageId::new(thread),
+        memory: text.into(),
+    };
+    let lines = vec![
+        said(0, "user1", "メッセージ1", Some(thread)),
+        said(1, "user2", "メッセージ2", Some(thread)),
+    ];
+    let whole = Context {
+        workspace_long_term_memory: Some("{workspace_long_term_memory}".into()),
+        workspace_short_term_memory: Some("{workspace_short_term_memory}".into()),
+        channel_memories: vec![
+            channel("C001", "general", "{general_long_term_memory}", "{general_short_term_memory}"),
+            channel("C002", "random", "{random_long_term_memory}", ""),
+            channel("C003", "dev", "", ""),
+        ],
+        thread_memories: vec![
+            summary(thread, "{thread_summary_1}"),
+            summary("1234567891.000000", "{thread_summary_2}"),
+        ],
+        ..talk(Some(thread), lines)
+    };
+    let bare = talk(None, vec![said(0, "user1", "メッセージ1", None)]);
+    for (context, first, example) in
+        [(whole, "## 記憶", SEED_001_WHOLE), (bare, "## 現在の会話", SEED_001_BARE)]
+    {
+        let prompt =
+            prompts(Language::Ja).reply(&persona(Language::Ja), &Arc::new(context), &scene());
+        // DESIGN §4 puts the time before the instruction.
+        let printed = from(&prompt.text, first).into_iter();
+        let printed: Vec<&str> =
+            printed.filter(|line| *line != "現在時刻: 2024-03-01 12:00:00 UTC").collect();
+        let expected: Vec<&str> = example.lines().collect();
+        assert_eq!(printed[..expected.len()], expected);
+    }
+}
+
+#[test]
+fn other_talk_comes_first_and_a_parent_stands_at_the_head_of_its_thread() {
+    let lines = || {
+        vec![
+            said(0, "alice", "parent", None),
+            said(1, "bob", "beside", None),
+            said(2, "carol", "reply", Some("00000")),
+            said(3, "dave", "elsewhere", Some("00001")),
+        ]
+    };
+    let prompts = prompts(Language::En);
+    let printed = |target: Option<&str>| {
+        let context = Arc::new(talk(target, lines()));
+        let prompt = prompts.reply(&persona(Language::En), &context, &scene());
+        let talk = from(&prompt.text, "## Current conversation");
+        let end = talk.iter().position(|line| *line == "---").unwrap();
+        let talk = talk[2..end].iter().filter(|line| !line.starts_with("**"));
+        talk.copied().collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(
+        printed(Some("00000")),
+        "#### Top level|beside|#### Thread: 00001|beside|elsewhere|#### Thread: 00000|parent|reply"
+    );
+    assert_eq!(
+        printed(None),
+        "#### Thread: 00000|parent|reply|#### Thread: 00001|beside|elsewhere|#### Top level|parent|beside"
+    );
+}
+
+/// A context with everything in it.
+pub fn everything(target: Option<&str>) -> (Context, Scene) {
+    let memo = |name: &str, tags: &[&str], has_detail: bool| Memo {
+        name: name.to_owned(),
+        content: format!("about {name}"),
+        priority: 4,
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        detail: has_detail.then(|| "more".to_owned()),
+        created: noon(),
+        updated: noon(),
+        channel: ChannelId::new("C001"),
+        visibility: Visibility::Public,
+        said_by: None,
+    };
+    let recalled = |minute: i64, who: &str, text: &str| Recalled {
+        message: said(minute, who, text, None),
+        name: who.into(),
+        channel_name: "garden".into(),
+        score: 1.0,
+    };
+    let mut lines = vec![
+        said(0, "alice", "Who waters the roses?", None),
+        said(1, "bob", "Lunch at noon?", None),
+        said(2, "(persona)", "I could remind you.", Some("00000")),
+        said(3, "alice", "Please do!\n# soon\n- and often", Some("00000")),
+    ];
+    if target.is_none() {
+        lines.push(said(4, "U9", "@Aizuchi what do roses like?", None));
+    }
+    let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
+    let motive = Motive {
+        reason: "she asked".to_owned(),
+        about: Some(MessageId::new("00003")),
+        ..Motive::default()
+    };
+    let context = Context {
+        workspace_long_term_memory: Some("- 2024-01-05: the garden was opened".into()),
+        workspace_short_term_memory: Some("- 2024-02-29: everybody plants".into()),
+        channel_memories: vec![
+            channel("C002", "cellar", "", "- 2024-02-29: the cellar is damp"),
+            channel("C001", "general", "- 2024-01-05: for all", "- 2024-02-29: roses"),
+            channel("C003", "roof", "", ""),
+        ],
+        thread_memories: vec![ThreadMemory {
+            thread: MessageId::new("00000"),
+            memory: "- 2024-03-01: alice wants to be reminded".into(),
+        }],
+        names: [(UserId::new("U9"), "Aizuchi".into())].into(),
+        owed,
+        motive: target.is_some().then_some(motive),
+        important_memos: vec![
+            memo("birthdays", &["people", "dates"], true),
+            memo("tea", &[], false),
+        ],
+        recent_memos: vec![memo("cake", &[], true), memo("roof", &["house"], false)],
+        recalled: vec![
+            recalled(-9000, "carol", "Roses like it dry."),
+            recalled(-8000, "dave", "Mine do not."),
+        ],
+        ..talk(target, lines)
+    };
+    (context, scene())
+}
+
+#[test]
+fn every_prompt_in_english() {
+    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
+    for (name, target) in [("thread", Some("00000")), ("top", None)] {
+        let (context, scene) = everything(target);
+        let context = Arc::new(context);
+        let judge = prompts.judge(&persona, &context, &scene);
+        insta::assert_snapshot!(format!("judge_{name}"), judge.text);
+        let reply = prompts.reply(&persona, &context, &scene);
+        insta::assert_snapshot!(format!("reply_{name}"), reply.text);
+        let state = prompts.state(&persona, &context, &scene);
+        insta::assert_snapshot!(format!("state_{name}"), state.text);
+        assert_eq!((reply.max_tokens, state.max_tokens), (None, Some(20)));
+    }
+}
+
+/// Material for each memory that there is, and whatever else there can be.
+pub fn materials() -> Vec<(&'static str, Material)> {
+    let known = |number: i8, owner: Owner| {
+        Source::Known(Known {
+            owner,
+            entry: Entry {
+                date: date(2024, 2, number),
+                text: format!("fact {number}").into(),
+                visibility: Visibility::Public,
+                lines: Vec::new(),
+            },
+        })
+    };
+    let of = |name: &str, term: Term| Owner::Channel {
+        id: ChannelId::new(name),
+        name: name.into(),
+        term,
+    };
+    let block = |thread: Option<&str>, lines: Vec<_>| {
+        Source::Talk(Talk { conversation: conversation(thread), lines })
+    };
+    let top = |minute: i64| block(None, vec![said(minute, "alice", "Who waters them?", None)]);
+    let reply =
+        |minute: i64| block(Some("00000"), vec![said(minute, "bob", "I do.\n---", Some("00000"))]);
+    let channel = || Scope::Channel(ChannelId::new("C001"));
+    let thread = || Scope::Thread(ChannelId::new("C001"), MessageId::new("00000"));
+    let parts = || vec![known(1, Owner::Part), known(2, Owner::Part)];
+    let material = |scope: Scope, term: Term, sources: Vec<Source>| Material {
+        key: MemoryKey { workspace: WorkspaceId::new("W"), scope, term },
+        max_tokens: if term == Term::LongTerm { 500 } else { 300 },
+        sources,
+        channel_name: "general".into(),
+        names: Default::default(),
+        merged: Vec::new(),
+        considered: 0,
+    };
+    let (short, long) = (Term::ShortTerm, Term::LongTerm);
+    vec![
+        ("thread_short_term", material(thread(), short, vec![reply(1), reply(2)])),
+        (
+            "channel_short_term",
+            material(
+                channel(),
+                short,
+                vec![known(1, Owner::Itself), top(0), top(1), reply(2), reply(3)],
+            ),
+        ),
+        (
+            "channel_long_term",
+            material(
+                channel(),
+                long,
+                vec![known(1, Owner::Itself), known(2, of("general", short))],
+            ),
+        ),
+        (
+            "workspace_short_term",
+            material(
+                Scope::Workspace,
+                short,
+                vec![
+                    known(1, of("general", short)),
+                    known(2, of("general", short)),
+                    known(3, of("roof", short)),
+                ],
+            ),
+        ),
+        (
+            "workspace_long_term",
+            material(
+                Scope::Workspace,
+                long,
+                vec![
+                    known(1, Owner::Itself),
+                    known(2, of("general", long)),
+                    known(3, of("roof", long)),
+                ],
+            ),
+        ),
+        ("channel_short_term_from_parts", material(channel(), short, parts())),
+        ("thread_short_term_from_parts", material(thread(), short, parts())),
+        (
+            "channel_long_term_with_lost_lines",
+            material(channel(), long, vec![known(1, Owner::Itself), top(0), reply(2)]),
+        ),
+        (
+            "channel_long_term_with_both",
+            material(
+                channel(),
+                long,
+                vec![known(1, Owner::Itself), known(2, of("general", short)), top(0)],
+            ),
+        ),
+        ("channel_long_term_of_lost_lines", material(channel(), long, vec![top(0)])),
+    ]
+}
+
+#[test]
+fn every_memory_in_english() {
+    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
+    for (name, material) in materials() {
+        let material = Arc::new(material);
+        let prompt = prompts.remember(&persona, &material, &scene());
+        insta::assert_snapshot!(format!("remember_{name}"), prompt.text);
+        // Dates and numbers of sources come on top.
+        assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
+        assert_eq!(prompt.material.as_deref(), Some(&*material));
+    }
+}
+
+/// The headings of `reference/myao2.md` §1.8.
+#[test]
+fn memories_have_the_headings_of_old() {
+    let prompts = prompts(Language::Ja);
+    let headings = materials().into_iter().map(|(_, material)| {
+        let prompt = prompts.remember(&persona(Language::Ja), &Arc::new(material), &scene());
+        let lines = from(&prompt.text, "## 出力形式").into_iter().skip(1);
+        let lines = lines.filter(|line| line.starts_with('#') || line.starts_with("以下は"));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("|")
+    });
+    assert_eq!(
+        headings.collect::<Vec<_>>(),
+        [
+            "## 要約対象スレッド: 00000|#### [1]|#### [2]",
+            "## 既存のチャンネル短期記憶|## 要約対象: チャンネル会話履歴|以下は #general チャンネルの直近の会話です。|\
+             ### トップレベル|#### [2]|#### [3]|### スレッド: 00000|#### [4]|#### [5]",
+            "## 既存のチャンネル長期記憶|## 統合対象: チャンネルの短期記憶",
+            "## 統合対象: 各チャンネルの短期記憶|### #general|### #roof",
+            "## 統合対象|### 既存のワークスペース長期記憶|### #general の長期記憶|### #roof の長期記憶",
+            "## 統合対象: 新しい記憶の各部分",
+            "## 統合対象: 新しい記憶の各部分",
+            "## 既存のチャンネル長期記憶|## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [2]|### スレッド: 00000|#### [3]",
+            "## 既存のチャンネル長期記憶|## 統合対象: チャンネルの短期記憶|## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [3]",
+            "## あらためて覚える会話|\
+             以下は #general チャンネルの会話のうち、いまの長期記憶に残っていないものです。|\
+             ### トップレベル|#### [1]",
+        ]
+    );
+}
+
+#[test]
+fn channels_of_the_same_name_stand_apart() {
+    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
+    let (mut context, scene) = everything(None);
+    let elsewhere = |recalled: &mut Recalled, channel: &str| {
+        Arc::make_mut(&mut recalled.message).conversation.channel = ChannelId::new(channel);
+    };
+    elsewhere(&mut context.recalled[0], "C002");
+    elsewhere(&mut context.recalled[1], "C003");
+    let again = Recalled { score: 0.5, ..context.recalled[0].clone() };
+    context.recalled.push(again);
+    let text = prompts.reply(&persona, &Arc::new(context), &scene).text;
+    let recalled = from(&text, "### #garden");
+    let headings = recalled.iter().filter(|line| **line == "### #garden").count();
+    let lines = recalled.iter().filter(|line| **line == "Roses like it dry.").count();
+    assert_eq!((headings, lines), (2, 2), "{text}");
+
+    let (_, material) =
+        materials().into_iter().find(|(name, _)| *name == "workspace_short_term").unwrap();
+    let sources = material.sources.into_iter().enumerate().map(|(place, source)| match source {
+        Source::Known(Known { entry, .. }) => {
+            let id = ChannelId::new(if place == 0 { "C001" } else { "C002" });
+            let owner = Owner::Channel { id, name: "roof".into(), term: Term::ShortTerm };
+            Source::Known(Known { owner, entry })
+        }
+        Source::Talk(_) => source,
+    });
+    let material = Arc::new(Material { sources: sources.collect(), ..material });
+    let text = prompts.remember(&persona, &material, &scene).text;
+    let entries = from(&text, "### #roof");
+    let kept = entries.iter().filter(|line| line.starts_with("### ") || line.starts_with("- ["));
+    let kept: Vec<&str> = kept.copied().collect();
+    assert_eq!(
+        kept,
+        [
+            "### #roof",
+            "- [1] 2024-02-01: fact 1",
+            "### #roof",
+            "- [2] 2024-02-02: fact 2",
+            "- [3] 2024-02-03: fact 3",
+        ]
+    );
+}

@@ -1,0 +1,329 @@
+//! What does not fit is left out, what matters least first, and the prompt says so.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::context::{Context, Motive, ThreadMemory};
+use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::prompt::budget::{Budget, Sections};
+use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::tokens::estimate;
+use aizuchi_core::prompt::tool::tokens;
+use aizuchi_core::prompt::{Prompt, Verb};
+
+use crate::prompts::golden::everything;
+use crate::prompts::{channel, persona, said, scene, talk};
+use aizuchi_harness::world::prompts;
+
+fn within(max_tokens: u64) -> Scene {
+    let budget = Budget { max_tokens, sections: Sections::default() };
+    Scene { budget, ..scene() }
+}
+
+fn reply(context: Context, scene: &Scene) -> Prompt {
+    prompts(Language::En).reply(&persona(Language::En), &Arc::new(context), scene)
+}
+
+fn trimmed(prompt: &Prompt) -> Vec<(&str, usize)> {
+    prompt.trimmed.iter().map(|trimmed| (trimmed.section, trimmed.count)).collect()
+}
+
+/// What stands between the target's heading and the task.
+fn target(prompt: &Prompt) -> Vec<&str> {
+    let lines = prompt.text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.take_while(|line| *line != "---").collect();
+    let heading = lines.iter().rposition(|line| line.starts_with("#### ")).unwrap();
+    lines[heading + 1..].to_vec()
+}
+
+/// Fifty words of no matter, with a number that tells them from others.
+fn words(number: i64) -> String {
+    format!("n{number} {}", "some words that matter little ".repeat(10))
+}
+
+#[test]
+fn what_fits_is_whole_and_counted() {
+    let (context, scene) = everything(None);
+    let prompt = reply(context, &scene);
+    assert_eq!(prompt.trimmed, []);
+    assert_eq!(prompt.tokens, estimate(&prompt.text));
+    let sections: Vec<&str> = prompt.sections.iter().map(|(section, _)| *section).collect();
+    assert_eq!(
+        sections,
+        [
+            "instructions",
+            "workspace_memory",
+            "channel_memories",
+            "thread_memories",
+            "memos",
+            "recalled",
+            "other_talk",
+            "target"
+        ]
+    );
+    let sum: u64 = prompt.sections.iter().map(|(_, tokens)| tokens).sum();
+    assert_eq!(sum, prompt.tokens);
+}
+
+#[test]
+fn the_least_length_leaves_room_for_what_was_said() {
+    let tools = Tools::specs(Language::Ja);
+    for (language, system_prompt, tools) in [
+        (Language::En, String::new(), Vec::new()),
+        (Language::Ja, "静かに話を聞く。".repeat(200), Vec::new()),
+        (Language::Ja, String::new(), tools.clone()),
+        (Language::Ja, "静かに話を聞く。".repeat(200), tools),
+    ] {
+        let prompts = prompts(language);
+        let persona = Arc::new(Persona { system_prompt, ..(*persona(language)).clone() });
+        let lines = (0..60).map(|n| said(n, "alice", &words(n), None)).collect();
+        let context = Arc::new(talk(None, lines));
+        for verb in [Verb::Judge, Verb::Reply, Verb::State] {
+            let least = prompts.least_tokens(verb, &persona, &tools);
+            let room = |max_tokens: u64| {
+                let budget = within(max_tokens).budget;
+                let budget = if tools.is_empty() {
+                    budget
+                } else {
+                    budget.beside_tools(tokens(&tools, language))
+                };
+                let scene = Scene { budget, ..scene() };
+                let prompt = match verb {
+                    Verb::Judge => prompts.judge(&persona, &context, &scene),
+                    Verb::Reply | Verb::Remember => prompts.reply(&persona, &context, &scene),
+                    Verb::State => prompts.state(&persona, &context, &scene),
+                };
+                let (name, target) = *prompt.sections.last().unwrap();
+                assert_eq!(name, "target");
+                let all = prompt.with_tools(tools.clone()).all_tokens();
+                assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
+                target
+            };
+            // But for the last line that did not fit.
+            assert!(room(least) > 500, "{verb:?}: {} of {least}", room(least));
+            assert!(least > 2000 || persona.system_prompt.is_empty(), "{verb:?}: {least}");
+        }
+    }
+}
+
+#[test]
+fn what_matters_least_goes_first() {
+    let fact = format!("- 2024-01-05: {}", "a fact of some length ".repeat(20));
+    let memory: Option<Arc<str>> = Some(fact.as_str().into());
+    let mut lines: Vec<_> = (0..10).map(|n| said(n, "alice", &words(n), None)).collect();
+    lines.push(said(20, "bob", &words(20), Some("00001")));
+    lines.push(said(21, "carol", "the newest line", Some("00000")));
+    let context = || Context {
+        workspace_long_term_memory: memory.clone(),
+        workspace_short_term_memory: memory.clone(),
+        channel_memories: vec![
+            channel("C001", "general", &fact, &fact),
+            channel("C002", "other", &fact, &fact),
+        ],
+        thread_memories: vec![ThreadMemory {
+            thread: MessageId::new("00001"),
+            memory: fact.as_str().into(),
+        }],
+        ..talk(Some("00000"), lines.clone())
+    };
+    let whole = reply(context(), &scene());
+    assert_eq!(whole.trimmed, []);
+    let mut gone = Vec::new();
+    for max_tokens in (whole.sections[0].1 + 170..=whole.tokens).rev().step_by(5) {
+        let prompt = reply(context(), &within(max_tokens));
+        let instructions = prompt.sections[0].1;
+        let has = |section| prompt.sections.iter().any(|(other, _)| *other == section);
+        for (what, is_there) in [
+            ("old top level", prompt.text.contains("\nn2 ")),
+            ("other's lately", prompt.text.matches("#### Lately").count() > 1),
+            ("other thread", prompt.text.contains("#### Thread: 00001")),
+            ("thread memory", has("thread_memories")),
+            ("other's history", prompt.text.matches("#### History").count() > 1),
+            ("the other's name", prompt.text.contains("- #other")),
+            ("new top level", prompt.text.contains("\nn9 ")),
+            ("workspace, lately", prompt.text.contains("### Lately in the workspace")),
+            ("own lately", prompt.text.contains("#### Lately")),
+            ("workspace, history", prompt.text.contains("### History of the workspace")),
+            ("own history", prompt.text.contains("#### History")),
+        ] {
+            if !is_there && !gone.contains(&what) {
+                gone.push(what);
+            }
+        }
+        let own: u64 =
+            prompt.sections.iter().filter(|(name, _)| *name == "target").map(|s| s.1).sum();
+        assert!(prompt.tokens <= max_tokens.max(instructions + own + 40), "{max_tokens}");
+        assert!(prompt.text.contains("\nthe newest line\n"));
+    }
+    assert_eq!(
+        gone,
+        [
+            "old top level",
+            "other's lately",
+            "other thread",
+            "thread memory",
+            "other's history",
+            "the other's name",
+            "new top level",
+            "workspace, lately",
+            "own lately",
+            "workspace, history",
+            "own history"
+        ]
+    );
+}
+
+#[test]
+fn a_section_keeps_to_its_own_length() {
+    let (context, scene) = everything(Some("00000"));
+    let sections = Sections { memos: 0, recalled: 0, workspace_memory: 24, ..Sections::default() };
+    let scene = Scene { budget: Budget { max_tokens: 16_000, sections }, ..scene };
+    let prompt = reply(context, &scene);
+    assert_eq!(trimmed(&prompt), [("workspace_memory", 1), ("memos", 4), ("recalled", 2)]);
+    assert!(prompt.text.contains("### History of the workspace"));
+    assert!(!prompt.text.contains("### Lately in the workspace"));
+}
+
+#[test]
+fn a_long_target_keeps_its_parent_whoever_waits_and_the_newest_lines() {
+    let mut lines = vec![said(0, "alice", "the parent", None)];
+    lines.extend((1..500).map(|n| said(n, "bob", &words(n), Some("00000"))));
+    let owed = vec![MessageId::new("00030"), MessageId::new("00031"), MessageId::new("00200")];
+    let context = Context { owed, ..talk(Some("00000"), lines) };
+    let prompt = reply(context.clone(), &within(3000));
+    assert!(prompt.tokens <= 3000, "{}", prompt.tokens);
+    let shown = target(&prompt);
+    let said: Vec<&str> = shown
+        .iter()
+        .filter(|line| !line.starts_with("**2024"))
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    let said = said.join(" ").replace("**(", "(");
+    assert!(said.starts_with("the (29 n30 n31 (168 n200 ("), "{said}");
+    assert!(said.ends_with("n497 n498 n499"), "{said}");
+    assert_eq!(shown[1], "the parent");
+    assert_eq!(shown[2], "**(29 omitted)**");
+    let left_out: usize = shown
+        .iter()
+        .filter_map(|line| {
+            line.strip_prefix("**(")?.strip_suffix(" omitted)**")?.parse::<usize>().ok()
+        })
+        .sum();
+    assert_eq!(trimmed(&prompt), [("target", left_out)]);
+    assert_eq!(left_out + shown.iter().filter(|line| line.starts_with("**2024")).count(), 500);
+
+    // In Japanese, and for the judge.
+    let persona = persona(Language::Ja);
+    let prompt = prompts(Language::Ja).judge(&persona, &Arc::new(context), &within(4000));
+    assert!(prompt.text.contains("\n**（29件の発言を省略）**\n"), "{}", prompt.text);
+    assert!(prompt.tokens <= 4000);
+}
+
+#[test]
+fn the_line_that_would_be_answered_stays() {
+    let lines = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
+    let motive = Motive {
+        reason: "nobody answers".into(),
+        about: Some(MessageId::new("00003")),
+        ..Motive::default()
+    };
+    let context = Context { motive: Some(motive), ..talk(None, lines) };
+    let prompt = reply(context, &within(2000));
+    assert!(prompt.text.contains("\n**(3 omitted)**\n"), "{}", prompt.text);
+    assert!(prompt.text.contains("\nn3 ") && !prompt.text.contains("\nn4 "));
+}
+
+#[test]
+fn a_paste_loses_its_middle() {
+    let paste = format!("begin{}end", "0123456789 ".repeat(4000));
+    let lines = vec![said(0, "alice", "hi", None), said(1, "bob", &paste, None)];
+    let context = Context { owed: vec![MessageId::new("00001")], ..talk(None, lines) };
+    for (max_tokens, limit) in [(16_000, 16_000), (3000, 3000), (1000, 1000)] {
+        let prompt = reply(context.clone(), &within(max_tokens));
+        assert!(prompt.tokens <= limit, "{}", prompt.tokens);
+        let shown = target(&prompt);
+        assert!(shown[3].starts_with("begin0123"), "{}", shown[3]);
+        assert!(shown[4].starts_with("**(") && shown[4].ends_with(" characters left out)**"));
+        assert!(shown[5].ends_with("end"));
+        assert_eq!(shown.len(), 6);
+        assert!(trimmed(&prompt).contains(&("long_lines", 1)));
+    }
+}
+
+#[test]
+fn a_line_is_left_out_once_however_often_it_is_shortened() {
+    // First each for itself, then all of them together.
+    let lines: Vec<_> = (0..8).map(|n| said(n, "bob", &words(n).repeat(40), None)).collect();
+    let owed = lines.iter().map(|line| line.id.clone()).collect();
+    let context = Context { owed, ..talk(None, lines) };
+    let target = |prompt: &Prompt| prompt.sections.last().unwrap().1;
+    let whole = target(&reply(context.clone(), &within(1_000_000)));
+    let prompt = reply(context, &within(3000));
+    assert_eq!(trimmed(&prompt), [("long_lines", 8)]);
+    assert_eq!(prompt.trimmed[0].tokens, whole - target(&prompt));
+
+    // A parent stands at the top level, and before what was said in its thread, where it is shorter.
+    let parent = said(0, "alice", &words(0).repeat(30), None);
+    let lines = || vec![parent.clone(), said(1, "bob", "yes", Some("00000"))];
+    for (max_tokens, expected) in [(3000, vec![("long_lines", 1)]), (16_000, vec![])] {
+        let prompt = reply(talk(None, lines()), &within(max_tokens));
+        assert_eq!(prompt.text.matches("** alice:").count(), 2, "{}", prompt.text);
+        assert!(prompt.text.contains(" characters left out)**"), "{}", prompt.text);
+        assert_eq!(trimmed(&prompt), expected, "{max_tokens}");
+    }
+    // What is left out as a whole does not count as shortened, too.
+    let mut lines: Vec<_> = (0..40).map(|n| said(n, "bob", &words(n).repeat(10), None)).collect();
+    lines.push(said(40, "carol", "hello", None));
+    let prompt = reply(talk(None, lines), &within(2000));
+    let [left_out, shortened] = &trimmed(&prompt)[..] else { panic!("{:?}", prompt.trimmed) };
+    assert_eq!((left_out.0, shortened.0), ("target", "long_lines"));
+    assert_eq!(left_out.1 + shortened.1, 40);
+}
+
+#[test]
+fn many_who_wait_each_keep_a_part() {
+    let lines: Vec<_> = (0..30).map(|n| said(n, "bob", &words(n).repeat(8), None)).collect();
+    let owed: Vec<_> = lines.iter().map(|line| line.id.clone()).collect();
+    let prompt = reply(Context { owed, ..talk(None, lines) }, &within(5000));
+    assert!(prompt.tokens <= 5000, "{}", prompt.tokens);
+    for number in 0..30 {
+        assert!(prompt.text.contains(&format!("\nn{number} some")), "{number}");
+    }
+}
+
+#[test]
+fn a_model_that_counts_more_gets_less() {
+    let lines = || (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
+    let usual = reply(talk(None, lines()), &within(4000));
+    let scene = Scene { factor: 1.5, ..within(4000) };
+    let less = reply(talk(None, lines()), &scene);
+    assert!(usual.tokens <= 4000 && usual.tokens > 3500, "{}", usual.tokens);
+    assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3500, "{}", less.tokens);
+}
+
+/// Not a benchmark: it only notices what is slower by orders of magnitude.
+#[test]
+fn rendering_is_quick() {
+    let memory = "- 2024-02-29: a fact that is worth a line of its own\n".repeat(6);
+    let lines = (0..50).map(|n| said(n, "bob", &words(n), None)).collect();
+    let mut context = talk(None, lines);
+    context.channel_memories =
+        (0..50).map(|n| channel(&format!("C{n:03}"), &format!("c{n}"), &memory, &memory)).collect();
+    let (context, prompts) = (Arc::new(context), prompts(Language::En));
+    let budget = Budget {
+        max_tokens: 100_000,
+        sections: Sections { channel_memories: 50_000, ..Sections::default() },
+    };
+    let scene = Scene { budget, ..scene() };
+    let persona = persona(Language::En);
+    let began = Instant::now();
+    for _ in 0..20 {
+        let prompt = prompts.judge(&persona, &context, &scene);
+        assert_eq!(prompt.trimmed, []);
+    }
+    let each = began.elapsed() / 20;
+    println!("{each:?} each");
+    assert!(each.as_millis() < 200, "{each:?}");
+}

@@ -1,0 +1,145 @@
+//! Python's Jinja2 renders the same templates to the same bytes.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use aizuchi_core::context::Context;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::Verb;
+use aizuchi_core::prompt::prompts::{view_of, view_of_material};
+use serde_json::{Value, json};
+
+use crate::prompts::golden::{everything, materials};
+use crate::prompts::{persona, said, scene, talk};
+use aizuchi_harness::world::prompts;
+
+/// Reads lines of `{"folder", "file", "values"}`, prints a JSON string for each.
+const RENDERER: &str = r#"
+import json, sys
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+environments = {}
+for line in sys.stdin:
+    asked = json.loads(line)
+    folder = asked["folder"]
+    if folder not in environments:
+        environments[folder] = Environment(
+            loader=FileSystemLoader(folder), undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    print(json.dumps(environments[folder].get_template(asked["file"]).render(asked["values"])))
+"#;
+
+/// Texts that template engines have differed about.
+const TEXTS: [&str; 12] = [
+    "おはよう",
+    "a\r\nb\rc",
+    "<b>&amp;\"'</b>",
+    "{{ persona.name }} {% raw %} {# #}",
+    "🎉👩‍👩‍👧",
+    "---\n# x",
+    "",
+    "  spaces  ",
+    "\u{2028}\u{85}x",
+    "%s {} \\n \\",
+    "null",
+    "١٢٣ אבג",
+];
+
+fn has_jinja2() -> bool {
+    let mut python = Command::new("python3");
+    let imported = python.args(["-c", "import jinja2"]).stderr(Stdio::null()).status();
+    imported.is_ok_and(|status| status.success())
+}
+
+/// Every question with what we make of it.
+fn questions() -> Vec<(Value, String)> {
+    let mut questions = Vec::new();
+    for language in [Language::En, Language::Ja] {
+        let folder = format!("{}/src/prompt/{}", env!("CARGO_MANIFEST_DIR"), language.tag());
+        let (prompts, persona) = (prompts(language), persona(language));
+        let mut contexts = Vec::new();
+        for target in [None, Some("00000"), Some("gone")] {
+            let (context, scene) = everything(target);
+            let bare = Context {
+                important_memos: Vec::new(),
+                recent_memos: Vec::new(),
+                recalled: Vec::new(),
+                ..context.clone()
+            };
+            contexts.push((bare, scene.clone()));
+            contexts.push((context, scene));
+            for number in 0..60_usize {
+                let lines = (0..number % 7).map(|line| {
+                    let text = TEXTS[(number * 5 + line * 3) % TEXTS.len()];
+                    let thread = (line % 3 == 2).then_some("00000");
+                    said(line as i64, TEXTS[(number + line) % TEXTS.len()], text, thread)
+                });
+                let (whole, scene) = everything(target);
+                let mut context = talk(target, lines.collect());
+                if number % 2 == 0 {
+                    context.channel_memories = whole.channel_memories;
+                    let text = TEXTS[number % TEXTS.len()];
+                    context.channel_memories[0].long_term_memory = Some(text.into());
+                }
+                if number % 3 == 0 {
+                    context.thread_memories = whole.thread_memories;
+                    context.workspace_long_term_memory = Some(TEXTS[number % 5].into());
+                }
+                contexts.push((context, scene));
+            }
+        }
+        for (context, scene) in contexts {
+            let context = std::sync::Arc::new(context);
+            for verb in [Verb::Judge, Verb::Reply, Verb::State] {
+                let ours = match verb {
+                    Verb::Judge => prompts.judge(&persona, &context, &scene),
+                    Verb::Reply => prompts.reply(&persona, &context, &scene),
+                    Verb::State | Verb::Remember => prompts.state(&persona, &context, &scene),
+                };
+                let view = view_of(verb, language, &persona, &context, &scene);
+                let values = serde_json::to_string(&view).unwrap();
+                questions.push((question(&folder, verb, &values), ours.text));
+            }
+        }
+        for (_, material) in materials() {
+            let view = view_of_material(language, &persona, &material, &scene());
+            let values = serde_json::to_string(&view).unwrap();
+            let ours = prompts.remember(&persona, &std::sync::Arc::new(material), &scene());
+            questions.push((question(&folder, Verb::Remember, &values), ours.text));
+        }
+    }
+    questions
+}
+
+/// The values stay text, since a map read here would lose its order.
+fn question(folder: &str, verb: Verb, values: &str) -> Value {
+    json!({ "folder": folder, "file": format!("{}.j2", verb.name()), "values": values })
+}
+
+#[test]
+fn python_renders_the_same_bytes() {
+    if !has_jinja2() {
+        println!("skipped: python3 has no jinja2 here");
+        return;
+    }
+    let renderer = RENDERER.replace("asked[\"values\"]", "json.loads(asked[\"values\"])");
+    let mut python = Command::new("python3")
+        .args(["-c", &renderer])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let questions = questions();
+    let mut stdin = python.stdin.take().unwrap();
+    let asked: String = questions.iter().map(|(question, _)| format!("{question}\n")).collect();
+    let writer = std::thread::spawn(move || stdin.write_all(asked.as_bytes()));
+    let answered = python.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(answered.status.success());
+    let answered = String::from_utf8(answered.stdout).unwrap();
+    let theirs = answered.lines().map(|line| serde_json::from_str::<String>(line).unwrap());
+    let theirs: Vec<String> = theirs.collect();
+    assert_eq!(theirs.len(), questions.len());
+    for (theirs, (question, ours)) in theirs.iter().zip(&questions) {
+        assert_eq!(theirs, ours, "{}", question["file"]);
+    }
+}

@@ -1,0 +1,440 @@
+//! What finding old lines promises, on every store.
+
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
+    Role, User, UserId, Visibility,
+};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::Follows;
+use aizuchi_core::recall::terms::{terms, wanted};
+use aizuchi_core::recall::{RecallQuery, Recalled};
+use aizuchi_core::store::Hearing;
+use aizuchi_core::store::database::connection::{Connection, query};
+use aizuchi_core::store::database::recall::index;
+use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_LOG};
+use futures_util::future::join_all;
+use proptest::prelude::*;
+
+use aizuchi_harness::world::{Kept, at, line, thread, top, until, workspace};
+
+/// On every store, and where lines are indexed: before, and after that.
+async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept, Indexing) -> F) {
+    promise(Kept::volatile(), Indexing::Never).await;
+    promise(Kept::sqlite().await, Indexing::Never).await;
+    promise(Kept::sqlite().await, Indexing::AtOnce).await;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indexing {
+    Never,
+    AtOnce,
+}
+
+#[tokio::test]
+async fn lines_are_found_by_their_words() {
+    on_each(|kept, indexing| async move {
+        kept.opens("garden", Visibility::Public).await;
+        for (id, text) in [
+            ("1", "The roses bloom; who prunes a rose?"),
+            ("2", "大きい犬"),
+            ("3", "東京都のラーメンが好き"),
+            ("4", "I rewrote it in Rust, with a カレー"),
+            ("5", "nothing of that"),
+        ] {
+            kept.says(top("garden"), id, text).await;
+        }
+        kept.index(indexing).await;
+        for (query, expected) in [
+            ("rose", &["1"][..]),
+            ("PRUNING roses", &["1"]),
+            ("犬", &["2"]),
+            ("京都", &["3"]),
+            ("東京都", &["3"]),
+            ("ラーメン", &["3"]),
+            ("好き", &["3"]),
+            ("Rust", &["4"]),
+            ("カレー", &["4"]),
+            ("猫", &[]),
+            ("ro", &[]),
+            ("", &[]),
+            ("!? \" OR *", &[]),
+            ("rose NEAR nothing*", &["5", "1"]),
+        ] {
+            let mut found = kept.finds(query).await;
+            let mut expected = expected.to_vec();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_found_is_told_in_full() {
+    on_each(|kept, indexing| async move {
+        kept.opens("garden", Visibility::Public).await;
+        let user = User {
+            workspace: workspace(),
+            id: UserId::new("u-alice"),
+            name: "Alice".into(),
+            kind: AuthorKind::Human,
+            role: Role::Member,
+        };
+        kept.hears(Heard::User(user)).await;
+        kept.says(top("garden"), "1", "roses").await;
+        kept.says(thread("garden", "1"), "2", "more roses").await;
+        kept.says(top("attic"), "3", "old roses").await;
+        kept.index(indexing).await;
+        let found = kept.recall(&asked("roses")).await;
+        let shown: Vec<_> = found
+            .iter()
+            .map(|line| {
+                let message = &line.message;
+                let place = message.conversation.thread.as_ref().map(MessageId::as_str);
+                (message.id.as_str(), place, &*line.name, &*line.channel_name, &*message.text)
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("1", None, "Alice", "#garden", "roses"),
+                ("3", None, "Alice", "attic", "old roses"),
+                ("2", Some("1"), "Alice", "#garden", "more roses"),
+            ]
+        );
+        assert!(found.iter().all(|line| line.score > 0.0));
+        let one = RecallQuery { limit: 1, ..asked("roses") };
+        assert_eq!(kept.recall(&one).await, found[..1]);
+        let none = RecallQuery { limit: 0, ..asked("roses") };
+        assert_eq!(kept.recall(&none).await, []);
+        let there = RecallQuery { channel: Some(ChannelId::new("attic")), ..asked("roses") };
+        assert_eq!(ids(&kept.recall(&there).await), ["3"]);
+        let before = RecallQuery { before: Some(at(2)), ..asked("roses") };
+        assert_eq!(ids(&kept.recall(&before).await), ["1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_changed_line_is_found_by_what_it_says_now() {
+    on_each(|kept, indexing| async move {
+        kept.opens("garden", Visibility::Public).await;
+        for id in ["1", "2", "3"] {
+            kept.says(top("garden"), id, "the canary sings").await;
+        }
+        kept.index(indexing).await;
+        kept.edits("1", 10, "the sparrow sings").await;
+        kept.deletes("2", 11).await;
+        for _ in 0..2 {
+            assert_eq!(kept.finds("canary").await, ["3"]);
+            assert_eq!(kept.finds("sparrow").await, ["1"]);
+            assert_eq!(kept.finds("sings").await, ["3", "1"]);
+            kept.index(indexing).await;
+        }
+        kept.edits("1", 12, "the canary again").await;
+        kept.edits("1", 13, "the finch").await;
+        assert_eq!(kept.finds("canary").await, ["3"]);
+        assert_eq!(kept.finds("sparrow").await, [""; 0]);
+        assert_eq!(kept.finds("finch").await, ["1"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_deleted_is_gone_from_the_file() {
+    let kept = Kept::sqlite().await;
+    kept.opens("garden", Visibility::Public).await;
+    // Words that begin alike are kept in one piece, so these do not.
+    let word = |number: u8| format!("{}xylo{number}phone", char::from(b'a' + number));
+    for number in 0..26 {
+        kept.says(top("garden"), &format!("{number}"), &word(number)).await;
+    }
+    kept.index(Indexing::AtOnce).await;
+    kept.deletes("7", 100).await;
+    kept.edits("8", 101, "flute").await;
+    let mut connection = kept.connect().await;
+    query(TRUNCATE_LOG).fetch_one(&mut connection).await.unwrap();
+    let bytes = std::fs::read(kept.database.as_ref().unwrap().path()).unwrap();
+    for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
+        let word = format!("xylo{number}phone");
+        let times = bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
+        // Once in the line, once in the index.
+        assert_eq!(times, if is_kept { 2 } else { 0 }, "{word}");
+    }
+    let check = "INSERT INTO recall_terms (recall_terms) VALUES ('integrity-check')";
+    query(check).execute(&mut connection).await.unwrap();
+}
+
+#[tokio::test]
+async fn private_lines_are_found_only_where_they_were_said() {
+    on_each(|kept, indexing| async move {
+        kept.opens("garden", Visibility::Public).await;
+        kept.opens("secret", Visibility::Private).await;
+        kept.opens("alice", Visibility::Direct).await;
+        // A room that nobody has told us about is private, and so are lines heard in one that was.
+        for channel in ["garden", "secret", "alice", "unknown", "late"] {
+            kept.says(top(channel), &format!("in {channel}"), "the canary sings").await;
+        }
+        kept.opens("late", Visibility::Public).await;
+        kept.says(top("late"), "later", "the canary sings").await;
+        // A public room that becomes private takes all its lines with it.
+        kept.opens("closed", Visibility::Public).await;
+        kept.says(top("closed"), "in closed", "the canary sings").await;
+        kept.opens("closed", Visibility::Private).await;
+        kept.index(indexing).await;
+        for (from, expected) in [
+            ("garden", &["in garden", "later"][..]),
+            ("secret", &["in garden", "in secret", "later"]),
+            ("alice", &["in alice", "in garden", "later"]),
+            ("unknown", &["in garden", "in unknown", "later"]),
+            ("late", &["in garden", "in late", "later"]),
+            ("closed", &["in closed", "in garden", "later"]),
+            ("elsewhere", &["in garden", "later"]),
+        ] {
+            let query = RecallQuery { visible_from: Some(ChannelId::new(from)), ..asked("canary") };
+            let found = kept.recall(&query).await;
+            let mut found = ids(&found);
+            found.sort();
+            assert_eq!(found, expected, "from {from}");
+            for closed in ["secret", "alice", "closed"].into_iter().filter(|room| *room != from) {
+                let there = RecallQuery { channel: Some(ChannelId::new(closed)), ..query.clone() };
+                assert_eq!(kept.recall(&there).await, [], "in {closed} from {from}");
+            }
+        }
+        assert_eq!(kept.finds("canary").await.len(), 7);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_said_where_one_asks_comes_first() {
+    on_each(|kept, indexing| async move {
+        for channel in ["garden", "kitchen"] {
+            kept.opens(channel, Visibility::Public).await;
+            kept.says(top(channel), channel, "who has the key?").await;
+        }
+        kept.index(indexing).await;
+        for (from, expected) in
+            [("garden", ["garden", "kitchen"]), ("kitchen", ["kitchen", "garden"])]
+        {
+            let query = RecallQuery { visible_from: Some(ChannelId::new(from)), ..asked("key") };
+            assert_eq!(ids(&kept.recall(&query).await), expected);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_ones() {
+    for kept in Kept::each().await {
+        kept.opens("garden", Visibility::Public).await;
+        let lines = (0..5000).map(|number| {
+            let text = format!("we talk about gardens {number:05} again");
+            kept.store.hear(hearing(top("garden"), &format!("{number:05}"), number, &text))
+        });
+        for heard in join_all(lines).await {
+            assert!(heard.unwrap().is_new);
+        }
+        if kept.database.is_some() {
+            let mut connection = kept.connect().await;
+            // The newest lines wait for more to come.
+            while index::indexed_until(&mut connection).await.unwrap() < 4000 {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(kept.finds("gardens 00042").await[0], "00042");
+        assert_eq!(kept.finds("talk 04999").await[0], "04999");
+        assert_eq!(kept.finds("gardens").await.len(), 10);
+        let old = RecallQuery { before: Some(at(50)), ..asked("talk 00049 00051") };
+        assert_eq!(ids(&kept.recall(&old).await)[0], "00049");
+    }
+}
+
+/// One thing that happens to the lines.
+#[derive(Clone, Debug)]
+enum Act {
+    Say { id: u8, channel: u8, words: Vec<u8> },
+    Edit { id: u8, words: Vec<u8> },
+    Delete { id: u8 },
+    Open { channel: u8, is_public: bool },
+    Index,
+}
+
+const WORDS: [&str; 8] = ["rose", "roses", "犬", "京都", "東京都の犬", "Rust", "it's", "カレー"];
+const CHANNELS: [&str; 3] = ["garden", "kitchen", "attic"];
+
+fn act() -> impl Strategy<Value = Act> {
+    let words = || prop::collection::vec(0..8_u8, 0..5);
+    prop_oneof![
+        6 => (0..30_u8, 0..3_u8, words())
+            .prop_map(|(id, channel, words)| Act::Say { id, channel, words }),
+        2 => (0..30_u8, words()).prop_map(|(id, words)| Act::Edit { id, words }),
+        1 => (0..30_u8).prop_map(|id| Act::Delete { id }),
+        1 => (0..3_u8, any::<bool>())
+            .prop_map(|(channel, is_public)| Act::Open { channel, is_public }),
+        2 => Just(Act::Index),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_finds_what_looking_at_every_line_finds(acts in prop::collection::vec(act(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(live(&acts));
+    }
+}
+
+async fn live(acts: &[Act]) {
+    let (one, other) = (Kept::volatile(), Kept::sqlite().await);
+    let mut said: Vec<Option<usize>> = vec![None; 30];
+    for (second, act) in acts.iter().enumerate() {
+        let second = second as i64;
+        let text = |words: &[u8]| -> String {
+            words.iter().map(|word| WORDS[*word as usize]).collect::<Vec<_>>().join(" ")
+        };
+        for kept in [&one, &other] {
+            match act {
+                Act::Say { id, channel, words } => {
+                    let channel = *said[*id as usize].get_or_insert(*channel as usize);
+                    let id = format!("{id}");
+                    kept.says_at(top(CHANNELS[channel]), &id, second, &text(words)).await;
+                }
+                Act::Edit { id, words } => {
+                    let Some(channel) = said[*id as usize] else { continue };
+                    let id = format!("{id}");
+                    kept.edits_in(CHANNELS[channel], &id, second, &text(words)).await;
+                }
+                Act::Delete { id } => {
+                    let Some(channel) = said[*id as usize] else { continue };
+                    kept.deletes_in(CHANNELS[channel], &format!("{id}"), second).await;
+                }
+                Act::Open { channel, is_public } => {
+                    let visibility =
+                        if *is_public { Visibility::Public } else { Visibility::Private };
+                    kept.opens(CHANNELS[*channel as usize], visibility).await;
+                }
+                Act::Index => kept.index(Indexing::AtOnce).await,
+            }
+        }
+    }
+    for query in ["rose", "犬", "京都", "カレー Rust", "its roses 東京都"] {
+        for from in [None, Some("garden"), Some("attic")] {
+            let query =
+                RecallQuery { visible_from: from.map(ChannelId::new), limit: 100, ..asked(query) };
+            let (expected, found) = (one.recall(&query).await, other.recall(&query).await);
+            assert_eq!(found, expected, "{query:?}");
+            let looked_for = wanted(&query.text, 100);
+            let has_any = |line: &Recalled| {
+                let terms = terms(&line.message.text);
+                looked_for.iter().any(|wanted| wanted.is_in(&terms))
+            };
+            assert!(found.iter().all(has_any));
+        }
+    }
+}
+
+fn asked(text: &str) -> RecallQuery {
+    RecallQuery {
+        workspace: workspace(),
+        visible_from: None,
+        channel: None,
+        text: text.to_owned(),
+        before: None,
+        limit: 10,
+    }
+}
+
+fn hearing(place: ConversationId, id: &str, second: i64, text: &str) -> Hearing {
+    let message = line(place, id, at(second), "alice", text);
+    let heard = Heard::Message(message, Arrival::CaughtUp);
+    Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), at(0))
+}
+
+fn ids(found: &[Recalled]) -> Vec<&str> {
+    found.iter().map(|line| line.message.id.as_str()).collect()
+}
+
+/// What these tests do with a store.
+trait RecallExt {
+    async fn hears(&self, heard: Heard);
+    async fn opens(&self, channel: &str, visibility: Visibility);
+    async fn says(&self, place: ConversationId, id: &str, text: &str);
+    async fn says_at(&self, place: ConversationId, id: &str, second: i64, text: &str);
+    async fn edits(&self, id: &str, second: i64, text: &str);
+    async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str);
+    async fn deletes(&self, id: &str, second: i64);
+    async fn deletes_in(&self, channel: &str, id: &str, second: i64);
+    async fn recall(&self, query: &RecallQuery) -> Vec<Recalled>;
+    async fn finds(&self, text: &str) -> Vec<String>;
+    async fn connect(&self) -> Connection;
+    async fn index(&self, indexing: Indexing);
+}
+
+impl RecallExt for Kept {
+    async fn hears(&self, heard: Heard) {
+        let follows = Follows::Judge(until(at(1000)));
+        self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
+    }
+
+    async fn opens(&self, channel: &str, visibility: Visibility) {
+        let (id, name) = (ChannelId::new(channel), format!("#{channel}").into());
+        self.hears(Heard::Channel(Channel { workspace: workspace(), id, name, visibility })).await;
+    }
+
+    /// At a second that its id names, if that is a number.
+    async fn says(&self, place: ConversationId, id: &str, text: &str) {
+        self.says_at(place, id, id.parse().unwrap_or(0), text).await;
+    }
+
+    async fn says_at(&self, place: ConversationId, id: &str, second: i64, text: &str) {
+        self.store.hear(hearing(place, id, second, text)).await.unwrap();
+    }
+
+    async fn edits(&self, id: &str, second: i64, text: &str) {
+        self.edits_in("garden", id, second, text).await;
+    }
+
+    async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str) {
+        let (conversation, message) = (top(channel), MessageId::new(id));
+        let (at, text, mentions) = (at(second), text.into(), Vec::new());
+        self.hears(Heard::Edit(Edit { conversation, message, at, text, mentions })).await;
+    }
+
+    async fn deletes(&self, id: &str, second: i64) {
+        self.deletes_in("garden", id, second).await;
+    }
+
+    async fn deletes_in(&self, channel: &str, id: &str, second: i64) {
+        let (conversation, message) = (top(channel), MessageId::new(id));
+        self.hears(Heard::Deletion(Deletion { conversation, message, at: at(second) })).await;
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Vec<Recalled> {
+        self.store.recall(query).await.unwrap()
+    }
+
+    /// The ids of what is found, best first.
+    async fn finds(&self, text: &str) -> Vec<String> {
+        let found = self.recall(&asked(text)).await;
+        ids(&found).into_iter().map(str::to_owned).collect()
+    }
+
+    async fn connect(&self) -> Connection {
+        self.database.as_ref().unwrap().connect().await
+    }
+
+    /// Indexes everything now, as the writer does when there are many lines.
+    async fn index(&self, indexing: Indexing) {
+        if self.database.is_none() || indexing == Indexing::Never {
+            return;
+        }
+        let newest = *self.store.revisions().borrow();
+        let mut connection = self.connect().await;
+        query(BEGIN).execute(&mut connection).await.unwrap();
+        index::index_everything(&mut connection, newest).await.unwrap();
+        query(COMMIT).execute(&mut connection).await.unwrap();
+    }
+}

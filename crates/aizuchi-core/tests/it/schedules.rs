@@ -1,0 +1,563 @@
+//! Random lives: people talk, edit, delete, react and give orders, models think for a while and say what
+//! they like, platforms fail and the process dies; whatever comes, the promises of DESIGN §3 hold.
+//! `AIZUCHI_SCHEDULES` sets how many lives are lived.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use aizuchi_core::chat::{
+    AuthorKind, ConversationId, Heard, MessageId, Reaction, ReactionChange, Role, UserId,
+};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::Context;
+use aizuchi_core::decision::Ended;
+use aizuchi_core::event::{Event, Piece, Posted};
+use aizuchi_core::hear::Waiting;
+use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::platform::{Platform, PlatformError};
+use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::rules::{Facilitation, Mode, Rules};
+use aizuchi_core::store::Order;
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use std::sync::Mutex;
+
+use crate::deciding::every_line_is_accounted_for;
+use aizuchi_harness::world::{
+    Extras, Fault, Kept, Room, World, parts_with, thread, top, window, workspace,
+};
+
+/// No life takes more until it rests.
+const MOST_STEPS: usize = 500;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Act {
+    Say {
+        who: u8,
+        asks: bool,
+        in_thread: bool,
+    },
+    Edit {
+        line: u8,
+        asks: bool,
+    },
+    Delete {
+        line: u8,
+    },
+    React {
+        line: u8,
+    },
+    Order(u8),
+    Wait {
+        seconds: u16,
+    },
+    Fail(u8),
+    /// The process dies, with whatever it was at, and starts again.
+    Die,
+}
+
+/// What happens while a model thinks or a platform takes its time.
+#[derive(Clone, Debug)]
+struct Life {
+    acts: Vec<Act>,
+    /// In turn, for each model call: how long it takes, what it says, and what happens meanwhile.
+    thoughts: Vec<(u8, u8, Option<Act>)>,
+    /// What happens while a platform posts, in turn.
+    meanwhile: Vec<Option<Act>>,
+    mode: Mode,
+}
+
+fn heard() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => (0..4_u8, prop::bool::weighted(0.3), prop::bool::weighted(0.2))
+            .prop_map(|(who, asks, in_thread)| Act::Say { who, asks, in_thread }),
+        2 => (0..8_u8, prop::bool::weighted(0.4)).prop_map(|(line, asks)| Act::Edit { line, asks }),
+        1 => (0..8_u8).prop_map(|line| Act::Delete { line }),
+        1 => (0..8_u8).prop_map(|line| Act::React { line }),
+        2 => (0..7_u8).prop_map(Act::Order),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => heard(),
+        5 => prop_oneof![Just(1_u16), Just(4), Just(6), Just(31), Just(61), Just(130), Just(700)]
+            .prop_map(|seconds| Act::Wait { seconds }),
+        1 => (0..4_u8).prop_map(Act::Fail),
+        1 => Just(Act::Die),
+    ]
+}
+
+fn life() -> impl Strategy<Value = Life> {
+    let modes = [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe];
+    (
+        prop::collection::vec(act(), 1..40),
+        prop::collection::vec((0..20_u8, 0..7_u8, prop::option::weighted(0.3, heard())), 30),
+        prop::collection::vec(prop::option::weighted(0.2, heard()), 10),
+        prop::sample::select(modes.to_vec()),
+    )
+        .prop_map(|(acts, thoughts, meanwhile, mode)| Life { acts, thoughts, meanwhile, mode })
+}
+
+fn lives() -> u32 {
+    std::env::var("AIZUCHI_SCHEDULES").ok().and_then(|lives| lives.parse().ok()).unwrap_or(40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: lives(), failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_the_promises_hold(life in life()) {
+        run(&life, Kept::volatile);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: lives() / 4, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_the_promises_hold_in_a_database(life in life()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&life, Kept::sqlite().await).await });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: lives() / 16, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_the_promises_hold_on_a_server(life in life()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&life, Kept::postgres().await).await });
+    }
+}
+
+fn run(life: &Life, kept: fn() -> Kept) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(live(life, kept()));
+}
+
+/// What a life knows of itself, to be checked.
+#[derive(Default)]
+struct Log {
+    /// Every line that asked for an answer, by its conversation.
+    asked: BTreeMap<MessageId, ConversationId>,
+    /// How often a line came to ask by an edit, after it had been answered or had asked nothing.
+    anew: BTreeMap<MessageId, usize>,
+    /// The mode that was ordered last, if one is.
+    ordered: Option<Mode>,
+    muted: bool,
+    lines: Vec<(MessageId, ConversationId)>,
+    /// What was posted, and how things stood then.
+    posts: Vec<Post>,
+    number: usize,
+}
+
+struct Post {
+    piece: Piece,
+    muted: bool,
+    mode: Mode,
+    context: Context,
+    redrafts: u32,
+}
+
+/// Those who live it: the model, the platform and the people share it.
+#[derive(Clone)]
+struct Stage {
+    world: Arc<Mutex<Option<World>>>,
+    life: Arc<Life>,
+    log: Arc<Mutex<Log>>,
+    thoughts: Arc<Mutex<usize>>,
+    dispatches: Arc<Mutex<usize>>,
+    room: Arc<Room>,
+}
+
+impl Stage {
+    fn world(&self) -> World {
+        self.world.lock().unwrap().clone().unwrap()
+    }
+
+    fn extras(&self) -> Extras {
+        let facilitation = Facilitation { min_messages: 2, ..Facilitation::default() };
+        let rules =
+            Rules { mode: self.life.mode, facilitation, most_share: 1.0, ..Rules::default() };
+        let waiting = Waiting { max_wait_seconds: 300.0, ..Extras::default().waiting };
+        Extras { waiting, ..Extras::of(rules) }
+    }
+
+    /// A process around a store that may have been used before.
+    async fn start(&self, kept: Kept, clock: Clock) {
+        let world = World::with(kept, clock, Arc::default(), self.room.clone());
+        let (llm, platform) = (Arc::new(self.clone()), Arc::new(self.clone()));
+        let store = world.kept.store.clone();
+        let (ears, runner) = parts_with(store, world.clock.clone(), llm, platform, self.extras());
+        let orders = world.kept.store.orders(&workspace()).await.unwrap();
+        ears.rooms.obey(&workspace(), &orders);
+        let world = World { ears, runner: Arc::new(runner), ..world };
+        *self.world.lock().unwrap() = Some(world);
+    }
+
+    fn mode(&self) -> Mode {
+        self.log.lock().unwrap().ordered.unwrap_or(self.life.mode)
+    }
+
+    /// People do something, or order it.
+    async fn happens(&self, act: &Act) {
+        let world = self.world();
+        match act {
+            Act::Say { who, asks, in_thread } => {
+                let number = {
+                    let mut log = self.log.lock().unwrap();
+                    log.number += 1;
+                    log.number
+                };
+                let place = if *in_thread { thread("garden", "m001") } else { top("garden") };
+                let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
+                let text =
+                    if *asks { format!("@Aizuchi {number}?") } else { format!("line {number}") };
+                let id = format!("m{number:03}");
+                let at = world.clock.now();
+                let line = aizuchi_harness::world::line(place.clone(), &id, at, who, &text);
+                {
+                    let mut log = self.log.lock().unwrap();
+                    log.lines.push((line.id.clone(), place.clone()));
+                    if line.is_addressed() {
+                        log.asked.insert(line.id.clone(), place);
+                    }
+                }
+                world.hears(line).await;
+            }
+            Act::Edit { line, asks } => {
+                let Some((id, place)) = self.line(*line) else { return };
+                let number = world.clock.now().as_millisecond();
+                let text =
+                    if *asks { format!("@Aizuchi {number}!") } else { format!("edit {number}") };
+                let was_owed = self.owed(&place).await.contains(&id);
+                world.edits_in(place.clone(), &id, &text).await;
+                let owed = self.owed(&place).await;
+                let mut log = self.log.lock().unwrap();
+                if owed.contains(&id) {
+                    *log.anew.entry(id.clone()).or_default() += usize::from(!was_owed);
+                    log.asked.insert(id, place);
+                } else {
+                    // It asks nothing any more, or too late.
+                    log.asked.remove(&id);
+                }
+            }
+            Act::Delete { line } => {
+                let Some((message, conversation)) = self.line(*line) else { return };
+                let at = world.clock.now();
+                let deletion = aizuchi_core::chat::Deletion { conversation, message, at };
+                world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+            }
+            Act::React { line } => {
+                let Some((message, _)) = self.line(*line) else { return };
+                let reaction = Reaction {
+                    workspace: workspace(),
+                    channel: top("garden").channel,
+                    message,
+                    user: UserId::new("u-alice"),
+                    kind: AuthorKind::Human,
+                    emoji: "👍".into(),
+                    at: world.clock.now(),
+                    change: ReactionChange::Added,
+                };
+                world.ears.hear(Heard::Reaction(reaction)).await.unwrap();
+            }
+            Act::Order(order) => self.order(*order).await,
+            Act::Wait { .. } | Act::Die => {}
+            Act::Fail(fault) => {
+                let faults = [Fault::Busy, Fault::Refused, Fault::LostAnswer, Fault::LostRequest];
+                self.room.fails(&[faults[usize::from(*fault)]]);
+            }
+        }
+    }
+
+    /// The same while a model or a platform takes its time.
+    fn happens_meanwhile(&self, act: Act) -> BoxFuture<'static, ()> {
+        let stage = self.clone();
+        Box::pin(async move { stage.happens(&act).await })
+    }
+
+    async fn order(&self, order: u8) {
+        let (workspace, channel) = (workspace(), top("garden").channel);
+        let mode =
+            |mode| Order::Mode { workspace: workspace.clone(), channel: channel.clone(), mode };
+        let order = match order {
+            0 => Order::Mute {
+                workspace: workspace.clone(),
+                channel: Some(channel.clone()),
+                until: Timestamp::MAX,
+                by: Role::Admin,
+            },
+            1 | 2 => Order::Unmute {
+                workspace: workspace.clone(),
+                channel: Some(channel.clone()),
+                by: Role::Admin,
+            },
+            3 => mode(Some(Mode::Observe)),
+            4 => mode(Some(Mode::Companion)),
+            5 => mode(Some(Mode::Facilitator)),
+            _ => mode(None),
+        };
+        self.world().orders(order.clone()).await;
+        let mut log = self.log.lock().unwrap();
+        match order {
+            Order::Mute { .. } => log.muted = true,
+            Order::Unmute { .. } => log.muted = false,
+            Order::Mode { mode, .. } => log.ordered = mode,
+            Order::OptOut { .. }
+            | Order::OptIn { .. }
+            | Order::Withhold { .. }
+            | Order::Reset { .. }
+            | Order::Forget { .. }
+            | Order::Remember { .. }
+            | Order::Note { .. } => {}
+        }
+    }
+
+    /// One of the newest lines.
+    fn line(&self, back: u8) -> Option<(MessageId, ConversationId)> {
+        self.log.lock().unwrap().lines.iter().rev().nth(usize::from(back)).cloned()
+    }
+
+    async fn owed(&self, place: &ConversationId) -> Vec<MessageId> {
+        let store = self.world().kept.store;
+        store.context(place, &window(500)).await.unwrap().owed
+    }
+
+    /// Time passes, and what falls due is done; models take time of their own.
+    async fn pass(&self, seconds: i64) {
+        let until = self.world().clock.now() + SignedDuration::from_secs(seconds);
+        for _ in 0..MOST_STEPS {
+            let world = self.world();
+            if world.runner.step().await.unwrap() {
+                self.check().await;
+                continue;
+            }
+            match world.kept.store.next_ready().await.unwrap() {
+                Some(next) if next <= until => world.clock.advance_to(next),
+                Some(_) | None => {
+                    world.clock.advance_to(until);
+                    return;
+                }
+            }
+        }
+        panic!("it never comes to rest: {}", self.world().transcript().await);
+    }
+
+    /// Whatever is claimed now is never completed.
+    async fn die(&self) {
+        let World { kept, clock, ears, runner, .. } = self.world();
+        let lease = SignedDuration::from_secs(100);
+        kept.store.claim(clock.now(), lease, 9).await.unwrap();
+        *self.world.lock().unwrap() = None;
+        drop((ears, runner));
+        let kept = kept.restart().await;
+        self.start(kept, clock).await;
+    }
+
+    /// The invariants of DESIGN §3 that can be seen at any moment.
+    async fn check(&self) {
+        let world = self.world();
+        let steps = world.kept.archive.steps(&workspace()).await.unwrap();
+        let places: BTreeSet<_> = steps.iter().map(|step| step.event.conversation()).collect();
+        assert_eq!(places.len(), steps.len(), "one pending step per conversation: {steps:#?}");
+        for place in [top("garden"), thread("garden", "m001")] {
+            let owed = self.owed(&place).await;
+            let step = steps.iter().find(|step| *step.event.conversation() == place);
+            let waits = step.is_some_and(|step| {
+                step.is_owed || matches!(&step.event, Event::Post(piece) if piece.is_out())
+            });
+            assert!(owed.is_empty() || waits, "owed and waits for nothing: {owed:?} {step:#?}");
+        }
+        let rows = world.decisions("garden").await;
+        let mut covered = BTreeSet::new();
+        for line in rows.iter().flat_map(|row| &row.messages) {
+            assert!(covered.insert(line), "{line} is covered twice: {rows:#?}");
+        }
+        let open = rows.iter().filter(|row| row.ended.is_none());
+        assert_eq!(open.count(), steps.len(), "each open decision waits for a step: {rows:#?}");
+    }
+
+    /// What must be true of everything that was said.
+    fn check_posts(&self) {
+        let log = self.log.lock().unwrap();
+        let mut drafts: BTreeSet<_> = BTreeSet::new();
+        let mut answered: BTreeMap<&MessageId, usize> = BTreeMap::new();
+        for post in &log.posts {
+            let notes = &post.piece.draft;
+            assert!(!post.muted, "it speaks though it is muted: {:?}", post.piece);
+            assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.piece);
+            assert!(drafts.insert(post.piece.first), "posted twice: {:?}", post.piece);
+            for line in &notes.owed {
+                let answers = answered.entry(line).or_default();
+                *answers += 1;
+                let anew = log.anew.get(line).copied().unwrap_or(0);
+                assert!(*answers <= 1 + anew, "{line} was answered twice");
+            }
+            if !notes.owed.is_empty() {
+                continue;
+            }
+            assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.piece);
+            // Words that have not seen the newest line were made anew for the one before it, in a room
+            // where people talk on; elsewhere they are not said.
+            let is_blind = post.context.newest_heard > notes.considered;
+            let may_be_blind = post.mode == Mode::Facilitator && post.redrafts > 0;
+            // A nod at a line is as right when others have gone on to answer it.
+            let is_nod = post.piece.on.is_some();
+            let may_be_blind = may_be_blind || (is_nod && post.mode == Mode::Facilitator);
+            assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.piece);
+            let about = notes.about.as_ref().unwrap();
+            assert!(is_nod || post.context.is_open(about), "not open any more: {:?}", post.piece);
+        }
+    }
+
+    async fn check_owed(&self) {
+        let world = self.world();
+        let (asked, said) = {
+            let log = self.log.lock().unwrap();
+            let said = world.room.said.lock().unwrap();
+            let said: BTreeSet<MessageId> =
+                said.iter().flat_map(|(piece, _)| piece.draft.owed.clone()).collect();
+            (log.asked.clone(), said)
+        };
+        let rows = world.decisions("garden").await;
+        let lines = world.lines("garden").await;
+        for (id, place) in asked {
+            assert!(!self.owed(&place).await.contains(&id), "{id} is still owed an answer");
+            let line = lines.iter().find(|line| line.message.id == id).unwrap();
+            let is_withdrawn = line.is_deleted || !line.message.is_addressed();
+            let row = rows.iter().find(|row| row.messages.contains(&id));
+            let ended = row.and_then(|row| row.ended);
+            let is_settled = matches!(
+                ended,
+                Some(Ended::Muted | Ended::OverBudget | Ended::Failed | Ended::Spoke)
+            );
+            assert!(
+                said.contains(&id) || is_withdrawn || is_settled,
+                "{id} came to no end: {row:#?}\n{}",
+                world.transcript().await
+            );
+        }
+    }
+}
+
+async fn live(life: &Life, kept: Kept) {
+    let stage = Stage {
+        world: Arc::default(),
+        life: Arc::new(life.clone()),
+        log: Arc::default(),
+        thoughts: Arc::default(),
+        dispatches: Arc::default(),
+        room: Arc::default(),
+    };
+    stage.start(kept, Clock::manual(aizuchi_harness::world::at(0))).await;
+    for act in &life.acts {
+        match act {
+            Act::Wait { seconds } => stage.pass(i64::from(*seconds)).await,
+            Act::Die => stage.die().await,
+            Act::Say { .. }
+            | Act::Edit { .. }
+            | Act::Delete { .. }
+            | Act::React { .. }
+            | Act::Order(_)
+            | Act::Fail(_) => stage.happens(act).await,
+        }
+        stage.check().await;
+    }
+    stage.pass(50_000).await;
+    let world = stage.world();
+    assert_eq!(world.kept.store.next_ready().await.unwrap(), None, "something waits for ever");
+    stage.check_posts();
+    stage.check_owed().await;
+    every_line_is_accounted_for(&world).await;
+    *stage.world.lock().unwrap() = None;
+}
+
+#[async_trait]
+impl Llm for Stage {
+    fn model(&self) -> &str {
+        "moody"
+    }
+
+    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+        let (seconds, mood, meanwhile) = {
+            let mut thoughts = self.thoughts.lock().unwrap();
+            *thoughts += 1;
+            self.life.thoughts[*thoughts % self.life.thoughts.len()].clone()
+        };
+        let clock = self.world().clock;
+        clock.advance_to(clock.now() + SignedDuration::from_secs(i64::from(seconds)));
+        if let Some(act) = meanwhile {
+            self.happens_meanwhile(act).await;
+            // The agent sees first whether it was overtaken.
+            tokio::task::yield_now().await;
+        }
+        let verdict = |should_respond: bool, more: &str| {
+            format!(
+                r#"{{"should_respond": {should_respond}, "reason": "mood", "confidence": 0.9, "delay_seconds": {more}}}"#
+            )
+        };
+        let text = match (prompt.verb, mood) {
+            (_, 0) => return Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
+            (_, 1) => return Err(LlmError::Refused("no".to_owned())),
+            (Verb::Judge, 2 | 3) => verdict(true, "0"),
+            (Verb::Judge, 4) => verdict(true, "45"),
+            (Verb::Judge, 5) => verdict(false, r#"null, "reaction": "👍""#),
+            (Verb::Judge, _) => verdict(false, "null"),
+            (Verb::Reply | Verb::Remember | Verb::State, _) => "Here I am.".to_owned(),
+        };
+        Ok(Answer::of(text, Default::default()))
+    }
+}
+
+#[async_trait]
+impl Platform for Stage {
+    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+        // How things stand when the last check is over.
+        let world = self.world();
+        let context = world.kept.store.context(&piece.conversation, &window(50)).await.unwrap();
+        let step = world.step_of(&piece.conversation).await;
+        let redrafts = step.map_or(0, |step| step.redrafts);
+        let mode = self.mode();
+        let muted = self.log.lock().unwrap().muted;
+        let meanwhile = {
+            let mut dispatches = self.dispatches.lock().unwrap();
+            *dispatches += 1;
+            self.life.meanwhile[*dispatches % self.life.meanwhile.len()].clone()
+        };
+        if let Some(act) = meanwhile {
+            self.happens_meanwhile(act).await;
+        }
+        let before = self.room.texts().len();
+        let posted = self.room.post(piece).await;
+        if self.room.texts().len() > before {
+            let piece = piece.clone();
+            let post = Post { piece, muted, mode, context, redrafts };
+            self.log.lock().unwrap().posts.push(post);
+        }
+        posted
+    }
+
+    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+        self.room.find(piece).await
+    }
+
+    fn settle(&self) -> SignedDuration {
+        self.room.settle()
+    }
+
+    fn longest_post(&self) -> usize {
+        self.room.longest_post()
+    }
+}

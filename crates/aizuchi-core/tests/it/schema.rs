@@ -1,0 +1,85 @@
+//! The schema is written twice, once for each database; both say the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, query, raw_sql};
+
+use aizuchi_harness::postgres;
+
+/// What only one of them needs: how each finds words and numbers rows.
+const OF_POSTGRES: &[&str] =
+    &["messages.rowid", "recall_lines.terms?", "recall_stale.rowid", "index recall_terms"];
+
+/// Columns, with the tables and whether they may be null, and indexes.
+const IN_SQLITE: &str = "
+    SELECT m.name || '.' || c.name || CASE WHEN c.\"notnull\" OR c.pk > 0 THEN '' ELSE '?' END AS name,
+        NULL AS text
+    FROM sqlite_schema AS m CROSS JOIN pragma_table_info(m.name) AS c
+    WHERE m.type = 'table' AND m.name NOT LIKE 'recall_terms%'
+    UNION ALL
+    SELECT 'index ' || name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+    UNION ALL
+    SELECT 'trigger ' || name, NULL FROM sqlite_schema WHERE type = 'trigger'";
+const IN_POSTGRES: &str = "
+    SELECT table_name || '.' || column_name || CASE is_nullable WHEN 'NO' THEN '' ELSE '?' END AS name,
+        NULL AS text
+    FROM information_schema.columns WHERE table_schema = current_schema()
+    UNION ALL
+    SELECT 'index ' || indexname, indexdef FROM pg_indexes
+    WHERE schemaname = current_schema() AND indexname NOT LIKE '%\\_pkey' AND indexname NOT LIKE '%\\_key'
+    UNION ALL
+    SELECT 'trigger ' || tgname, NULL FROM pg_trigger WHERE NOT tgisinternal";
+
+#[tokio::test]
+async fn both_databases_have_the_same_tables_indexes_and_triggers() {
+    let mut sqlite = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+    raw_sql(AssertSqlSafe(migrations("sqlite"))).execute(&mut sqlite).await.unwrap();
+    let rows = query(IN_SQLITE).fetch_all(&mut sqlite).await.unwrap();
+    let in_sqlite: BTreeMap<String, Option<String>> =
+        rows.iter().map(|row| (row.get("name"), row.get("text"))).collect();
+
+    let mut postgres = PgConnection::connect(&postgres::database()).await.unwrap();
+    raw_sql(AssertSqlSafe(migrations("postgres"))).execute(&mut postgres).await.unwrap();
+    let rows = query(IN_POSTGRES).fetch_all(&mut postgres).await.unwrap();
+    let in_postgres: BTreeMap<String, Option<String>> =
+        rows.iter().map(|row| (row.get("name"), row.get("text"))).collect();
+
+    let mut names: BTreeSet<&str> = in_postgres.keys().map(String::as_str).collect();
+    for of_postgres in OF_POSTGRES {
+        assert!(names.remove(of_postgres), "{of_postgres}");
+    }
+    assert_eq!(names, in_sqlite.keys().map(String::as_str).collect());
+    for (name, text) in in_sqlite {
+        let columns = |text: &Option<String>| text.as_deref().map(indexed);
+        assert_eq!(columns(&in_postgres[&name]), columns(&text), "{name}");
+    }
+}
+
+/// Texts are compared byte by byte, whatever the language of the database.
+#[tokio::test]
+async fn no_text_is_sorted_by_a_language() {
+    let mut postgres = PgConnection::connect(&postgres::database()).await.unwrap();
+    raw_sql(AssertSqlSafe(migrations("postgres"))).execute(&mut postgres).await.unwrap();
+    let statement = "
+        SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'";
+    let rows = query(statement).fetch_all(&mut postgres).await.unwrap();
+    let sorted: Vec<String> = rows.iter().map(|row| row.get("name")).collect();
+    assert_eq!(sorted, [""; 0]);
+}
+
+/// All migrations of one database, in their order.
+fn migrations(database: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files: BTreeSet<_> = entries.collect();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+/// What an index is of, as both say it: without parentheses and types around the words of its condition.
+fn indexed(text: &str) -> String {
+    let (_, columns) = text.split_once('(').unwrap();
+    let plain = columns.replace("::text", "").replace(['(', ')', '"'], " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,590 @@
+//! Seed 004, requirement by requirement: the state of a conversation, named in a call of its own or in
+//! the judge's; and rooms that are facilitated, with kotonoha's defaults.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::sync::Once;
+
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{AttemptEnd, Decision, Ended};
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::Verb;
+use aizuchi_core::rules::{Mode, Rules};
+use jiff::SignedDuration;
+
+use aizuchi_harness::world::{Extras, Fault, JOIN, Kept, START, World, at, top};
+
+use ConversationState::{Active, Conflict, Ending, Misunderstanding};
+
+const NO: &str = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
+
+/// What kind of words a reply is asked for.
+const CONFLICT_WORDS: &str = "There is tension: be calm and brief, take no side";
+const MISUNDERSTANDING_WORDS: &str = "say calmly what each of them seems to mean";
+
+/// The words that decided before a model did (S08).
+const OLD_ENDING_WORDS: [&str; 10] = [
+    "これ以上",
+    "以上です",
+    "以上になります",
+    "申し上げることはありません",
+    "以上で",
+    "終了",
+    "おわり",
+    "締めくくり",
+    "以上",
+    "以上です。",
+];
+const OLD_MISUNDERSTANDING_WORDS: [&str; 7] =
+    ["誤解", "勘違い", "違う", "そうではない", "間違い", "理解していない", "分かっていない"];
+
+async fn separate(kept: Kept) -> World {
+    let world = World::new(kept).await.having(Extras::default().with_separate_state());
+    world.mind.script.always(Verb::State, "ACTIVE");
+    world
+}
+
+async fn separates() -> [World; 2] {
+    [separate(Kept::volatile()).await, separate(Kept::sqlite().await).await]
+}
+
+fn facilitator() -> Rules {
+    Rules { mode: Mode::Facilitator, ..Rules::default() }
+}
+
+/// Rooms that are facilitated, where the judge names the state.
+async fn rooms() -> [World; 2] {
+    let world = async |kept: Kept| World::new(kept).await.having(Extras::of(facilitator()));
+    [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
+}
+
+/// So many lines, a second apart, by three people.
+async fn talk(world: &World, lines: usize) {
+    for number in 0..lines {
+        let who = ["alice", "bob", "carol"][number % 3];
+        world.says(who, &format!("thought {number} on the roses")).await;
+        world.pass(1).await;
+    }
+}
+
+async fn rows(world: &World) -> Vec<Decision> {
+    world.decisions("garden").await
+}
+
+fn state_of(row: &Decision) -> Option<ConversationState> {
+    row.weighed.as_ref().and_then(|weighed| weighed.conversation_state)
+}
+
+/// What the judge says, with more fields.
+fn says(should_respond: bool, more: &str) -> String {
+    format!(
+        r#"{{"should_respond": {should_respond}, "reason": "asked", "confidence": 0.9, "delay_seconds": 0{more}}}"#
+    )
+}
+
+thread_local! {
+    /// What is logged on this thread while somebody wants to know.
+    static LOGGED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+/// What is logged while it lives, on this thread. The subscriber is everybody's: one that comes and goes may
+/// find that another thread has just had a log line switched off for good.
+struct Log;
+
+/// Writes to the log of this thread, if it has one.
+struct ToThread;
+
+impl Log {
+    fn begin() -> Self {
+        static BEGUN: Once = Once::new();
+        BEGUN.call_once(|| {
+            let subscriber = tracing_subscriber::fmt()
+                .with_env_filter("aizuchi=debug")
+                .with_ansi(false)
+                .with_writer(|| ToThread)
+                .finish();
+            tracing::subscriber::set_global_default(subscriber).expect("nobody else has set one");
+        });
+        LOGGED.set(Some(Vec::new()));
+        Self
+    }
+
+    fn text(&self) -> String {
+        LOGGED.with_borrow(|logged| String::from_utf8(logged.clone().unwrap()).unwrap())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        LOGGED.set(None);
+    }
+}
+
+impl Write for ToThread {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOGGED.with_borrow_mut(|logged| match logged {
+            Some(logged) => logged.write(bytes),
+            None => Ok(bytes.len()),
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
+    for (answer, expected) in [
+        ("ENDING", Ending),
+        ("MISUNDERSTANDING", Misunderstanding),
+        ("CONFLICT", Conflict),
+        ("ACTIVE", Active),
+        (" Ending.\n", Ending),
+        ("conflict", Conflict),
+        ("**MISUNDERSTANDING**", Misunderstanding),
+        ("\"ENDING\"", Ending),
+        ("ENDING, or rather CONFLICT", Ending),
+        ("CONFLICT と MISUNDERSTANDING", Conflict),
+        ("I cannot tell", Active),
+    ] {
+        let world = separate(Kept::volatile()).await;
+        world.mind.script.then(Verb::State, Ok(answer));
+        world.says("alice", "good night").await;
+        world.pass(100).await;
+        let row = rows(&world).await.remove(0);
+        assert_eq!(state_of(&row), Some(expected), "{answer:?}");
+        assert_eq!(row.attempts.len(), if expected == Ending { 1 } else { 2 }, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
+    let wanted = [
+        (
+            Language::En,
+            [
+                "ENDING",
+                "change of subject",
+                "MISUNDERSTANDING",
+                "into each other's mouths",
+                "CONFLICT",
+                "to a purpose",
+                "ACTIVE",
+                "goes well",
+            ],
+        ),
+        (
+            Language::Ja,
+            [
+                "ENDING",
+                "話題が変わっただけ",
+                "MISUNDERSTANDING",
+                "勝手に決めつけている",
+                "CONFLICT",
+                "建設的な議論",
+                "ACTIVE",
+                "順調",
+            ],
+        ),
+    ];
+    for (language, words) in wanted {
+        let extras = Extras { language, ..Extras::default().with_separate_state() };
+        let world = World::new(Kept::volatile()).await.having(extras);
+        world.mind.script.always(Verb::State, "ACTIVE");
+        world.says("alice", "good night").await;
+        world.pass(100).await;
+        let asked = world.mind.asked(Verb::State).remove(0);
+        let mut rest = &*asked;
+        for word in words {
+            let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
+            rest = &rest[place..];
+        }
+    }
+}
+
+#[tokio::test]
+async fn s08_no_list_of_words_decides() {
+    for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
+        // The words without the meaning: the judge is asked, and speaks.
+        let world = separate(Kept::volatile()).await;
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", words).await;
+        world.pass(100).await;
+        assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
+        assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
+    }
+    // The meaning without the words.
+    let world = separate(Kept::volatile()).await;
+    world.mind.script.then(Verb::State, Ok("ENDING"));
+    world.says("alice", "ではまた明日。おやすみなさい").await;
+    world.pass(100).await;
+    assert_eq!(world.mind.verbs(), "state");
+}
+
+#[tokio::test]
+async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
+    for world in separates().await {
+        talk(&world, 12).await;
+        world.pass(100).await;
+        let asked = world.mind.asked(Verb::State).remove(0);
+        let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
+        assert!(places.is_sorted(), "{asked}");
+        assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
+    }
+}
+
+#[tokio::test]
+async fn s12_nothing_to_judge_costs_no_call() {
+    for world in separates().await {
+        let line = world.says("alice", "oops").await;
+        world.deletes(&line).await;
+        world.pass(1000).await;
+        assert_eq!(world.mind.verbs(), "");
+        assert_eq!(rows(&world).await[0].ended, Some(Ended::Dropped));
+    }
+}
+
+#[tokio::test]
+async fn s13_it_is_one_question_for_twenty_tokens() {
+    let world = separate(Kept::volatile()).await;
+    world.says("alice", "good night").await;
+    world.pass(100).await;
+    let [prompt] = &world.mind.prompts(Verb::State)[..] else { panic!("one question") };
+    assert_eq!(prompt.max_tokens, Some(20));
+    assert!(prompt.schema().is_none() && prompt.tools.is_empty());
+    // The persona has no say in it.
+    assert!(!prompt.text.contains("You are kind."));
+}
+
+#[tokio::test]
+async fn s15_naming_a_state_holds_up_nobody_else() {
+    for world in separates().await {
+        world.says("alice", "good night").await;
+        world.clock.advance_to(at(60));
+        world.says_in(top("kitchen"), "bob", "@Aizuchi is there bread?").await;
+        let mind = world.mind.clone();
+        world.mind.meanwhile(Verb::State, || async move {
+            while mind.asked(Verb::Reply).is_empty() {
+                tokio::task::yield_now().await;
+            }
+        });
+        world.pass(0).await;
+        assert_eq!(world.room.said_in(&top("kitchen")), 1);
+    }
+}
+
+#[tokio::test]
+async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
+    let busy = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
+    let failures: [fn() -> Result<&'static str, LlmError>; 4] = [
+        || Err(LlmError::Refused("no".to_owned())),
+        || Err(LlmError::Late("never".to_owned())),
+        || Ok("it may be ENDING or ACTIVE"),
+        || Ok(""),
+    ];
+    let failures = failures.map(|failure| failure());
+    for failure in failures.into_iter().chain([Err(busy())]) {
+        let told = format!("{failure:?}");
+        let log = Log::begin();
+        let is_error = failure.is_err();
+        let world = separate(Kept::volatile()).await;
+        world.mind.script.then(Verb::State, failure);
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.says("alice", "when do I cut the roses?").await;
+        world.pass(100).await;
+        assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
+        let row = rows(&world).await.remove(0);
+        assert_eq!((state_of(&row), row.ended), (Some(Active), Some(Ended::Spoke)), "{told}");
+        assert_eq!(row.attempts[0].verb.as_ref(), "state");
+        assert_eq!(row.attempts[0].end, AttemptEnd::Failed, "{told}");
+        assert!(row.attempts[0].error.is_some(), "{told}");
+        assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
+    }
+}
+
+#[tokio::test]
+async fn s18_an_ending_is_silence_before_the_judge() {
+    for world in separates().await {
+        let log = Log::begin();
+        world.mind.script.then(Verb::State, Ok("ENDING"));
+        world.mind.script.always(Verb::Judge, JOIN);
+        world.says("alice", "that is all for today, good night").await;
+        world.pass(1000).await;
+        assert_eq!(world.mind.verbs(), "state");
+        let row = rows(&world).await.remove(0);
+        assert_eq!((row.ended, state_of(&row)), (Some(Ended::ChoseSilence), Some(Ending)));
+        let sentence = "Intervention blocked for channel garden: conversation is ending";
+        assert!(log.text().contains(sentence), "{}", log.text());
+        // Whoever asks is answered all the same.
+        world.says("bob", "@Aizuchi good night").await;
+        world.pass(1).await;
+        assert_eq!(world.room.texts(), ["Here I am."]);
+    }
+}
+
+#[tokio::test]
+async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys() {
+    for (label, state, hint, words) in [
+        ("CONFLICT", Conflict, "There seems to be tension in it.", CONFLICT_WORDS),
+        (
+            "MISUNDERSTANDING",
+            Misunderstanding,
+            "seem to misunderstand each other",
+            MISUNDERSTANDING_WORDS,
+        ),
+    ] {
+        for world in separates().await {
+            let log = Log::begin();
+            world.mind.script.then(Verb::State, Ok(label));
+            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.says("alice", "you never listen").await;
+            world.pass(1000).await;
+            assert_eq!(world.mind.verbs(), "state judge reply", "{label}");
+            let judged = world.mind.asked(Verb::Judge).remove(0);
+            assert!(judged.contains(hint), "{judged}");
+            assert!(!judged.contains("### conversation_state"), "it is named already");
+            let prompt = world.mind.asked(Verb::Reply).remove(0);
+            assert!(prompt.contains(words), "{prompt}");
+            assert_eq!(state_of(&rows(&world).await[0]), Some(state));
+            let name = state.name();
+            let sentence =
+                format!("Conversation state detected: {name}, proceeding to LLM judgment");
+            assert!(log.text().contains(&sentence), "{}", log.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn s19_no_state_forces_it_to_speak() {
+    for label in ["CONFLICT", "MISUNDERSTANDING", "ACTIVE"] {
+        for world in separates().await {
+            world.mind.script.then(Verb::State, Ok(label));
+            world.mind.script.always(Verb::Judge, NO);
+            world.says("alice", "you never listen").await;
+            world.pass(1000).await;
+            assert_eq!(world.mind.verbs(), "state judge", "{label}");
+            assert!(world.room.texts().is_empty(), "{label}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn s20_s22_a_decision_costs_one_state_call() {
+    for world in separates().await {
+        for label in ["ACTIVE", "CONFLICT", "ENDING"] {
+            world.mind.script.then(Verb::State, Ok(label));
+            world.says("alice", "a new thought").await;
+            world.pass(1000).await;
+        }
+        for row in rows(&world).await {
+            let calls = row.attempts.iter().filter(|attempt| &*attempt.verb == "state");
+            assert_eq!(calls.count(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn s21_the_same_log_is_named_once() {
+    for world in separates().await {
+        let busy = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
+        world.mind.script.then(Verb::State, Ok("CONFLICT"));
+        world.mind.script.then(Verb::Judge, busy());
+        world.mind.script.then(Verb::Judge, busy());
+        world.says("alice", "you never listen").await;
+        world.pass(1000).await;
+        // The judge is tried again; the log is what it was.
+        assert_eq!(world.mind.verbs(), "state judge judge judge");
+        assert_eq!(state_of(&rows(&world).await[0]), Some(Conflict));
+        assert!(world.mind.asked(Verb::Judge)[2].contains("There seems to be tension in it."));
+        // An edit makes another log of it.
+        world.edits(&MessageId::new("m000"), "you always listen").await;
+        world.says("bob", "do I?").await;
+        world.pass(1000).await;
+        assert_eq!(world.mind.asked(Verb::State).len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn fused_one_call_names_the_state_and_judges() {
+    for (state, should_respond, spoke) in [
+        (Ending, true, false),
+        (Ending, false, false),
+        (Conflict, true, true),
+        (Conflict, false, false),
+        (Misunderstanding, true, true),
+        (Active, true, true),
+    ] {
+        for kept in Kept::each().await {
+            let world = World::new(kept).await;
+            let more = format!(r#", "conversation_state": "{}""#, state.name());
+            world.mind.script.then(Verb::Judge, Ok(&says(should_respond, &more)));
+            world.says("alice", "that is that").await;
+            world.pass(1000).await;
+            let expected = if spoke { "judge reply" } else { "judge" };
+            assert_eq!(world.mind.verbs(), expected, "{state:?}");
+            assert!(world.mind.asked(Verb::Judge)[0].contains("### conversation_state"));
+            let row = rows(&world).await.remove(0);
+            assert_eq!(state_of(&row), Some(state));
+            let ended = if spoke { Ended::Spoke } else { Ended::ChoseSilence };
+            assert_eq!(row.ended, Some(ended), "{state:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_judges_5_s_after_the_newest_line() {
+    for world in rooms().await {
+        talk(&world, 3).await;
+        world.pass(3).await;
+        assert_eq!(world.mind.verbs(), "");
+        // The newest line was said 4 seconds ago.
+        world.pass(1).await;
+        assert_eq!(world.mind.verbs(), "judge");
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
+    for world in rooms().await {
+        let mut asked = Vec::new();
+        for _ in 0..30 {
+            world.says("alice", "and another thing").await;
+            let before = world.mind.asked(Verb::Judge).len();
+            world.pass(4).await;
+            if world.mind.asked(Verb::Judge).len() > before {
+                asked.push(rows(&world).await.last().unwrap().attempts.last().unwrap().at);
+            }
+        }
+        let asked: Vec<i64> = asked.iter().map(|at| at.as_second() - START).collect();
+        // The first new line after a judgment is said two seconds later.
+        assert_eq!(asked[..3], [30, 62, 94], "{asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_stays_out_of_the_first_lines() {
+    for world in rooms().await {
+        talk(&world, 2).await;
+        world.pass(100).await;
+        let row = rows(&world).await.remove(0);
+        assert_eq!((row.gate, world.mind.verbs()), (Some(Gate::TooFew), String::new()));
+        talk(&world, 1).await;
+        world.pass(100).await;
+        assert_eq!(world.mind.verbs(), "judge");
+    }
+}
+
+#[tokio::test]
+async fn a_facilitator_looks_at_the_newest_20_lines_its_own_among_them() {
+    for world in rooms().await {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        talk(&world, 30).await;
+        world.pass(700).await;
+        world.mind.calls();
+        talk(&world, 3).await;
+        world.pass(100).await;
+        let prompt = world.mind.prompts(Verb::Judge).remove(0);
+        assert_eq!(prompt.context.target().len(), 20);
+        assert!(prompt.context.target().iter().any(|line| &*line.text == "Here I am."));
+    }
+}
+
+#[tokio::test]
+async fn inside_the_cooldown_no_model_is_asked_also_after_a_restart() {
+    for world in rooms().await {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        talk(&world, 3).await;
+        world.pass(10).await;
+        assert_eq!(world.room.texts().len(), 1);
+        let spoke = world.room.said.lock().unwrap()[0].1.at;
+        world.mind.calls();
+        for round in 0..4 {
+            world.says("alice", &format!("round {round}")).await;
+            world.pass(100).await;
+        }
+        let world = world.restart().await;
+        world.says("bob", "and on").await;
+        world.pass(100).await;
+        assert_eq!(world.mind.verbs(), "");
+        let settled = rows(&world).await.split_off(1);
+        assert!(settled.iter().all(|row| row.gate == Some(Gate::Cooldown)), "{settled:#?}");
+        // A mention is answered meanwhile.
+        world.says("carol", "@Aizuchi are you there?").await;
+        world.pass(10).await;
+        assert_eq!(world.mind.verbs(), "reply");
+        // Then it listens again.
+        world.clock.advance_to(spoke + SignedDuration::from_mins(10));
+        world.says("bob", "so what do we do?").await;
+        world.pass(10).await;
+        assert_eq!(world.mind.verbs(), "reply judge");
+    }
+}
+
+#[tokio::test]
+async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call() {
+    for (same, changed, spoke) in
+        [(true, false, false), (true, true, true), (false, false, true), (false, true, true)]
+    {
+        for world in rooms().await {
+            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            talk(&world, 3).await;
+            world.pass(700).await;
+            assert!(!world.mind.asked(Verb::Judge)[0].contains("### same_conversation"));
+            world.mind.calls();
+            let more = format!(r#", "same_conversation": {same}, "situation_changed": {changed}"#);
+            world.mind.script.then(Verb::Judge, Ok(&says(true, &more)));
+            talk(&world, 3).await;
+            world.pass(100).await;
+            let expected = if spoke { "judge reply" } else { "judge" };
+            assert_eq!(world.mind.verbs(), expected, "{same} {changed}");
+            let asked = world.mind.asked(Verb::Judge).remove(0);
+            assert!(asked.contains("### same_conversation") && asked.contains("When you last"));
+            assert!(asked.contains("Here I am."), "its own words are part of the talk");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_post_that_failed_is_no_intervention() {
+    for world in rooms().await {
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.room.fails(&[Fault::Refused]);
+        talk(&world, 3).await;
+        world.pass(60).await;
+        assert!(world.room.texts().is_empty());
+        assert_eq!(rows(&world).await[0].ended, Some(Ended::Failed));
+        world.mind.calls();
+        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        talk(&world, 1).await;
+        world.pass(60).await;
+        assert_eq!(world.mind.verbs(), "judge reply");
+        assert!(!world.mind.asked(Verb::Judge)[0].contains("### same_conversation"));
+    }
+}
+
+/// The words were on their way when somebody asked; they were unasked all the same.
+#[tokio::test]
+async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
+    for world in rooms().await {
+        world.mind.script.always(Verb::Judge, JOIN);
+        let there = world.clone();
+        world.room.meanwhile(|| async move {
+            there.says("dan", "@Aizuchi what do you think?").await;
+        });
+        talk(&world, 3).await;
+        world.pass(60).await;
+        assert_eq!(world.room.texts().len(), 2);
+        world.mind.calls();
+        talk(&world, 4).await;
+        world.pass(60).await;
+        assert_eq!(world.mind.verbs(), "");
+        let last = rows(&world).await.pop().unwrap();
+        assert_eq!(last.gate, Some(Gate::Cooldown));
+        let first = rows(&world).await.remove(0);
+        assert!(!first.addressed && first.ended == Some(Ended::Spoke), "{first:#?}");
+    }
+}

@@ -1,0 +1,329 @@
+//! Tools on the wire, with every provider: offered, called, answered, refused and garbled.
+
+use std::sync::Arc;
+
+use aizuchi_core::clock::Clock;
+use aizuchi_core::llm::fallback::FallbackMind;
+use aizuchi_core::llm::model::Provider;
+use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
+use aizuchi_core::llm::{Answer, Llm};
+use aizuchi_core::memory::Lineage;
+use aizuchi_core::prompt::tool::{ToolRound, ToolSpec, ToolUse};
+use aizuchi_core::prompt::{Prompt, Verb};
+use serde_json::{Value, json};
+
+use crate::models::{EVERYONE, ask, hurried, mind, prompt, settings, wire};
+use aizuchi_harness::providers::tools::Written;
+use aizuchi_harness::providers::{Limits, Server, Treatment, Wire};
+use aizuchi_harness::world::at;
+
+fn specs() -> Vec<ToolSpec> {
+    let parameters = json!({
+        "type": "object",
+        "properties": { "name": { "type": "string" } },
+        "required": ["name"],
+    });
+    vec![
+        ToolSpec { name: "get_memo", description: "Reads a memo.", parameters },
+        ToolSpec {
+            name: "list_memo",
+            description: "Lists memos.",
+            parameters: json!({ "type": "object", "properties": {} }),
+        },
+    ]
+}
+
+fn offering() -> Prompt {
+    prompt(Verb::Reply).with_tools(specs())
+}
+
+fn written(id: &str, name: &str, arguments: &str) -> Written {
+    (id.to_owned(), name.to_owned(), arguments.to_owned())
+}
+
+/// Each call is answered with what it asked for.
+fn round(answer: Answer) -> ToolRound {
+    let uses = answer.calls.into_iter().map(|call| {
+        let result = format!("about {}", call.arguments["name"].as_str().unwrap_or("nothing"));
+        ToolUse { call, result, tells_of: Lineage::default() }
+    });
+    ToolRound { said: answer.text, uses: uses.collect(), echo: answer.echo }
+}
+
+async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> Answer {
+    hurried(clock, at(59), mind.ask(prompt)).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_provider_is_offered_tools_and_told_what_they_said() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let two = vec![
+            written("toolu_1", "get_memo", r#"{"name": "tea"}"#),
+            written("toolu_2", "get_memo", r#"{"name": "cake"}"#),
+        ];
+        let one = vec![written("toolu_3", "list_memo", "{}")];
+        server.then([
+            Treatment::Calls("Let me see.", two),
+            Treatment::Calls("", one),
+            Treatment::Says("Tea it is.".to_owned()),
+        ]);
+        let mut prompt = offering();
+        let first = asks(&mind, &clock, &prompt).await;
+        assert_eq!(first.text, "Let me see.", "{provider:?}");
+        let called: Vec<(&str, &Value)> =
+            first.calls.iter().map(|call| (&*call.name, &call.arguments)).collect();
+        let (tea, cake) = (json!({ "name": "tea" }), json!({ "name": "cake" }));
+        assert_eq!(called, [("get_memo", &tea), ("get_memo", &cake)], "{provider:?}");
+        prompt.rounds.push(round(first));
+        let second = asks(&mind, &clock, &prompt).await;
+        prompt.rounds.push(round(second));
+        let answer = asks(&mind, &clock, &prompt).await;
+        assert_eq!((&*answer.text, answer.calls.len()), ("Tea it is.", 0), "{provider:?}");
+        // The server has seen to it that each call was answered as its provider wants it.
+        let seen = server.seen();
+        assert_eq!(seen.len(), 3, "{provider:?}");
+        let sent = sent(wire(provider), &seen[2].body);
+        assert_eq!(sent, ["about tea", "about cake", "about nothing"], "{provider:?}");
+        for seen in &seen {
+            assert_eq!(names(wire(provider), &seen.body), ["get_memo", "list_memo"]);
+        }
+    }
+}
+
+/// The names of the tools that a request offers.
+fn names(wire: Wire, body: &Value) -> Vec<&str> {
+    let tools = match wire {
+        Wire::OpenAi | Wire::Anthropic => &body["tools"],
+        Wire::Gemini => &body["tools"][0]["functionDeclarations"],
+    };
+    let name = |tool| match wire {
+        Wire::OpenAi => &Value::get(tool, "function").unwrap()["name"],
+        Wire::Anthropic | Wire::Gemini => &tool["name"],
+    };
+    tools.as_array().unwrap().iter().map(|tool| name(tool).as_str().unwrap()).collect()
+}
+
+/// What tools are said to have answered, in a request.
+fn sent(wire: Wire, body: &Value) -> Vec<String> {
+    let turns = if wire == Wire::Gemini { &body["contents"] } else { &body["messages"] };
+    let turns = turns.as_array().unwrap().iter();
+    let results: Vec<&Value> = match wire {
+        Wire::OpenAi => {
+            turns.filter(|turn| turn["role"] == "tool").map(|turn| &turn["content"]).collect()
+        }
+        Wire::Anthropic => turns
+            .filter_map(|turn| turn["content"].as_array())
+            .flatten()
+            .filter(|block| block["type"] == "tool_result")
+            .map(|block| &block["content"])
+            .collect(),
+        Wire::Gemini => turns
+            .filter_map(|turn| turn["parts"].as_array())
+            .flatten()
+            .filter_map(|part| part.get("functionResponse"))
+            .map(|result| &result["response"]["content"])
+            .collect(),
+    };
+    results.into_iter().map(|result| result.as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn thoughts_go_back_to_who_signed_them_and_to_nobody_else() {
+    for (provider, signature) in
+        [(Provider::Anthropic, "signed-by-anthropic"), (Provider::Gemini, "signed-by-gemini")]
+    {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+        server.then([Treatment::Calls("", vec![call])]);
+        let mut prompt = offering();
+        let answer = asks(&mind(provider, &server, &clock), &clock, &prompt).await;
+        prompt.rounds.push(round(answer));
+        for (other, is_signed) in [(provider, true), (Provider::OpenAi, false)] {
+            asks(&mind(other, &server, &clock), &clock, &prompt).await;
+            let body = server.seen().pop().unwrap().body.to_string();
+            assert_eq!(body.contains(signature), is_signed, "{provider:?} {other:?}");
+            assert!(body.contains("about tea"), "{provider:?} {other:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_model_goes_on_with_what_was_found() {
+    for (first, second) in [
+        (Provider::OpenAi, Provider::Anthropic),
+        (Provider::Anthropic, Provider::Gemini),
+        (Provider::Gemini, Provider::OpenAi),
+    ] {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let settings = ProviderSettings { tries: 1, ..settings(first, &server.base) };
+        let one = Arc::new(ProviderMind::new(&settings, clock.clone()).unwrap());
+        let other = Arc::new(mind(second, &server, &clock));
+        let both = FallbackMind::new(one, other, clock.clone());
+        let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+        server.then([
+            Treatment::Calls("", vec![call]),
+            Treatment::Status(503, vec![], String::new()),
+            Treatment::Says("Tea it is.".to_owned()),
+        ]);
+        let mut prompt = offering();
+        prompt.rounds.push(round(both.ask(&prompt).await.unwrap()));
+        assert_eq!(both.ask(&prompt).await.unwrap().text, "Tea it is.", "{first:?} {second:?}");
+        assert_eq!(sent(wire(second), &server.seen()[2].body), ["about tea"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_tools_answers_without_them() {
+    for (provider, asked) in [
+        (Provider::Ollama, [3, 4, 5]),
+        (Provider::Anthropic, [2, 3, 4]),
+        (Provider::Gemini, [2, 3, 4]),
+    ] {
+        let server = Server::start(Limits { knows_no_tools: true, ..Limits::default() }).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        for calls in asked {
+            assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine", "{provider:?}");
+            // What it understood is remembered.
+            assert_eq!(server.seen().len(), calls, "{provider:?}");
+        }
+        // It may have been something else that it refused, so it is asked again some day.
+        clock.advance_to(at(3700));
+        asks(&mind, &clock, &offering()).await;
+        assert_eq!(server.seen().len(), asked[2] + asked[0], "{provider:?}");
+        // A judge's schema is no tool.
+        ask(&mind, &clock, Verb::Judge).await.unwrap();
+        let last = server.seen().pop().unwrap().body.to_string();
+        assert!(last.contains("should_respond\":{"), "{provider:?} {last}");
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_without_a_server_that_knows_tools_answers_without_them() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenRouter, &server, &clock);
+    let none = || Treatment::Status(404, vec![], String::new());
+    server.then([none(), none()]);
+    assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine");
+    assert_eq!(asks(&mind, &clock, &offering()).await.text, "fine");
+    assert_eq!(server.seen().len(), 4);
+    assert!(server.seen()[2].body["tools"].is_null() && server.seen()[3].body["tools"].is_null());
+}
+
+#[tokio::test]
+async fn one_refusal_behind_results_does_not_end_the_use_of_tools() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::Anthropic, &server, &clock);
+    let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+    let refusal = Treatment::Status(400, vec![], String::new());
+    server.then([Treatment::Calls("", vec![call]), refusal]);
+    let mut prompt = offering();
+    let answer = asks(&mind, &clock, &prompt).await;
+    prompt.rounds.push(round(answer));
+    for (question, has_tools) in [(&prompt, false), (&offering(), true)] {
+        asks(&mind, &clock, question).await;
+        assert_eq!(server.seen().pop().unwrap().body["tools"].is_array(), has_tools);
+    }
+}
+
+#[tokio::test]
+async fn what_tools_said_is_told_to_a_server_that_takes_no_more_of_them() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+        server.then([Treatment::Calls("", vec![call])]);
+        let mut prompt = offering();
+        let answer = asks(&mind, &clock, &prompt).await;
+        prompt.rounds.push(round(answer));
+        prompt.tools.clear();
+        assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine");
+        let body = server.seen().pop().unwrap().body;
+        assert!(body["tools"].is_null(), "{provider:?}");
+        let told = r#"- get_memo {\"name\":\"tea\"}\n> about tea\n"#;
+        assert!(body.to_string().contains(told), "{provider:?} {body}");
+    }
+}
+
+#[tokio::test]
+async fn garbled_calls_are_read_as_they_came_and_sent_back_mended() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let calls = vec![
+            written("toolu_1", "get_memo", r#"{"name": "tea"#),
+            written("toolu_1", "no such tool\n", r#""tea""#),
+            written("", "", "[1, 2]"),
+            written("toolu_4", "list_memo", ""),
+        ];
+        server.then([Treatment::Calls("", calls), Treatment::Says("done".to_owned())]);
+        let mut prompt = offering();
+        let answer = asks(&mind, &clock, &prompt).await;
+        let read: Vec<&str> = answer.calls.iter().map(|call| &*call.name).collect();
+        assert_eq!(read, ["get_memo", "no such tool\n", "", "list_memo"], "{provider:?}");
+        assert!(answer.usage.input_tokens > 0, "{provider:?}");
+        if wire(provider) == Wire::OpenAi {
+            let read: Vec<&Value> = answer.calls.iter().map(|call| &call.arguments).collect();
+            let expected = [json!(r#"{"name": "tea"#), json!("tea"), json!([1, 2]), json!({})];
+            assert_eq!(read, expected.iter().collect::<Vec<_>>(), "{provider:?}");
+        }
+        prompt.rounds.push(round(answer));
+        assert_eq!(asks(&mind, &clock, &prompt).await.text, "done", "{provider:?}");
+        assert_eq!(server.seen().len(), 2, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_were_left_out_are_not_repeated() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let calls = (0..300).map(|n| written(&format!("toolu_{n}"), "list_memo", "{}"));
+        server.then([Treatment::Calls("", calls.collect())]);
+        let mut prompt = offering();
+        let answer = asks(&mind, &clock, &prompt).await;
+        assert_eq!(answer.calls.len(), 300, "{provider:?}");
+        let mut round = round(answer);
+        round.uses.truncate(8);
+        prompt.rounds.push(round);
+        assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine", "{provider:?}");
+        assert_eq!(sent(wire(provider), &server.seen()[1].body).len(), 8, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn words_beside_a_call_are_enough() {
+    for provider in EVERYONE {
+        let server = Server::start(Limits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let call = written("toolu_1", "list_memo", "{}");
+        server.then([Treatment::Calls("Noted!", vec![call]), Treatment::Says(String::new())]);
+        let mut prompt = offering();
+        let answer = asks(&mind, &clock, &prompt).await;
+        prompt.rounds.push(round(answer));
+        assert_eq!(asks(&mind, &clock, &prompt).await.text.trim(), "", "{provider:?}");
+        assert_eq!(server.seen().len(), 2, "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_nobody_offered_are_no_answer() {
+    let server = Server::start(Limits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    let call = written("toolu_1", "list_memo", "{}");
+    server.then(vec![Treatment::Calls("", vec![call]); 3]);
+    let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err().to_string();
+    assert!(error.ends_with("its answer is empty"), "{error}");
+}

@@ -1,0 +1,67 @@
+//! The address at which somebody lets the bot in on a server.
+
+use crate::permissions::all;
+
+/// The command `/aizuchi` comes along with the bot.
+pub fn invite(application: u64) -> String {
+    format!(
+        "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={}",
+        all().bits()
+    )
+}
+
+/// The application's page on which the token is, and what may be read.
+pub fn bot_page(application: u64) -> String {
+    format!("https://discord.com/developers/applications/{application}/bot")
+}
+
+/// The application of a token. Its first part is the bot's id, which is the application's: Discord says so
+/// of every application that was made since 2016.
+pub fn application_of(token: &str) -> Option<u64> {
+    let first = token.split('.').next()?;
+    let id = String::from_utf8(decoded(first)?).ok()?;
+    let is_whole = token.split('.').count() == 3;
+    id.parse().ok().filter(|_| is_whole)
+}
+
+/// Base64, without what fills it up at the end.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in text.trim_end_matches('=').bytes() {
+        let value = LETTERS.iter().position(|known| *known == letter)?;
+        bits = (bits << 6 | u32::try_from(value).ok()?) & 0xffff;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invitation_asks_for_what_is_needed_and_no_more() {
+        let expected = "https://discord.com/oauth2/authorize?client_id=42&\
+                        scope=bot+applications.commands&permissions=309237713984";
+        assert_eq!(invite(42), expected);
+    }
+
+    #[test]
+    fn a_token_names_its_application() {
+        for (token, expected) in [
+            ("MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.x-y_z", Some(123_456_789_012_345_678)),
+            ("MTIzNDU2Nzg5MDEyMzQ1Njc4", None),
+            ("not a token", None),
+            ("!!.a.b", None),
+            ("", None),
+        ] {
+            assert_eq!(application_of(token), expected, "{token}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What Discord delivers becomes what people read, and who is named in it. Bold, code, spoilers and the
+//! like stay as they are written: models know them.
+
+use jiff::Timestamp;
+
+use crate::text::{Names, Role, is_id};
+use aizuchi_core::chat::{ChannelId, Mention, UserId, one_line};
+use aizuchi_core::platform::read::{Read, clean};
+
+/// Reads any text; what is not of Discord's making in it stays as it is, and so does code.
+pub fn read(text: &str, names: &Names<'_>) -> Read {
+    let text = clean(text);
+    let mut reading =
+        Reading { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['<', '`', '\\']) {
+        reading.text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match rest.as_bytes()[0] {
+            b'<' => reading.bracket(rest).unwrap_or_else(|| reading.as_is(rest, 1)),
+            b'`' => reading.as_is(rest, code_length(rest)),
+            // What is escaped is text.
+            _ => reading.as_is(rest, 1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
+        };
+        rest = &rest[taken..];
+    }
+    reading.text.push_str(rest);
+    Read { text: reading.text, mentions: reading.mentions }
+}
+
+/// To the end of the block or the span that begins here, or of marks that begin nothing.
+fn code_length(from: &str) -> usize {
+    let marks = from.len() - from.trim_start_matches('`').len();
+    let mut at = marks;
+    while let Some(start) = from[at..].find('`').map(|found| at + found) {
+        let behind = &from[start..];
+        let length = behind.len() - behind.trim_start_matches('`').len();
+        if length == marks {
+            return start + length;
+        }
+        if marks >= 3 && length >= 3 {
+            return start + 3;
+        }
+        at = start + length;
+    }
+    marks
+}
+
+struct Reading<'a> {
+    names: &'a Names<'a>,
+    text: String,
+    mentions: Vec<Mention>,
+}
+
+impl Reading<'_> {
+    fn as_is(&mut self, from: &str, length: usize) -> usize {
+        self.text.push_str(&from[..length]);
+        length
+    }
+
+    /// `<…>` is a name, an emoji or a time; with anything else in it, it is text.
+    fn bracket(&mut self, from: &str) -> Option<usize> {
+        let inner = &from[1..];
+        let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
+        let inside = &inner[..end];
+        let shown = match inside.chars().next()? {
+            '@' => self.called(&inside[1..])?,
+            '#' => self.channel(&inside[1..])?,
+            ':' | 'a' => emoji(inside)?,
+            't' => self.time(inside.strip_prefix("t:")?)?,
+            '/' => command(inside)?,
+            _ => return None,
+        };
+        self.text.push_str(&shown);
+        Some(end + 2)
+    }
+
+    fn called(&mut self, inside: &str) -> Option<String> {
+        if let Some(role) = inside.strip_prefix('&') {
+            is_id(role).then_some(())?;
+            return Some(match (self.names.role)(role) {
+                Some(Role::Persona) => self.persona(),
+                Some(Role::Of(name)) => at(&name),
+                None => at(role),
+            });
+        }
+        let id = inside.strip_prefix('!').unwrap_or(inside);
+        is_id(id).then_some(())?;
+        let user = UserId::new(id);
+        if user == *self.names.persona {
+            return Some(self.persona());
+        }
+        let name = (self.names.user)(&user);
+        self.mention(Mention::User(user));
+        Some(at(name.as_deref().unwrap_or(id)))
+    }
+
+    fn persona(&mut self) -> String {
+        self.mention(Mention::Persona);
+        at(self.names.persona_name)
+    }
+
+    fn mention(&mut self, mention: Mention) {
+        if !self.mentions.contains(&mention) {
+            self.mentions.push(mention);
+        }
+    }
+
+    fn channel(&self, id: &str) -> Option<String> {
+        is_id(id).then_some(())?;
+        let name = (self.names.channel)(&ChannelId::new(id));
+        Some(format!("#{}", one_line(name.as_deref().unwrap_or(id)).trim_start_matches('#')))
+    }
+
+    /// `1700000000:R`, by the persona's clock.
+    fn time(&self, inside: &str) -> Option<String> {
+        let (second, style) = inside.split_once(':').unwrap_or((inside, "f"));
+        let at = Timestamp::from_second(second.parse().ok()?).ok()?;
+        let at = at.to_zoned(self.names.zone.clone());
+        let shape = match style {
+            "t" => "%H:%M",
+            "T" => "%H:%M:%S",
+            "d" | "D" => "%Y-%m-%d",
+            "f" | "F" | "R" | "s" | "S" => "%Y-%m-%d %H:%M",
+            _ => return None,
+        };
+        Some(at.strftime(shape).to_string())
+    }
+}
+
+fn at(name: &str) -> String {
+    format!("@{}", one_line(name).trim_start_matches('@'))
+}
+
+/// `:wave:1` or `a:wave:1`, which only Discord has a picture of.
+fn emoji(inside: &str) -> Option<String> {
+    let (name, id) =
+        inside.strip_prefix('a').unwrap_or(inside).strip_prefix(':')?.split_once(':')?;
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (is_name && is_id(id)).then(|| format!(":{name}:"))
+}
+
+/// `/aizuchi why:1`
+fn command(inside: &str) -> Option<String> {
+    let (name, id) = inside.rsplit_once(':')?;
+    (is_id(id) && name.len() > 1).then(|| one_line(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::tz::TimeZone;
+    use proptest::prelude::*;
+
+    use super::*;
+    use aizuchi_core::chat::ends_line;
+
+    fn reads(text: &str) -> Read {
+        let persona = UserId::new("900");
+        let names = Names {
+            persona: &persona,
+            persona_name: "Aizuchi",
+            user: &|id| (id.as_str() == "1").then(|| Arc::from("山田 花子")),
+            channel: &|id| (id.as_str() == "5").then(|| Arc::from("general")),
+            role: &|id| match id {
+                "7" => Some(Role::Of(Arc::from("mods"))),
+                "8" => Some(Role::Persona),
+                _ => None,
+            },
+            zone: &TimeZone::fixed(jiff::tz::offset(9)),
+        };
+        read(text, &names)
+    }
+
+    #[test]
+    fn people_read_what_discord_writes() {
+        for (text, expected) in [
+            ("hello", "hello"),
+            ("<@1>さん <@!1>", "@山田 花子さん @山田 花子"),
+            ("<@9>, <@!900> and <@900>", "@9, @Aizuchi and @Aizuchi"),
+            ("<@&7> <@&8> <@&6>", "@mods @Aizuchi @6"),
+            ("<#5> <#6>", "#general #6"),
+            ("<:party:12><a:wave:13> :tada:", ":party::wave: :tada:"),
+            ("at <t:1700000000> or <t:1700000000:t>", "at 2023-11-15 07:13 or 07:13"),
+            ("<t:1700000000:R>, <t:1700000000:D>", "2023-11-15 07:13, 2023-11-15"),
+            ("<t:x> <t:1:q> <t:99999999999999999999>", "<t:x> <t:1:q> <t:99999999999999999999>"),
+            ("</aizuchi why:12> </:1>", "/aizuchi why </:1>"),
+            ("||a spoiler|| **bold** -# small", "||a spoiler|| **bold** -# small"),
+            ("@everyone <https://a.example>", "@everyone <https://a.example>"),
+            ("`<@1>` ``<@1>` `` <@1>", "`<@1>` ``<@1>` `` @山田 花子"),
+            ("```\n<@1>\n``` <@1>", "```\n<@1>\n``` @山田 花子"),
+            ("an ` alone <@1>", "an ` alone @山田 花子"),
+            ("\\<@1> \\` <@1>", "\\<@1> \\` @山田 花子"),
+            ("<@> <@x> <@1 < <#> <:a> <::1> <t:> <", "<@> <@x> <@1 < <#> <:a> <::1> <t:> <"),
+            ("<<@1>>", "<@山田 花子>"),
+            ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
+        ] {
+            assert_eq!(reads(text).text, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everyone_named_is_told_once_and_nobody_in_code_is() {
+        let read = reads("<@9> <@&8> `<@1>` <@!9> <@900> \\<@5> <@&7>");
+        assert_eq!(read.mentions, [Mention::User(UserId::new("9")), Mention::Persona]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!&:/`\\\\\n]|<@1>|<a:b:1>|<t:1:R>|```){0,60}") {
+            let read = reads(&text);
+            let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+            prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
+            prop_assert!(!read.text.contains(|letter| letter != '\n' && ends_line(letter)));
+        }
+    }
+}

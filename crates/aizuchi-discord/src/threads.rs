@@ -1,0 +1,126 @@
+//! Threads that a mention opens, so that the talk goes on there and need not mention anybody. One that is
+//! opened below a line has the line's id: opening it twice is opening it once, and whoever looks for a post
+//! knows where it would be.
+
+use serde_json::json;
+use tracing::info;
+
+use crate::api::{ApiError, Call};
+use crate::post::unsaid;
+use crate::{Discord, ThreadRules, Threads, direct};
+use aizuchi_core::chat::{MessageId, one_line};
+use aizuchi_core::event::Piece;
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::PlatformError;
+
+/// Discord lets a thread's name be longer; a list of them is read at a glance.
+const LONGEST_NAME: usize = 50;
+/// Discord's number for a thread that is there already.
+const IS_OPEN: u64 = 160_004;
+
+impl ThreadRules {
+    /// What holds in a channel. Its id says more than its name.
+    pub fn of(&self, id: &str, name: Option<&str>) -> Threads {
+        let by_name = || self.channels.get(&format!("#{}", name?));
+        self.channels.get(id).or_else(by_name).copied().unwrap_or(self.usual)
+    }
+}
+
+impl Discord {
+    /// The line below which an answer opens a thread, or would have.
+    pub(super) async fn opens(&self, piece: &Piece) -> Option<MessageId> {
+        let place = &piece.conversation;
+        let is_command = piece.draft.only_for.is_some();
+        if place.thread.is_some() || place.workspace == direct() || is_command {
+            return None;
+        }
+        let asked = piece.draft.newest_owed()?;
+        let name = self.channel_name(place).await;
+        let rule = self.settings.threads.of(place.channel.as_str(), name.as_deref());
+        (rule == Threads::Auto).then(|| asked.clone())
+    }
+
+    /// Opens a thread below a line. Where there can be none, the answer stands beside the line.
+    pub(super) async fn open_thread(
+        &self,
+        piece: &Piece,
+        asked: &MessageId,
+    ) -> Result<Option<MessageId>, PlatformError> {
+        let place = &piece.conversation;
+        let line = self.archive.line(&place.workspace, &place.channel, asked).await;
+        let text = line.ok().flatten().map(|line| line.message.text.clone()).unwrap_or_default();
+        let persona = &self.persona;
+        let mut body = json!({ "name": thread_name(&text, &persona.name, persona.language) });
+        if let Some(minutes) = self.settings.threads.archive_minutes {
+            body["auto_archive_duration"] = minutes.into();
+        }
+        let path = format!("/channels/{}/messages/{asked}/threads", place.channel);
+        match self.call(&Call::post(path, body)).await {
+            Ok(_) => Ok(Some(asked.clone())),
+            Err(error) if error.code() == Some(IS_OPEN) => Ok(Some(asked.clone())),
+            Err(error @ ApiError::Refused(_)) => {
+                info!(channel = %place.channel, "no thread can be opened there: {error}");
+                Ok(None)
+            }
+            // It may be open now, and will be asked for again: nothing was said yet.
+            Err(ApiError::Unknown(why)) => Err(PlatformError::Busy { why, retry_after: None }),
+            Err(error @ (ApiError::Limited(_) | ApiError::Unreachable(_))) => Err(unsaid(error)),
+        }
+    }
+}
+
+/// The first sentence of a question, without the name that it calls.
+fn thread_name(text: &str, persona: &str, language: Language) -> String {
+    let called = format!("@{persona}");
+    let text = one_line(&text.replace(&format!("{called}さん"), " ").replace(&called, " "));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = words.trim_start_matches([',', '、', ':', '：', ' ']);
+    let ends = words.char_indices().find(|(at, mark)| {
+        let behind = &words[at + mark.len_utf8()..];
+        let is_stop = behind.is_empty() || behind.starts_with([' ', '.', '!', '?']);
+        matches!(mark, '。' | '！' | '？') || (matches!(mark, '.' | '!' | '?') && is_stop)
+    });
+    let sentence = ends.map_or(words, |(at, _)| &words[..at]);
+    let mut letters = sentence.chars();
+    let mut name: String = letters.by_ref().take(LONGEST_NAME).collect();
+    if !letters.as_str().trim().is_empty() {
+        name.truncate(name.trim_end().len());
+        name.push('…');
+    }
+    if name.is_empty() { language.pick("A talk", "会話").to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_is_named_after_its_question() {
+        for (text, expected) in [
+            ("@Aizuchi, what is in  the\nbox? And why?", "what is in the box"),
+            ("@Aizuchiさん、京都の天気は？教えて", "京都の天気は"),
+            ("see v1.2 of it", "see v1.2 of it"),
+            ("@Aizuchi", "A talk"),
+            ("?!", "A talk"),
+            (&"long ".repeat(20), "long long long long long long long long long long…"),
+        ] {
+            assert_eq!(thread_name(text, "Aizuchi", Language::En), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_channel_may_differ() {
+        let channels =
+            HashMap::from([("#tea".to_owned(), Threads::Never), ("12".to_owned(), Threads::Auto)]);
+        let rules = ThreadRules { usual: Threads::Auto, channels, archive_minutes: None };
+        for (id, name, expected) in [
+            ("12", Some("tea"), Threads::Auto),
+            ("13", Some("tea"), Threads::Never),
+            ("13", None, Threads::Auto),
+        ] {
+            assert_eq!(rules.of(id, name), expected, "{id} {name:?}");
+        }
+    }
+}

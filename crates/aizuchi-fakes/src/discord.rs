@@ -1,0 +1,188 @@
+//! A Discord of one's own: REST, the gateway and guilds that remember, for tests and for people
+//! without a server. It is written from Discord's documentation and knows nothing of our adapter.
+
+pub mod id;
+pub mod refusal;
+pub mod guild;
+pub mod message;
+pub mod channel;
+pub mod mention;
+mod nonce;
+pub mod world;
+mod shape;
+mod profile;
+pub mod permission;
+pub mod talk;
+pub mod thread;
+mod rooms;
+pub mod command;
+pub mod method;
+pub mod limits;
+pub mod fault;
+pub mod journal;
+pub mod session;
+pub mod state;
+mod protocol;
+pub mod hands;
+mod api;
+mod gateway;
+mod control;
+mod page;
+mod seed;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{any, get, post};
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use twilight_model::guild::Permissions;
+
+use crate::discord::limits::Bounds;
+use crate::discord::state::State;
+use crate::watched::Watched;
+use crate::wire;
+use aizuchi_core::clock::Clock;
+
+/// What a fake Discord is like.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub bot: String,
+    pub token: String,
+    /// What the app was invited with.
+    pub permissions: Permissions,
+    /// Tells the time and the ends of all waits.
+    pub clock: Clock,
+    pub heartbeat_interval: SignedDuration,
+    /// How long a session waits to be resumed.
+    pub session_life: SignedDuration,
+    /// Between the beginnings of two sessions of one rate-limit key.
+    pub identify_interval: SignedDuration,
+    /// How many keys there are.
+    pub max_concurrency: u64,
+    /// How many sessions may begin in a day.
+    pub most_sessions: u32,
+    /// The fewest shards that will do.
+    pub shards: u64,
+    /// How long the same nonce stands for the same message.
+    pub nonce_life: SignedDuration,
+    pub bounds: Bounds,
+}
+
+/// What an app of our kind asks for.
+fn invited() -> Permissions {
+    Permissions::VIEW_CHANNEL
+        | Permissions::SEND_MESSAGES
+        | Permissions::SEND_MESSAGES_IN_THREADS
+        | Permissions::CREATE_PUBLIC_THREADS
+        | Permissions::READ_MESSAGE_HISTORY
+        | Permissions::ADD_REACTIONS
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            bot: "Aizuchi".to_owned(),
+            token: "dev-discord-token".to_owned(),
+            permissions: invited(),
+            clock: Clock::system(),
+            heartbeat_interval: SignedDuration::from_millis(41_250),
+            session_life: SignedDuration::from_mins(3),
+            identify_interval: SignedDuration::from_secs(5),
+            max_concurrency: 1,
+            most_sessions: 1000,
+            shards: 1,
+            nonce_life: SignedDuration::from_mins(3),
+            bounds: Bounds::default(),
+        }
+    }
+}
+
+/// A fake Discord. What it is told to do by its methods happens at once; the sockets are served by
+/// [`serve`].
+pub struct FakeDiscord {
+    pub settings: Settings,
+    state: Watched<State>,
+}
+
+impl FakeDiscord {
+    /// A Discord on which nobody is but the app. [`Self::add_guild`] gives it somewhere to be.
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let state = Watched::new(State::new(&settings));
+        Arc::new(Self { settings, state })
+    }
+
+    /// Looks at everything there is.
+    pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        self.state.read(look)
+    }
+
+    /// Changes something, and tells the app of it.
+    pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        self.state.change(|state| {
+            let done = work(state);
+            state.send_out();
+            done
+        })
+    }
+
+    /// Counts changes of any kind.
+    pub fn changed(&self) -> watch::Receiver<u64> {
+        self.state.changed()
+    }
+
+    /// Does what has become due, as it becomes due.
+    async fn tend(&self) -> anyhow::Result<()> {
+        let mut changed = self.changed();
+        loop {
+            changed.mark_unchanged();
+            let due = self.read(|state| state.chores.next());
+            if due.is_some_and(|due| due <= self.settings.clock.now()) {
+                self.change(|state| state.do_chores(&self.settings));
+                continue;
+            }
+            let at_due = async {
+                match due {
+                    Some(due) => self.settings.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = at_due => {}
+                _ = changed.changed() => {}
+            }
+        }
+    }
+}
+
+/// What each request can reach.
+#[derive(Clone)]
+struct Served {
+    fake: Arc<FakeDiscord>,
+    shutdown: CancellationToken,
+}
+
+/// Serves a fake Discord until `shutdown`.
+pub async fn serve(
+    listener: TcpListener,
+    fake: Arc<FakeDiscord>,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
+    let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
+    wire::serve(listener, router(served), fake.tend(), shutdown).await
+}
+
+fn router(served: Served) -> Router {
+    Router::new()
+        .route("/api/v10/{*path}", any(api::call))
+        .route("/gateway", get(gateway::connect))
+        .route("/gateway/", get(gateway::connect))
+        .route("/control/state", get(control::state))
+        .route("/control/{verb}", post(control::order))
+        .route("/", get(page::frame))
+        .route("/lines", get(page::lines))
+        .route("/page/{verb}", post(page::obey))
+        .with_state(served)
+}

@@ -1,0 +1,207 @@
+//! A line on Discord, and what is to be said to make one.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use twilight_model::channel::message::MessageFlags;
+
+use crate::discord::id::{ChannelId, MessageId, RoleId, UserId, WebhookId};
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub id: MessageId,
+    pub author: Author,
+    pub kind: Kind,
+    pub content: String,
+    pub reference: Option<Reference>,
+    pub edited: Option<Timestamp>,
+    pub nonce: Option<Value>,
+    pub flags: MessageFlags,
+    /// Who was pinged, and what else.
+    pub mentions: Vec<UserId>,
+    pub mention_roles: Vec<RoleId>,
+    pub mention_everyone: bool,
+    pub attachments: Vec<Value>,
+    pub embeds: Vec<Value>,
+    pub stickers: Vec<Value>,
+    pub components: Vec<Value>,
+    pub reactions: Vec<Reaction>,
+    /// The command that it answers.
+    pub interaction: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Author {
+    User(UserId),
+    Webhook { id: WebhookId, name: String },
+}
+
+impl Author {
+    pub fn user(&self) -> Option<UserId> {
+        match self {
+            Self::User(user) => Some(*user),
+            Self::Webhook { .. } => None,
+        }
+    }
+}
+
+/// What sort of line it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    #[default]
+    Regular,
+    /// Somebody came into the guild.
+    Join,
+    /// In the parent, where a thread was begun that has no message of its own there.
+    ThreadCreated,
+    Reply,
+    /// An answer to a slash command.
+    Command,
+    /// At the top of a thread that grew from a message.
+    ThreadStarter,
+}
+
+impl Kind {
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Regular => 0,
+            Self::Join => 7,
+            Self::ThreadCreated => 18,
+            Self::Reply => 19,
+            Self::Command => 20,
+            Self::ThreadStarter => 21,
+        }
+    }
+
+    /// Discord itself speaks.
+    pub fn is_system(self) -> bool {
+        matches!(self, Self::Join | Self::ThreadCreated | Self::ThreadStarter)
+    }
+}
+
+/// Another line that this one points at. It may be gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub channel: ChannelId,
+    pub message: Option<MessageId>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reaction {
+    pub emoji: Emoji,
+    pub users: Vec<UserId>,
+}
+
+/// A standard emoji, or a guild's own with its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Emoji {
+    pub id: Option<String>,
+    pub name: String,
+}
+
+impl Emoji {
+    /// Reads `🎉` or `name:id`.
+    pub fn read(text: &str) -> Self {
+        match text.split_once(':') {
+            Some((name, id)) => Self { id: Some(id.to_owned()), name: name.to_owned() },
+            None => Self { id: None, name: text.to_owned() },
+        }
+    }
+
+    pub fn shape(&self) -> Value {
+        json!({ "id": self.id, "name": self.name, "animated": false })
+    }
+}
+
+/// What somebody says.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Saying {
+    pub channel: ChannelId,
+    pub user: UserId,
+    #[serde(default)]
+    pub text: String,
+    /// The line that it answers.
+    #[serde(default)]
+    pub reply_to: Option<MessageId>,
+    /// Whether the answer pings whom it answers.
+    #[serde(default)]
+    pub ping: Ping,
+    /// An integration speaks under this name, and `user` does not.
+    #[serde(default)]
+    pub webhook: Option<String>,
+    #[serde(default)]
+    pub attachments: Vec<Value>,
+    #[serde(default)]
+    pub embeds: Vec<Value>,
+    #[serde(default)]
+    pub stickers: Vec<Value>,
+    /// When it was said, if not now.
+    #[serde(default)]
+    pub at: Option<Timestamp>,
+    /// Whether the app hears of it.
+    #[serde(default)]
+    pub telling: Telling,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ping {
+    #[default]
+    Author,
+    Nobody,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Telling {
+    #[default]
+    Told,
+    /// The gateway loses it; only the history has it.
+    Lost,
+}
+
+impl Saying {
+    pub fn new(channel: ChannelId, user: UserId, text: &str) -> Self {
+        Self {
+            channel,
+            user,
+            text: text.to_owned(),
+            reply_to: None,
+            ping: Ping::default(),
+            webhook: None,
+            attachments: Vec::new(),
+            embeds: Vec::new(),
+            stickers: Vec::new(),
+            at: None,
+            telling: Telling::default(),
+        }
+    }
+}
+
+impl Message {
+    pub fn new(id: MessageId, author: Author, content: &str) -> Self {
+        Self {
+            id,
+            author,
+            kind: Kind::default(),
+            content: content.to_owned(),
+            reference: None,
+            edited: None,
+            nonce: None,
+            flags: MessageFlags::empty(),
+            mentions: Vec::new(),
+            mention_roles: Vec::new(),
+            mention_everyone: false,
+            attachments: Vec::new(),
+            embeds: Vec::new(),
+            stickers: Vec::new(),
+            components: Vec::new(),
+            reactions: Vec::new(),
+            interaction: None,
+        }
+    }
+
+    pub fn is_by(&self, user: UserId) -> bool {
+        self.author.user() == Some(user)
+    }
+}

@@ -1,0 +1,310 @@
+//! All of Discord that one app can reach: people, guilds, channels, and what the app is told of changes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use twilight_model::channel::ChannelType;
+use twilight_model::gateway::Intents;
+use twilight_model::guild::Permissions;
+use twilight_model::id::Id;
+
+use crate::discord::channel::Channel;
+use crate::discord::command::Commands;
+use crate::discord::guild::{Guild, Member, NewUser, Role, User};
+use crate::discord::id::{
+    ApplicationId, ChannelId, GuildId, MessageId, Mint, RoleId, UserId, written,
+};
+use crate::discord::message::Message;
+use crate::discord::nonce::Nonces;
+use crate::discord::refusal::{Reason, Refusal};
+use aizuchi_core::clock::Clock;
+
+pub struct World {
+    /// The app's own user. The app has the same number.
+    pub me: UserId,
+    pub users: BTreeMap<UserId, User>,
+    pub guilds: BTreeMap<GuildId, Guild>,
+    pub channels: BTreeMap<ChannelId, Channel>,
+    pub commands: Commands,
+    pub nonces: Nonces,
+    /// The privileged intents that are switched on for the app.
+    pub privileged: Intents,
+    /// What the app is to be told, oldest first.
+    pub outbox: Vec<Event>,
+    clock: Clock,
+    mint: Mint,
+}
+
+/// Something happened that sessions with any of these intents hear of; without any, all do.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub name: &'static str,
+    pub data: Value,
+    pub needs: Intents,
+}
+
+impl Event {
+    /// Which of so many shards hears of it: each guild has its own, all else goes to the first.
+    pub fn shard(&self, shards: u64) -> u64 {
+        let guild = match self.name {
+            "GUILD_CREATE" | "GUILD_UPDATE" | "GUILD_DELETE" => &self.data["id"],
+            _ => &self.data["guild_id"],
+        };
+        let guild = guild.as_str().and_then(|digits| digits.parse().ok());
+        guild.map_or(0, |guild| shard_of(guild, shards))
+    }
+}
+
+pub fn shard_of(guild: GuildId, shards: u64) -> u64 {
+    (guild.get() >> 22) % shards.max(1)
+}
+
+/// What an event is about, which decides who hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Rooms,
+    Members,
+    Messages,
+    Reactions,
+    Typing,
+}
+
+impl Topic {
+    fn intents(self, is_direct: bool) -> Intents {
+        match (self, is_direct) {
+            (Self::Rooms, false) => Intents::GUILDS,
+            (Self::Members, _) => Intents::GUILD_MEMBERS,
+            (Self::Messages, false) => Intents::GUILD_MESSAGES,
+            (Self::Reactions, false) => Intents::GUILD_MESSAGE_REACTIONS,
+            (Self::Typing, false) => Intents::GUILD_MESSAGE_TYPING,
+            (Self::Rooms | Self::Messages, true) => Intents::DIRECT_MESSAGES,
+            (Self::Reactions, true) => Intents::DIRECT_MESSAGE_REACTIONS,
+            (Self::Typing, true) => Intents::DIRECT_MESSAGE_TYPING,
+        }
+    }
+}
+
+/// The intents that an app may have only if they are switched on for it.
+pub fn privileged_intents() -> Intents {
+    Intents::GUILD_MEMBERS | Intents::GUILD_PRESENCES | Intents::MESSAGE_CONTENT
+}
+
+/// What everybody may do in a new guild.
+fn everyone() -> Permissions {
+    Permissions::VIEW_CHANNEL
+        | Permissions::SEND_MESSAGES
+        | Permissions::SEND_MESSAGES_IN_THREADS
+        | Permissions::CREATE_PUBLIC_THREADS
+        | Permissions::CREATE_PRIVATE_THREADS
+        | Permissions::READ_MESSAGE_HISTORY
+        | Permissions::ADD_REACTIONS
+        | Permissions::EMBED_LINKS
+        | Permissions::ATTACH_FILES
+        | Permissions::USE_EXTERNAL_EMOJIS
+        | Permissions::CHANGE_NICKNAME
+        | Permissions::USE_SLASH_COMMANDS
+}
+
+impl World {
+    /// A Discord on which nobody is but the app.
+    pub fn new(bot_name: &str, clock: Clock) -> Self {
+        let mut mint = Mint::default();
+        let me: UserId = mint.new_id(clock.now());
+        let user = User {
+            id: me,
+            name: bot_name.to_owned(),
+            global_name: None,
+            is_bot: true,
+            is_closed: false,
+        };
+        Self {
+            me,
+            users: BTreeMap::from([(me, user)]),
+            guilds: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            commands: Commands::default(),
+            nonces: Nonces::default(),
+            privileged: privileged_intents(),
+            outbox: Vec::new(),
+            clock,
+            mint,
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn application(&self) -> ApplicationId {
+        self.me.cast()
+    }
+
+    pub fn new_id<T>(&mut self) -> Id<T> {
+        let now = self.clock.now();
+        self.mint.new_id(now)
+    }
+
+    /// An id of now, or of another moment.
+    pub fn id_of<T>(&mut self, at: Option<Timestamp>) -> Id<T> {
+        match at {
+            Some(at) => self.mint.id_of(at),
+            None => self.new_id(),
+        }
+    }
+
+    pub fn add_user(&mut self, new: NewUser) -> UserId {
+        let id = self.new_id();
+        let user = User {
+            id,
+            name: new.name.to_lowercase().replace(' ', "."),
+            global_name: Some(new.name),
+            is_bot: new.is_bot,
+            is_closed: false,
+        };
+        self.users.insert(id, user);
+        id
+    }
+
+    /// A guild of `owner`'s, in which the app is, too, with a role of its own.
+    pub fn add_guild(&mut self, name: &str, owner: UserId, of_app: Permissions) -> GuildId {
+        let id: GuildId = self.new_id();
+        let (me, now) = (self.me, self.now());
+        let app_role: RoleId = self.new_id();
+        let role = |id, name: &str, permissions, bot: Option<UserId>| Role {
+            id,
+            name: name.to_owned(),
+            permissions,
+            position: i64::from(bot.is_some()),
+            is_mentionable: false,
+            bot,
+        };
+        let name_of_app = self.users.get(&me).map_or("", User::shown).to_owned();
+        let roles = BTreeMap::from([
+            (id.cast(), role(id.cast(), "@everyone", everyone(), None)),
+            (app_role, role(app_role, &name_of_app, of_app, Some(me))),
+        ]);
+        let member = |roles| Member { nick: None, roles, joined_at: now };
+        let members = BTreeMap::from([(owner, member(Vec::new())), (me, member(vec![app_role]))]);
+        let guild = Guild {
+            id,
+            name: name.to_owned(),
+            owner,
+            roles,
+            members,
+            emojis: Vec::new(),
+            lobby: None,
+            is_unavailable: false,
+        };
+        self.guilds.insert(id, guild);
+        let shape = self.whole_guild_shape(id);
+        self.tell("GUILD_CREATE", Intents::GUILDS, shape);
+        id
+    }
+
+    pub fn user(&self, id: UserId) -> Result<&User, Refusal> {
+        self.users.get(&id).ok_or(Reason::UnknownUser.into())
+    }
+
+    pub fn guild(&self, id: GuildId) -> Result<&Guild, Refusal> {
+        self.guilds.get(&id).ok_or(Reason::UnknownGuild.into())
+    }
+
+    pub fn guild_mut(&mut self, id: GuildId) -> Result<&mut Guild, Refusal> {
+        self.guilds.get_mut(&id).ok_or(Reason::UnknownGuild.into())
+    }
+
+    pub fn channel(&self, id: ChannelId) -> Result<&Channel, Refusal> {
+        self.channels.get(&id).ok_or(Reason::UnknownChannel.into())
+    }
+
+    pub fn channel_mut(&mut self, id: ChannelId) -> Result<&mut Channel, Refusal> {
+        self.channels.get_mut(&id).ok_or(Reason::UnknownChannel.into())
+    }
+
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> Result<&Message, Refusal> {
+        self.channel(channel)?.messages.get(&id).ok_or(Reason::UnknownMessage.into())
+    }
+
+    pub fn message_mut(
+        &mut self,
+        channel: ChannelId,
+        id: MessageId,
+    ) -> Result<&mut Message, Refusal> {
+        self.channel_mut(channel)?.messages.get_mut(&id).ok_or(Reason::UnknownMessage.into())
+    }
+
+    pub fn member(&self, guild: GuildId, user: UserId) -> Result<&Member, Refusal> {
+        self.guild(guild)?.members.get(&user).ok_or(Reason::UnknownMember.into())
+    }
+
+    /// A member with its user in it.
+    pub fn member_shape(&self, guild: GuildId, user: UserId) -> Result<Value, Refusal> {
+        let mut shape = self.member(guild, user)?.partial_shape();
+        shape["user"] = self.user(user)?.shape();
+        Ok(shape)
+    }
+
+    /// As a channel is told everywhere.
+    pub fn channel_shape(&self, channel: &Channel) -> Value {
+        let mut shape = channel.shape(self.me);
+        if let Some(user) = channel.recipient {
+            shape["recipients"] = self.users.get(&user).map(User::shape).into_iter().collect();
+        }
+        shape
+    }
+
+    /// What a session hears of a guild first: all of it.
+    pub fn whole_guild_shape(&self, id: GuildId) -> Value {
+        let Some(guild) = self.guilds.get(&id) else {
+            return json!({ "id": id, "unavailable": true });
+        };
+        if guild.is_unavailable {
+            return json!({ "id": id, "unavailable": true });
+        }
+        let channels = self.channels.values().filter(|channel| channel.guild == Some(id));
+        let (threads, rooms): (Vec<_>, Vec<_>) =
+            channels.partition(|channel| channel.thread.is_some());
+        let is_told = |channel: &&&Channel| !channel.is_archived() && self.sees(self.me, channel);
+        let threads = threads.iter().filter(is_told).map(|thread| self.channel_shape(thread));
+        let member = guild.members.get(&self.me);
+        let mut shape = guild.shape();
+        shape["unavailable"] = json!(false);
+        shape["joined_at"] = json!(member.map(|me| written(me.joined_at)));
+        shape["member_count"] = json!(guild.members.len());
+        // Of the others one hears by asking, or with their lines.
+        shape["members"] = self.member_shape(id, self.me).into_iter().collect();
+        shape["threads"] = threads.collect();
+        shape["channels"] = rooms.iter().map(|room| self.channel_shape(room)).collect();
+        for nothing in [
+            "voice_states",
+            "presences",
+            "stage_instances",
+            "guild_scheduled_events",
+            "soundboard_sounds",
+        ] {
+            shape[nothing] = json!([]);
+        }
+        shape
+    }
+
+    pub fn tell(&mut self, name: &'static str, needs: Intents, data: Value) {
+        self.outbox.push(Event { name, data, needs });
+    }
+
+    /// Tells of something in a channel, if the app can see it.
+    pub fn tell_in(&mut self, channel: ChannelId, topic: Topic, name: &'static str, data: Value) {
+        let Some(place) = self.channels.get(&channel) else {
+            return;
+        };
+        if !self.sees(self.me, place) {
+            return;
+        }
+        let mut data = data;
+        if let Some(guild) = place.guild {
+            data["guild_id"] = json!(guild);
+        }
+        let is_direct = place.kind == ChannelType::Private;
+        self.tell(name, topic.intents(is_direct), data);
+    }
+}

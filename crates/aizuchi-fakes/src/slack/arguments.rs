@@ -1,0 +1,131 @@
+//! What a method is called with: JSON, a form or a query, all read alike.
+
+use axum::Form;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Query, Request};
+use axum::http::{HeaderMap, header};
+use serde_json::{Map, Value};
+
+use crate::slack::refusal::{Refusal, refuse};
+use crate::slack::ts::Ts;
+
+/// Values as they came: of a form or a query, all are strings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arguments(pub Map<String, Value>);
+
+type Pairs = Vec<(String, String)>;
+
+enum Content {
+    Json,
+    Form,
+    /// Nothing that has arguments.
+    Other,
+}
+
+impl Arguments {
+    /// Reads the query and the body of a request, and takes out the token.
+    pub async fn read(request: Request) -> Result<(Self, Option<String>), Refusal> {
+        let headers = request.headers().clone();
+        let query = Query::<Pairs>::try_from_uri(request.uri());
+        let mut arguments = Self::from_pairs(query.map(|Query(pairs)| pairs).unwrap_or_default());
+        let more = match content_type(&headers) {
+            Content::Json => {
+                let body = Bytes::from_request(request, &()).await;
+                Self::from_json(&body.map_err(|_| refuse("request_timeout"))?)?
+            }
+            Content::Form => {
+                let form = Form::<Pairs>::from_request(request, &()).await;
+                Self::from_pairs(
+                    form.map(|Form(pairs)| pairs).map_err(|_| refuse("invalid_form_data"))?,
+                )
+            }
+            Content::Other => Self::default(),
+        };
+        arguments.0.extend(more.0);
+        let token = arguments.take_token(&headers);
+        Ok((arguments, token))
+    }
+
+    fn from_json(body: &[u8]) -> Result<Self, Refusal> {
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(arguments)) => Ok(Self(arguments)),
+            Ok(_) => Err(refuse("json_not_object")),
+            Err(_) => Err(refuse("invalid_json")),
+        }
+    }
+
+    fn from_pairs(pairs: Pairs) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name, Value::String(value))).collect())
+    }
+
+    /// A text; empty is absent.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    pub fn required(&self, name: &str, error: &str) -> Result<&str, Refusal> {
+        self.text(name).ok_or_else(|| refuse(error))
+    }
+
+    pub fn is_set(&self, name: &str) -> bool {
+        match self.0.get(name) {
+            Some(Value::Bool(is_set)) => *is_set,
+            Some(Value::String(text)) => matches!(text.as_str(), "true" | "1"),
+            Some(Value::Number(number)) => number.as_u64() == Some(1),
+            _ => false,
+        }
+    }
+
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.0.get(name)? {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub fn ts(&self, name: &str, error: &str) -> Result<Option<Ts>, Refusal> {
+        let text = match self.0.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => return Ok(None),
+        };
+        text.parse().map(Some).map_err(|_| refuse(error))
+    }
+
+    pub fn required_ts(&self, name: &str, error: &str) -> Result<Ts, Refusal> {
+        self.ts(name, error)?.ok_or_else(|| refuse(error))
+    }
+
+    /// A value that forms carry as JSON in a string.
+    pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) => {
+                serde_json::from_str(text).map(Some).map_err(|_| refuse(error))
+            }
+            Some(value) => Ok(Some(value.clone())),
+        }
+    }
+
+    /// Takes the token out, wherever it was.
+    fn take_token(&mut self, headers: &HeaderMap) -> Option<String> {
+        let argument = self.0.remove("token").and_then(|token| Some(token.as_str()?.to_owned()));
+        let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = header.and_then(|value| value.strip_prefix("Bearer "));
+        bearer.map(|token| token.trim().to_owned()).or(argument).filter(|token| !token.is_empty())
+    }
+}
+
+fn content_type(headers: &HeaderMap) -> Content {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match kind.map(|kind| kind.split(';').next().unwrap_or_default().trim()) {
+        Some("application/json") => Content::Json,
+        Some("application/x-www-form-urlencoded") => Content::Form,
+        _ => Content::Other,
+    }
+}

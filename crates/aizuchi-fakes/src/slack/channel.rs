@@ -1,0 +1,185 @@
+//! Where people talk: channels, groups and direct messages, each with its messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::slack::message::Message;
+use crate::slack::ts::Ts;
+use crate::slack::user::extend;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    pub id: String,
+    /// Empty for a direct message.
+    pub name: String,
+    pub kind: Kind,
+    pub creator: String,
+    pub members: BTreeSet<String>,
+    pub is_archived: bool,
+    pub topic: String,
+    pub purpose: String,
+    pub previous_names: Vec<String>,
+    /// Unix seconds.
+    pub created: u64,
+    pub messages: BTreeMap<Ts, Message>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    #[default]
+    Public,
+    Private,
+    /// Two people.
+    Direct,
+    /// A few people, without a name of its own.
+    Group,
+}
+
+/// A channel to add.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewChannel {
+    pub name: String,
+    pub kind: Kind,
+    /// The first one is its creator. The bot is a member only if it is named.
+    pub members: Vec<String>,
+    pub topic: String,
+    pub purpose: String,
+}
+
+impl Kind {
+    /// As `conversations.list` takes it.
+    pub fn listed_as(self) -> &'static str {
+        match self {
+            Kind::Public => "public_channel",
+            Kind::Private => "private_channel",
+            Kind::Direct => "im",
+            Kind::Group => "mpim",
+        }
+    }
+
+    /// As events of messages name it.
+    pub fn channel_type(self) -> &'static str {
+        match self {
+            Kind::Public => "channel",
+            Kind::Private => "group",
+            Kind::Direct => "im",
+            Kind::Group => "mpim",
+        }
+    }
+
+    /// As scopes name it.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Kind::Public => "channels",
+            Kind::Private => "groups",
+            Kind::Direct => "im",
+            Kind::Group => "mpim",
+        }
+    }
+
+    /// What events about the channel itself begin with.
+    pub fn event_prefix(self) -> &'static str {
+        match self {
+            Kind::Public => "channel",
+            Kind::Private | Kind::Group => "group",
+            Kind::Direct => "im",
+        }
+    }
+}
+
+impl Channel {
+    /// A thread's replies, oldest first.
+    pub fn replies(&self, parent: Ts) -> impl DoubleEndedIterator<Item = &Message> {
+        let of_thread =
+            move |message: &&Message| message.thread == Some(parent) && message.ts != parent;
+        self.messages.values().filter(of_thread)
+    }
+
+    /// The other one of a direct message.
+    pub fn other(&self, user: &str) -> Option<&String> {
+        self.members.iter().find(|member| *member != user).or_else(|| self.members.first())
+    }
+
+    pub fn shape(&self, team: &str, viewer: &str) -> Value {
+        if self.kind == Kind::Direct {
+            return self.direct_shape(team, viewer);
+        }
+        let is_group = matches!(self.kind, Kind::Private);
+        json!({
+            "id": self.id,
+            "name": self.name,
+            "is_channel": self.kind == Kind::Public,
+            "is_group": is_group,
+            "is_im": false,
+            "is_mpim": self.kind == Kind::Group,
+            "is_private": self.kind != Kind::Public,
+            "created": self.created,
+            "is_archived": self.is_archived,
+            "is_general": self.name == "general",
+            "unlinked": 0,
+            "name_normalized": self.name,
+            "is_shared": false,
+            "is_org_shared": false,
+            "is_pending_ext_shared": false,
+            "pending_shared": [],
+            "context_team_id": team,
+            "updated": self.created * 1000,
+            "parent_conversation": null,
+            "creator": self.creator,
+            "is_ext_shared": false,
+            "shared_team_ids": [team],
+            "pending_connected_team_ids": [],
+            "is_member": self.members.contains(viewer),
+            "topic": { "value": self.topic, "creator": "", "last_set": 0 },
+            "purpose": { "value": self.purpose, "creator": "", "last_set": 0 },
+            "previous_names": self.previous_names,
+        })
+    }
+
+    fn direct_shape(&self, team: &str, viewer: &str) -> Value {
+        json!({
+            "id": self.id,
+            "created": self.created,
+            "is_archived": self.is_archived,
+            "is_im": true,
+            "is_org_shared": false,
+            "context_team_id": team,
+            "updated": self.created * 1000,
+            "user": self.other(viewer),
+            "is_user_deleted": false,
+            "priority": 0,
+        })
+    }
+
+    /// With what only some methods tell.
+    pub fn counted_shape(&self, team: &str, viewer: &str) -> Value {
+        let mut shape = self.shape(team, viewer);
+        if self.kind != Kind::Direct {
+            extend(&mut shape, json!({ "num_members": self.members.len() }));
+        }
+        shape
+    }
+
+    /// What a parent tells of its thread; `null` without replies.
+    pub fn thread_shape(&self, parent: Ts) -> Option<Value> {
+        let latest = self.replies(parent).next_back()?.ts;
+        let mut users: Vec<&str> = Vec::new();
+        for reply in self.replies(parent) {
+            let author = reply.user.as_deref().or(reply.bot_id.as_deref());
+            users.extend(author.filter(|author| !users.contains(author)));
+        }
+        Some(json!({
+            "thread_ts": parent,
+            "reply_count": self.replies(parent).count(),
+            "reply_users_count": users.len(),
+            "latest_reply": latest,
+            "reply_users": users,
+            "is_locked": false,
+            "subscribed": false,
+        }))
+    }
+}

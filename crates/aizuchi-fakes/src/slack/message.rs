@@ -1,0 +1,158 @@
+//! What was said.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::slack::ts::Ts;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Message {
+    pub ts: Ts,
+    pub user: Option<String>,
+    pub bot_id: Option<String>,
+    pub app_id: Option<String>,
+    pub text: String,
+    pub thread: Option<Ts>,
+    pub subtype: Option<String>,
+    pub client_msg_id: Option<String>,
+    pub blocks: Option<Value>,
+    pub files: Vec<Value>,
+    pub attachments: Vec<Value>,
+    pub metadata: Option<Value>,
+    pub edited: Option<Edited>,
+    pub reactions: Vec<Reaction>,
+    /// What messages of its subtype have and others have not.
+    pub more: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edited {
+    pub user: String,
+    pub ts: Ts,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reaction {
+    pub name: String,
+    pub users: Vec<String>,
+}
+
+/// A line that somebody says, with whatever is unusual about it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Saying {
+    pub channel: String,
+    pub user: String,
+    pub text: String,
+    /// The parent's `ts`.
+    pub thread: Option<Ts>,
+    /// Of a thread, but shown in the channel too.
+    pub is_broadcast: bool,
+    /// Without one, people's lines get one of their own.
+    pub client_msg_id: Option<String>,
+    pub subtype: Option<String>,
+    pub files: Vec<Value>,
+    pub blocks: Option<Value>,
+    /// The id of an old-fashioned integration, which has no user; with subtype `bot_message`.
+    pub bot: Option<String>,
+    /// When it is said; without it, now.
+    pub ts: Option<Ts>,
+    /// Whether the app learns of it by an event.
+    pub is_delivered: bool,
+}
+
+impl Default for Saying {
+    fn default() -> Self {
+        Self {
+            channel: String::new(),
+            user: String::new(),
+            text: String::new(),
+            thread: None,
+            is_broadcast: false,
+            client_msg_id: None,
+            subtype: None,
+            files: Vec::new(),
+            blocks: None,
+            bot: None,
+            ts: None,
+            is_delivered: true,
+        }
+    }
+}
+
+impl Saying {
+    pub fn new(channel: &str, user: &str, text: &str) -> Self {
+        Self {
+            channel: channel.to_owned(),
+            user: user.to_owned(),
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Message {
+    /// Whether the channel's top level shows it.
+    pub fn is_at_top(&self) -> bool {
+        let is_reply = self.thread.is_some_and(|thread| thread != self.ts);
+        !is_reply || self.subtype.as_deref() == Some("thread_broadcast")
+    }
+
+    /// The fields that it has by itself.
+    pub fn shape(&self) -> Value {
+        let mut shape = json!({ "type": "message", "ts": self.ts, "text": self.text });
+        let texts = [
+            ("user", &self.user),
+            ("bot_id", &self.bot_id),
+            ("app_id", &self.app_id),
+            ("subtype", &self.subtype),
+            ("client_msg_id", &self.client_msg_id),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                shape[name] = json!(text);
+            }
+        }
+        let values = [("blocks", &self.blocks), ("metadata", &self.metadata)];
+        for (name, value) in values {
+            if let Some(value) = value {
+                shape[name] = value.clone();
+            }
+        }
+        if let Some(thread) = self.thread {
+            shape["thread_ts"] = json!(thread);
+        }
+        if let Some(edited) = &self.edited {
+            shape["edited"] = json!({ "user": edited.user, "ts": edited.ts });
+        }
+        if !self.files.is_empty() {
+            shape["files"] = json!(self.files);
+            shape["upload"] = json!(false);
+        }
+        if !self.attachments.is_empty() {
+            shape["attachments"] = json!(self.attachments);
+        }
+        if !self.reactions.is_empty() {
+            shape["reactions"] = self.reactions.iter().map(Reaction::shape).collect();
+        }
+        for (name, value) in &self.more {
+            shape[name] = value.clone();
+        }
+        shape
+    }
+}
+
+impl Reaction {
+    pub fn shape(&self) -> Value {
+        json!({ "name": self.name, "users": self.users, "count": self.users.len() })
+    }
+}
+
+/// What Slack makes of a plain text.
+pub fn rich_text(text: &str) -> Value {
+    let section = json!({
+        "type": "rich_text_section",
+        "elements": [{ "type": "text", "text": text }],
+    });
+    json!([{ "type": "rich_text", "block_id": "b0Dev", "elements": [section] }])
+}

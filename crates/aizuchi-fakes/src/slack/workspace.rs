@@ -1,0 +1,226 @@
+//! One team as Slack knows it: its people, channels and messages, and what its app is told of changes.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::slack::channel::{Channel, Kind};
+use crate::slack::message::Message;
+use crate::slack::refusal::{Refusal, refuse};
+use crate::slack::ts::Ts;
+use crate::slack::user::{Bot, User, extend};
+use aizuchi_core::clock::Clock;
+
+pub struct Workspace {
+    pub id: String,
+    pub name: String,
+    pub domain: String,
+    /// The user whose tokens the app has.
+    pub bot_user: String,
+    pub bot: Bot,
+    pub users: BTreeMap<String, User>,
+    pub channels: BTreeMap<String, Channel>,
+    /// What only one person sees.
+    pub ephemeral: Vec<Ephemeral>,
+    pub usergroups: Vec<Value>,
+    pub emoji: BTreeMap<String, String>,
+    /// What the app is to be told, oldest first.
+    pub outbox: Vec<Value>,
+    clock: Clock,
+    /// How far the team's time is ahead of the clock.
+    ahead: SignedDuration,
+    newest: Ts,
+    last_id: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ephemeral {
+    pub channel: String,
+    pub user: String,
+    pub thread: Option<Ts>,
+    pub ts: Ts,
+    pub text: String,
+}
+
+/// A line was said here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub channel: String,
+    pub ts: Ts,
+}
+
+impl Workspace {
+    /// A team in which nobody is but the bot.
+    pub fn new(name: &str, domain: &str, bot_name: &str, clock: Clock) -> Self {
+        let bot = Bot { id: "B0DEV00001".to_owned(), app_id: "A0DEV00001".to_owned() };
+        let mut workspace = Self {
+            id: "T0DEV00001".to_owned(),
+            name: name.to_owned(),
+            domain: domain.to_owned(),
+            bot_user: String::new(),
+            bot: bot.clone(),
+            users: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            ephemeral: Vec::new(),
+            usergroups: Vec::new(),
+            emoji: BTreeMap::new(),
+            outbox: Vec::new(),
+            clock,
+            ahead: SignedDuration::ZERO,
+            newest: Ts::default(),
+            last_id: 0,
+        };
+        workspace.bot_user = workspace.new_id('U');
+        let user = User {
+            id: workspace.bot_user.clone(),
+            name: bot_name.to_lowercase(),
+            real_name: bot_name.to_owned(),
+            display_name: String::new(),
+            bot: Some(bot),
+            is_admin: false,
+            is_deleted: false,
+            updated: workspace.unix_seconds(),
+        };
+        workspace.users.insert(user.id.clone(), user);
+        workspace
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now().checked_add(self.ahead).unwrap_or_else(|_| self.clock.now())
+    }
+
+    /// From here on, time goes on from this moment.
+    pub fn set_time(&mut self, now: Timestamp) {
+        self.ahead = now.duration_since(self.clock.now());
+        self.newest = Ts::default();
+    }
+
+    pub fn unix_seconds(&self) -> u64 {
+        Ts::at(self.now()).unix_seconds()
+    }
+
+    /// Now, but never the same twice.
+    /// Only this person sees it.
+    pub fn whisper(&mut self, channel: &str, user: &str, text: &str) {
+        let ts = self.new_ts();
+        let (channel, user, text) = (channel.to_owned(), user.to_owned(), text.to_owned());
+        self.ephemeral.push(Ephemeral { channel, user, thread: None, ts, text });
+    }
+
+    pub fn new_ts(&mut self) -> Ts {
+        self.newest = Ts::at(self.now()).max(self.newest.next());
+        self.newest
+    }
+
+    /// Ids of people, channels and bots are the same at each start.
+    pub fn new_id(&mut self, letter: char) -> String {
+        self.last_id += 1;
+        format!("{letter}0DEV{:05}", self.last_id)
+    }
+
+    pub fn user(&self, id: &str) -> Result<&User, Refusal> {
+        self.users.get(id).ok_or_else(|| refuse("user_not_found"))
+    }
+
+    pub fn user_mut(&mut self, id: &str) -> Result<&mut User, Refusal> {
+        self.users.get_mut(id).ok_or_else(|| refuse("user_not_found"))
+    }
+
+    pub fn channel(&self, id: &str) -> Result<&Channel, Refusal> {
+        self.channels.get(id).ok_or_else(|| refuse("channel_not_found"))
+    }
+
+    pub fn channel_mut(&mut self, id: &str) -> Result<&mut Channel, Refusal> {
+        self.channels.get_mut(id).ok_or_else(|| refuse("channel_not_found"))
+    }
+
+    pub fn message(&self, channel: &str, ts: Ts) -> Result<&Message, Refusal> {
+        self.channel(channel)?.messages.get(&ts).ok_or_else(|| refuse("message_not_found"))
+    }
+
+    pub fn message_mut(&mut self, channel: &str, ts: Ts) -> Result<&mut Message, Refusal> {
+        let messages = &mut self.channel_mut(channel)?.messages;
+        messages.get_mut(&ts).ok_or_else(|| refuse("message_not_found"))
+    }
+
+    /// A channel that the app may know of.
+    pub fn visible_channel(&self, id: &str) -> Result<&Channel, Refusal> {
+        let channel = self.channel(id)?;
+        let is_visible = channel.kind == Kind::Public || channel.members.contains(&self.bot_user);
+        is_visible.then_some(channel).ok_or_else(|| refuse("channel_not_found"))
+    }
+
+    /// A channel that the app is in.
+    pub fn joined_channel(&self, id: &str) -> Result<&Channel, Refusal> {
+        let channel = self.visible_channel(id)?;
+        let is_member = channel.members.contains(&self.bot_user);
+        is_member.then_some(channel).ok_or_else(|| refuse("not_in_channel"))
+    }
+
+    pub fn channel_shape(&self, channel: &Channel) -> Value {
+        channel.shape(&self.id, &self.bot_user)
+    }
+
+    pub fn user_shape(&self, user: &User) -> Value {
+        user.shape(&self.id)
+    }
+
+    /// A message as histories and events show it.
+    pub fn message_shape(&self, channel: &Channel, message: &Message) -> Value {
+        let mut shape = message.shape();
+        if message.user.is_some() {
+            shape["team"] = json!(self.id);
+        }
+        if let Some(profile) = self.bot_profile(message) {
+            shape["bot_profile"] = profile;
+        }
+        if let Some(thread) = channel.thread_shape(message.ts) {
+            extend(&mut shape, thread);
+        }
+        if let Some(parent) = message.thread.filter(|thread| *thread != message.ts) {
+            let parent = channel.messages.get(&parent).and_then(|parent| parent.user.as_ref());
+            shape["parent_user_id"] = json!(parent);
+        }
+        shape
+    }
+
+    fn bot_profile(&self, message: &Message) -> Option<Value> {
+        let user = self.users.get(message.user.as_ref()?)?;
+        let bot = user.bot.as_ref()?;
+        let icon = |size: &str| format!("https://a.slack-edge.com/dev/bot_{size}.png");
+        Some(json!({
+            "id": bot.id,
+            "app_id": bot.app_id,
+            "user_id": user.id,
+            "name": user.real_name,
+            "icons": { "image_36": icon("36"), "image_48": icon("48"), "image_72": icon("72") },
+            "deleted": user.is_deleted,
+            "updated": user.updated,
+            "team_id": self.id,
+        }))
+    }
+
+    /// Tells the app of something in a channel, if it is in it.
+    pub fn tell_of(&mut self, channel: &str, event: Value) {
+        let channel = self.channels.get(channel);
+        if channel.is_some_and(|channel| channel.members.contains(&self.bot_user)) {
+            self.tell(event);
+        }
+    }
+
+    /// Tells the app of something.
+    pub fn tell(&mut self, mut event: Value) {
+        if event.get("event_ts").is_none() {
+            event["event_ts"] = json!(self.new_ts());
+        }
+        self.outbox.push(event);
+    }
+}
+
+/// An id that no other team, start or test has.
+pub fn unique(prefix: &str) -> String {
+    let letters = Uuid::now_v7().simple().to_string().to_uppercase();
+    format!("{prefix}{}", &letters[12..])
+}

@@ -1,0 +1,165 @@
+//! A PostgreSQL of the tests' own: one server for all of them, a database for each that asks.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use aizuchi_core::store::database::address::{self, Address};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, raw_sql};
+use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
+
+use crate::net::free_port;
+
+/// Starts a server in the folder $1 with the programs in $2, on the first of the ports after them that is
+/// free, and says which. It ends with whoever holds the other end of its input, however that one ends.
+const SERVE: &str = r#"
+trap '' PIPE
+folder=$1 programs=$2
+shift 2
+{
+    "$programs/initdb" --pgdata="$folder/data" --username=postgres --auth=trust --no-sync \
+        --encoding=UTF8 --locale=C --locale-provider=icu --icu-locale=en &&
+    cat >>"$folder/data/postgresql.conf" <<SETTINGS
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = '16MB'
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+max_wal_size = '128MB'
+SETTINGS
+} >"$folder/log" 2>&1
+for port in "$@"; do
+    if "$programs/pg_ctl" start --wait --pgdata="$folder/data" --log="$folder/log" \
+        --options="-p $port" >>"$folder/log" 2>&1
+    then
+        echo "$port"
+        read -r _
+        "$programs/pg_ctl" stop --mode=immediate --pgdata="$folder/data" >/dev/null 2>&1
+        break
+    fi
+done
+cat "$folder/log"
+rm -rf "$folder"
+"#;
+
+struct Server {
+    port: u16,
+    /// While we hold its input, it serves.
+    _keeper: Child,
+}
+
+/// The address of a new database without tables. It belongs to a role that may do nothing besides.
+pub fn database() -> String {
+    like("template1")
+}
+
+/// The same with the tables of Aizuchi in it.
+pub fn with_tables() -> String {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    let model = MODEL.get_or_init(|| {
+        let url = database();
+        let address = Address::Server(address::Server::new(&url).unwrap());
+        let make = || async {
+            let (store, writer) = address.open().await.unwrap();
+            let stop = CancellationToken::new();
+            stop.cancel();
+            writer.run(stop).await.unwrap();
+            drop(store);
+        };
+        apart(make);
+        url.rsplit_once('/').unwrap().1.to_owned()
+    });
+    like(model)
+}
+
+fn like(model: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let server = server();
+    let create = format!("CREATE DATABASE {name} OWNER aizuchi TEMPLATE {model}");
+    run(&format!("postgres://postgres@127.0.0.1:{}/postgres", server.port), &create);
+    format!("postgres://aizuchi@127.0.0.1:{}/{name}", server.port)
+}
+
+fn server() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let server = start();
+        let url = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port);
+        run(&url, "CREATE ROLE aizuchi LOGIN");
+        server
+    })
+}
+
+fn start() -> Server {
+    // Whoever ends the server removes it.
+    let folder = tempfile::Builder::new().prefix("aizuchi-postgres-").tempdir().unwrap().keep();
+    let mut keeper = Command::new("sh");
+    keeper.args(["-c", SERVE, "sh"]).arg(&folder).arg(programs());
+    keeper.args([free_port(), free_port(), free_port()].map(|port| port.to_string()));
+    if folder.metadata().unwrap().uid() == 0 {
+        let (user, group) = unprivileged();
+        chown(&folder, Some(user), Some(group)).unwrap();
+        keeper.uid(user).gid(group);
+    }
+    // Of a group of its own, so that it still tidies up where a keyboard ends the tests.
+    keeper.process_group(0).current_dir(&folder);
+    keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut keeper = keeper.spawn().unwrap();
+    let mut said = BufReader::new(keeper.stdout.take().unwrap());
+    let mut port = String::new();
+    said.read_line(&mut port).unwrap();
+    let Ok(port) = port.trim().parse() else {
+        said.read_to_string(&mut port).unwrap();
+        panic!("PostgreSQL does not start:\n{port}");
+    };
+    Server { port, _keeper: keeper }
+}
+
+/// The newest of the folders with the server's programs.
+fn programs() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).find(|folder| folder.join("initdb").exists());
+    let version = |folder: &PathBuf| {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.parse::<u32>().ok())
+    };
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let installed = installed.flatten().map(|entry| entry.path());
+    let newest = || installed.max_by_key(version).map(|folder| folder.join("bin"));
+    on_path.or_else(newest).expect("scripts/test installs PostgreSQL")
+}
+
+/// The server refuses to be run by root: a user and a group for it.
+fn unprivileged() -> (u32, u32) {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let ids = |user: &str| {
+        let mut fields = user.strip_prefix("postgres:")?.split(':').skip(1);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    users.lines().find_map(ids).unwrap_or((65534, 65534))
+}
+
+/// Does something on a thread of its own, so that it may be asked for from anywhere: asynchronous or not.
+fn apart<F: Future<Output = ()>>(task: impl FnOnce() -> F + Send) {
+    let wait = || Builder::new_current_thread().enable_all().build().unwrap().block_on(task());
+    std::thread::scope(|scope| scope.spawn(wait).join().unwrap());
+}
+
+fn run(url: &str, statement: &str) {
+    let task = || async {
+        let mut connection = PgConnection::connect(url).await.unwrap();
+        raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    };
+    apart(task);
+}

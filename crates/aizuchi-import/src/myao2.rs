@@ -1,0 +1,382 @@
+//! What myao2 kept. It says nothing of who may read a channel, its memories of the workspace mix what
+//! was said in private, and its memos belong to no channel: each stays where it was said.
+
+pub mod database;
+mod sql;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::myao2::database::{self as old, Myao2, OldMessage};
+use crate::{Belongings, LeftOut, OldLine, OldMemory};
+use aizuchi_core::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
+    User, UserId, Visibility, WorkspaceId, one_line,
+};
+use aizuchi_core::clock::to_millisecond;
+use aizuchi_core::memo::{self, Memo, MemoError};
+use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term, day};
+use aizuchi_core::platform::read::Read;
+use aizuchi_core::store::StoreError;
+use aizuchi_slack::mrkdwn::Names;
+use aizuchi_slack::mrkdwn::read as mrkdwn;
+
+/// myao2 makes memos while it thinks of a reply, one reply at a time, so the next thing that it says
+/// was said where the memo was made.
+const THINKING: SignedDuration = SignedDuration::from_mins(10);
+
+/// What is known besides the database.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    pub workspace: WorkspaceId,
+    /// Who of its users the persona was, where somebody says so.
+    pub persona: Option<UserId>,
+    pub persona_name: String,
+    pub memos: WhereMemos,
+    pub zone: TimeZone,
+}
+
+/// Where memos are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhereMemos {
+    /// In the channel where they were made.
+    OwnRoom,
+    /// Everywhere, as in myao2.
+    Everywhere,
+}
+
+pub async fn read(
+    database: &mut Myao2,
+    circumstances: &Circumstances,
+) -> Result<Belongings, StoreError> {
+    let messages = database.messages().await?;
+    let users = database.users().await?;
+    let persona = circumstances.persona.clone().or_else(|| own_id(&messages));
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    names.extend(messages.iter().map(|message| (&*message.user, &*message.name)));
+    names.extend(users.iter().map(|user| (&*user.id, &*user.name)));
+    let reader = Reader { circumstances, persona: persona.as_ref(), names: &names };
+    let lines: Vec<OldLine> = messages.iter().filter_map(|it| reader.line(it)).collect();
+    let mut left_out =
+        vec![LeftOut::of("messages", messages.len() - lines.len(), "nothing tells when they were")];
+    let (memories, without) = reader.memories(database.memories().await?);
+    left_out.extend(without);
+    let (memos, without) = reader.memos(database.memos().await?, &lines);
+    left_out.extend(without);
+    left_out.push(LeftOut::of(
+        "judgments",
+        database.judgments().await?,
+        "here a judgment holds for one state of a conversation, and is made again",
+    ));
+    Ok(Belongings {
+        workspace: circumstances.workspace.clone(),
+        channels: reader.channels(database.channels().await?, &lines),
+        users: reader.users(&messages, &users),
+        lines,
+        memories,
+        memos,
+        left_out: left_out.into_iter().flatten().collect(),
+    })
+}
+
+/// Who said most of what myao2 has given ids of its own.
+fn own_id(messages: &[OldMessage]) -> Option<UserId> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for message in messages.iter().filter(|message| sent_at(&message.id).is_none()) {
+        *counts.entry(&message.user).or_default() += 1;
+    }
+    let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    Some(UserId::new(most))
+}
+
+/// Slack's ids are times: `1735562096.123456`.
+fn sent_at(id: &str) -> Option<Timestamp> {
+    let (seconds, micros) = id.split_once('.')?;
+    let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
+    if micros.len() != 6 || !is_number(seconds) || !is_number(micros) {
+        return None;
+    }
+    let micros =
+        seconds.parse::<i64>().ok()?.checked_mul(1_000_000)? + micros.parse::<i64>().ok()?;
+    Timestamp::from_microsecond(micros).ok()
+}
+
+struct Reader<'a> {
+    circumstances: &'a Circumstances,
+    persona: Option<&'a UserId>,
+    names: &'a HashMap<&'a str, &'a str>,
+}
+
+impl Reader<'_> {
+    fn is_persona(&self, user: &str) -> bool {
+        self.persona.is_some_and(|persona| persona.as_str() == user)
+    }
+
+    fn kind(&self, user: &str, is_bot: bool) -> AuthorKind {
+        match (self.is_persona(user), is_bot) {
+            (true, _) => AuthorKind::Persona,
+            (false, true) => AuthorKind::Bot,
+            (false, false) => AuthorKind::Human,
+        }
+    }
+
+    fn name(&self, user: &str) -> Option<String> {
+        if self.is_persona(user) {
+            return Some(self.circumstances.persona_name.clone());
+        }
+        self.names.get(user).map(|name| one_line(name)).filter(|name| !name.is_empty())
+    }
+
+    fn read(&self, text: &str) -> Read {
+        let nobody = UserId::new("");
+        let user = |user: &UserId| self.name(user.as_str()).map(Arc::from);
+        let names = Names {
+            persona: self.persona.unwrap_or(&nobody),
+            persona_name: &self.circumstances.persona_name,
+            user: &user,
+            // Slack writes the names of these beside their ids.
+            channel: &|_| None,
+            group: &|_| None,
+        };
+        mrkdwn::read(text, &names)
+    }
+
+    fn line(&self, message: &OldMessage) -> Option<OldLine> {
+        let sent_at = sent_at(&message.id);
+        let Read { text, mut mentions } = self.read(&message.text);
+        let mention = |user: &String| match self.is_persona(user) {
+            true => Mention::Persona,
+            false => Mention::User(UserId::new(user.as_str())),
+        };
+        for mention in message.mentions.iter().map(mention) {
+            if !mentions.contains(&mention) {
+                mentions.push(mention);
+            }
+        }
+        // A thread's first line stands at top level.
+        let thread = message.thread.as_ref().filter(|thread| **thread != message.id);
+        let message = Message {
+            conversation: ConversationId {
+                workspace: self.circumstances.workspace.clone(),
+                channel: ChannelId::new(message.channel.as_str()),
+                thread: thread
+                    .filter(|thread| !thread.is_empty())
+                    .map(|id| MessageId::new(id.as_str())),
+            },
+            id: MessageId::new(message.id.as_str()),
+            at: to_millisecond(sent_at.or(message.at)?),
+            author: Author {
+                id: UserId::new(message.user.as_str()),
+                kind: self.kind(&message.user, message.is_bot),
+            },
+            text: text.into(),
+            mentions,
+            edits: 0,
+        };
+        Some(OldLine { message, has_platform_id: sent_at.is_some() })
+    }
+
+    /// Also those that it has left, of which only lines are there.
+    fn channels(&self, channels: Vec<old::OldChannel>, lines: &[OldLine]) -> Vec<Channel> {
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for line in lines {
+            names.entry(line.message.conversation.channel.to_string()).or_default();
+        }
+        names.extend(channels.into_iter().map(|channel| (channel.id, one_line(&channel.name))));
+        let channel = |(id, name): (String, String)| Channel {
+            workspace: self.circumstances.workspace.clone(),
+            name: if name.is_empty() { id.as_str().into() } else { name.into() },
+            id: ChannelId::new(id),
+            visibility: Visibility::Private,
+        };
+        names.into_iter().map(channel).collect()
+    }
+
+    fn users(&self, messages: &[OldMessage], users: &[old::OldUser]) -> Vec<User> {
+        let mut bots: BTreeMap<&str, bool> = BTreeMap::new();
+        bots.extend(messages.iter().map(|message| (&*message.user, message.is_bot)));
+        bots.extend(users.iter().map(|user| (&*user.id, user.is_bot)));
+        let user = |(id, is_bot): (&str, bool)| User {
+            workspace: self.circumstances.workspace.clone(),
+            id: UserId::new(id),
+            name: self.name(id).unwrap_or_else(|| id.to_owned()).into(),
+            kind: self.kind(id, is_bot),
+            role: Role::Member,
+        };
+        bots.into_iter().map(user).collect()
+    }
+
+    fn memories(&self, memories: Vec<old::OldMemory>) -> (Vec<OldMemory>, Vec<Option<LeftOut>>) {
+        let (mut read, mut of_workspace, mut unread) = (Vec::new(), 0, 0);
+        for memory in memories {
+            match (memory.scope.as_str(), self.memory(&memory)) {
+                ("workspace", _) => of_workspace += 1,
+                (_, Some(memory)) => read.push(memory),
+                (_, None) => unread += 1,
+            }
+        }
+        let left_out = [
+            LeftOut::of(
+                "memories of the whole workspace",
+                of_workspace,
+                "they mix what was said in private channels, and are made anew of what is public",
+            ),
+            LeftOut::of("memories", unread, "they are empty, or of no kind that is known here"),
+        ];
+        (read, left_out.into())
+    }
+
+    fn memory(&self, memory: &old::OldMemory) -> Option<OldMemory> {
+        let term = match memory.term.as_str() {
+            "long_term" => Term::LongTerm,
+            "short_term" => Term::ShortTerm,
+            _ => return None,
+        };
+        let scope = match (memory.scope.as_str(), memory.place.split_once(':')) {
+            ("channel", None) => Scope::Channel(ChannelId::new(memory.place.as_str())),
+            ("thread", Some((channel, thread))) => {
+                Scope::Thread(ChannelId::new(channel), MessageId::new(thread))
+            }
+            _ => return None,
+        };
+        let newest = memory.latest.as_deref().and_then(sent_at).or(memory.updated)?;
+        let written = day(memory.updated.unwrap_or(newest), &self.circumstances.zone);
+        let entries = entries(&memory.content, written);
+        let key = MemoryKey { workspace: self.circumstances.workspace.clone(), scope, term };
+        (!entries.is_empty()).then(|| OldMemory { key, entries, newest: to_millisecond(newest) })
+    }
+
+    fn memos(
+        &self,
+        memos: Vec<old::OldMemo>,
+        lines: &[OldLine],
+    ) -> (Vec<Memo>, Vec<Option<LeftOut>>) {
+        let own: Vec<&Message> = lines
+            .iter()
+            .map(|line| &line.message)
+            .filter(|line| line.author.kind == AuthorKind::Persona)
+            .collect();
+        let (mut read, mut homeless, mut unread) = (Vec::new(), 0, 0);
+        for memo in memos {
+            let made_in = memo.created.and_then(|created| made_in(created, &own));
+            let (channel, visibility) = match (self.circumstances.memos, made_in) {
+                (WhereMemos::OwnRoom, Some(channel)) => (channel, Visibility::Private),
+                (WhereMemos::OwnRoom, None) => {
+                    homeless += 1;
+                    continue;
+                }
+                (WhereMemos::Everywhere, channel) => {
+                    (channel.unwrap_or(ChannelId::new("")), Visibility::Public)
+                }
+            };
+            match self::memo(memo, channel, visibility) {
+                Ok(memo) => read.push(memo),
+                Err(_) => unread += 1,
+            }
+        }
+        let left_out = [
+            LeftOut::of(
+                "memos",
+                homeless,
+                "nothing tells in which channel they were made, and so who may see them; \
+                 --share-memos brings all memos along for everybody to see, as they were",
+            ),
+            LeftOut::of("memos", unread, "their name, priority or tags cannot be like that here"),
+        ];
+        (read, left_out.into())
+    }
+}
+
+/// Where the persona spoke next.
+fn made_in(created: Timestamp, own: &[&Message]) -> Option<ChannelId> {
+    let next = own.iter().find(|line| line.at >= created)?;
+    let is_soon = next.at.duration_since(created) <= THINKING;
+    is_soon.then(|| next.conversation.channel.clone())
+}
+
+fn memo(memo: old::OldMemo, channel: ChannelId, visibility: Visibility) -> Result<Memo, MemoError> {
+    let created = memo.created.or(memo.updated).unwrap_or_default();
+    Ok(Memo {
+        name: memo::parse_name(&memo.name)?,
+        content: memo::parse_content(&memo.content)?,
+        priority: memo::parse_priority(memo.priority)?,
+        tags: memo::parse_tags(&memo.tags)?,
+        detail: memo.detail.filter(|detail| !detail.trim().is_empty()),
+        created: to_millisecond(created),
+        updated: to_millisecond(memo.updated.unwrap_or(created)),
+        channel,
+        visibility,
+        said_by: None,
+    })
+}
+
+/// A memory of myao2 is a list with dashes; most things in it begin with their day.
+fn entries(content: &str, written: Date) -> Vec<Entry> {
+    let mut texts: Vec<String> = Vec::new();
+    let says_something =
+        |line: &&str| line.contains(char::is_alphanumeric) && !line.starts_with('#');
+    for line in content.lines().map(str::trim).filter(says_something) {
+        let item = ["- ", "* ", "• ", "・"].iter().find_map(|mark| line.strip_prefix(mark));
+        match (item, texts.last_mut()) {
+            (Some(item), _) => texts.push(item.to_owned()),
+            (None, None) => texts.push(line.to_owned()),
+            (None, Some(last)) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+        }
+    }
+    let mut entries: Vec<Entry> = texts.iter().map(|text| entry(text, written)).collect();
+    entries.retain(|entry| !entry.text.is_empty());
+    entries.sort_by_key(|entry| entry.date);
+    entries
+}
+
+fn entry(text: &str, written: Date) -> Entry {
+    let text = one_line(text);
+    let date = text.get(..10).and_then(|date| date.parse::<Date>().ok());
+    let rest = if date.is_some() { &text[10..] } else { &text[..] };
+    let rest = rest.trim_start_matches([' ', ':', '：', '　', ',', '、']);
+    Entry {
+        date: date.unwrap_or(written),
+        text: rest.into(),
+        visibility: Visibility::Private,
+        lines: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn slack_ids_are_times() {
+        let at = sent_at("1735562096.123456").unwrap();
+        assert_eq!(at.to_string(), "2024-12-30T12:34:56.123456Z");
+        for id in
+            ["", "1735562096", "1735562096.12", "a.123456", "6f1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11"]
+        {
+            assert_eq!(sent_at(id), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_memory_becomes_dated_entries() {
+        let content = "## notes\n- 2026-01-05 午後: 茶会の話\n  場所は未定\n* Ren moved\n- 2026-01-03: seeds came\n-\n";
+        let entries = entries(content, date(2026, 1, 9));
+        let read: Vec<_> = entries.iter().map(|entry| (entry.date, &*entry.text)).collect();
+        assert_eq!(
+            read,
+            [
+                (date(2026, 1, 3), "seeds came"),
+                (date(2026, 1, 5), "午後: 茶会の話 場所は未定"),
+                (date(2026, 1, 9), "Ren moved"),
+            ]
+        );
+    }
+}

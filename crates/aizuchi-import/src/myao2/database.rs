@@ -1,0 +1,189 @@
+//! Reads the database of myao2, and changes nothing in it. What it says is told as it stands there;
+//! times are UTC without saying so.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::myao2::sql;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::database::connection::{Connection, Row, query};
+use aizuchi_core::store::database::rows;
+use aizuchi_core::store::sqlite::myao2;
+
+pub struct Myao2 {
+    connection: Connection,
+}
+
+/// A row of `channels`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldChannel {
+    pub id: String,
+    /// Empty where myao2 has lost it.
+    pub name: String,
+}
+
+/// A row of `users`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldUser {
+    pub id: String,
+    pub name: String,
+    pub is_bot: bool,
+}
+
+/// A row of `messages`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldMessage {
+    /// Slack's, or one of myao2's own for what it said itself.
+    pub id: String,
+    pub channel: String,
+    pub user: String,
+    pub name: String,
+    pub is_bot: bool,
+    /// As Slack writes it.
+    pub text: String,
+    /// `None` where it cannot be read.
+    pub at: Option<Timestamp>,
+    pub thread: Option<String>,
+    pub mentions: Vec<String>,
+}
+
+/// A row of `memories`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldMemory {
+    /// `workspace`, `channel` or `thread`.
+    pub scope: String,
+    /// `default`, a channel, or a channel and a thread with a colon between them.
+    pub place: String,
+    /// `long_term` or `short_term`.
+    pub term: String,
+    pub content: String,
+    pub updated: Option<Timestamp>,
+    /// The newest message behind it, by its id.
+    pub latest: Option<String>,
+}
+
+/// A row of `memos`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldMemo {
+    pub name: String,
+    pub content: String,
+    pub priority: i64,
+    pub tags: Vec<String>,
+    pub detail: Option<String>,
+    pub created: Option<Timestamp>,
+    pub updated: Option<Timestamp>,
+}
+
+impl Myao2 {
+    /// `None` if the file is anything else.
+    pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(myao2::open(path).await?.map(|connection| Self { connection }))
+    }
+
+    pub async fn channels(&mut self) -> Result<Vec<OldChannel>, StoreError> {
+        self.read("channels", sql::CHANNELS, |row| {
+            Ok(OldChannel { id: rows::column(row, "channel")?, name: rows::column(row, "name")? })
+        })
+        .await
+    }
+
+    pub async fn users(&mut self) -> Result<Vec<OldUser>, StoreError> {
+        self.read("users", sql::USERS, |row| {
+            Ok(OldUser {
+                id: rows::column(row, "user")?,
+                name: rows::column(row, "name")?,
+                is_bot: rows::column::<i64>(row, "is_bot")? != 0,
+            })
+        })
+        .await
+    }
+
+    /// Oldest first.
+    pub async fn messages(&mut self) -> Result<Vec<OldMessage>, StoreError> {
+        self.read("messages", sql::MESSAGES, |row| {
+            Ok(OldMessage {
+                id: rows::column(row, "id")?,
+                channel: rows::column(row, "channel")?,
+                user: rows::column(row, "user")?,
+                name: rows::column(row, "name")?,
+                is_bot: rows::column::<i64>(row, "is_bot")? != 0,
+                text: rows::column(row, "text")?,
+                at: time(row, "at")?,
+                thread: rows::column(row, "thread")?,
+                mentions: list(row, "mentions")?,
+            })
+        })
+        .await
+    }
+
+    pub async fn memories(&mut self) -> Result<Vec<OldMemory>, StoreError> {
+        self.read("memories", sql::MEMORIES, |row| {
+            Ok(OldMemory {
+                scope: rows::column(row, "scope")?,
+                place: rows::column(row, "place")?,
+                term: rows::column(row, "term")?,
+                content: rows::column(row, "content")?,
+                updated: time(row, "updated")?,
+                latest: rows::column(row, "latest")?,
+            })
+        })
+        .await
+    }
+
+    /// How many judgments are kept.
+    pub async fn judgments(&mut self) -> Result<usize, StoreError> {
+        let count = self.read("judgment_caches", sql::JUDGMENTS, |row| rows::column(row, "n"));
+        let count: Vec<i64> = count.await?;
+        Ok(count.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0)))
+    }
+
+    /// Oldest first.
+    pub async fn memos(&mut self) -> Result<Vec<OldMemo>, StoreError> {
+        self.read("memos", sql::MEMOS, |row| {
+            Ok(OldMemo {
+                name: rows::column(row, "name")?,
+                content: rows::column(row, "content")?,
+                priority: rows::column(row, "priority")?,
+                tags: list(row, "tags")?,
+                detail: rows::column(row, "detail")?,
+                created: time(row, "created")?,
+                updated: time(row, "updated")?,
+            })
+        })
+        .await
+    }
+
+    /// All rows of a table. Older versions of myao2 do not have every table.
+    async fn read<T>(
+        &mut self,
+        table: &'static str,
+        statement: &'static str,
+        read: impl Fn(&Row) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let has_table = query(sql::HAS_TABLE).bind(table).fetch_one(&mut self.connection);
+        if rows::column::<i64>(&has_table.await?, "n")? == 0 {
+            return Ok(Vec::new());
+        }
+        let found = query(statement).fetch_all(&mut self.connection).await?;
+        found.iter().map(read).collect()
+    }
+}
+
+/// Python writes `2025-12-30 12:34:56.123456`, with or without its fraction.
+fn time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
+    let text: Option<String> = rows::column(row, column)?;
+    Ok(text.and_then(|text| {
+        // One with an offset says itself when it is.
+        let naive = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+        text.parse().ok().or_else(|| naive().map(|at| at.timestamp()))
+    }))
+}
+
+/// What is no list of texts is as good as none.
+fn list(row: &Row, column: &str) -> Result<Vec<String>, StoreError> {
+    let text: Option<String> = rows::column(row, column)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}

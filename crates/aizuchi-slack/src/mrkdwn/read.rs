@@ -1,0 +1,293 @@
+//! What Slack delivers becomes what people read, and who is named in it. Bold, code and the like
+//! stay as they are written.
+
+use crate::emoji;
+use crate::mrkdwn::{Names, is_id};
+use aizuchi_core::chat::{ChannelId, Mention, UserId, one_line};
+use aizuchi_core::platform::read::{Read, clean};
+
+/// Reads any text; what is not of Slack's making in it stays as it is.
+pub fn read(text: &str, names: &Names<'_>) -> Read {
+    let text = clean(text);
+    let mut reading =
+        Reading { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
+    let mut rest = text.as_str();
+    while let Some((prose, code, more)) = next_code(rest) {
+        reading.part(prose, Place::Prose);
+        reading.part(code, Place::Code);
+        rest = more;
+    }
+    reading.part(rest, Place::Prose);
+    Read { text: reading.text, mentions: reading.mentions }
+}
+
+/// The text before a span or a block of code, the code with its marks, and what follows.
+fn next_code(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(start) = text[from..].find('`').map(|at| from + at) {
+        let behind = &text[start..];
+        let length = block_length(behind).or_else(|| span_length(behind));
+        if let Some(length) = length {
+            return Some((&text[..start], &behind[..length], &behind[length..]));
+        }
+        from = start + 1;
+    }
+    None
+}
+
+fn block_length(from: &str) -> Option<usize> {
+    let code = from.strip_prefix("```")?;
+    Some(code.find("```").filter(|end| *end > 0)? + 6)
+}
+
+fn span_length(from: &str) -> Option<usize> {
+    let line = from.split('\n').next().unwrap_or(from);
+    let code = line.strip_prefix('`')?;
+    Some(code.find('`').filter(|end| *end > 0)? + 2)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Prose,
+    Code,
+}
+
+struct Reading<'a> {
+    names: &'a Names<'a>,
+    text: String,
+    mentions: Vec<Mention>,
+}
+
+impl Reading<'_> {
+    fn part(&mut self, text: &str, place: Place) {
+        let mut rest = text;
+        // A colon that ends one emoji may stand before the next one.
+        let mut is_behind_emoji = false;
+        while let Some(letter) = rest.chars().next() {
+            let taken = match letter {
+                '<' => self.bracket(rest),
+                '&' => self.entity(rest),
+                ':' if place == Place::Prose => self.emoji(rest, is_behind_emoji),
+                _ => None,
+            };
+            is_behind_emoji = letter == ':' && taken.is_some();
+            if taken.is_none() {
+                self.text.push(letter);
+            }
+            rest = &rest[taken.unwrap_or(letter.len_utf8())..];
+        }
+    }
+
+    fn entity(&mut self, from: &str) -> Option<usize> {
+        let (length, letter) = entity(from)?;
+        self.text.push(letter);
+        Some(length)
+    }
+
+    /// `10:30:45` and `a::b::c` hold no emoji.
+    fn emoji(&mut self, from: &str, is_behind_emoji: bool) -> Option<usize> {
+        let before = self.text.chars().next_back();
+        let is_inside = before.is_some_and(|letter| letter.is_ascii_digit() || letter == ':');
+        if is_inside && !is_behind_emoji {
+            return None;
+        }
+        let name = name_length(&from[1..])?;
+        let tone = from[name + 2..].strip_prefix(":skin-tone-").and_then(|tone| tone.find(':'));
+        let toned = tone.map(|tone| &from[1..name + 2 + ":skin-tone-".len() + tone]);
+        let toned = toned.map(|toned| (toned, emoji::character(toned)));
+        let (name, shown) = match toned.filter(|(_, shown)| !shown.starts_with(':')) {
+            Some((toned, shown)) => (toned, shown),
+            None => (&from[1..=name], emoji::character(&from[1..=name])),
+        };
+        self.text.push_str(&shown);
+        Some(name.len() + 2)
+    }
+
+    /// `<…>` is a name, a link or an order to the platform; with anything else in it, it is text.
+    fn bracket(&mut self, from: &str) -> Option<usize> {
+        let inner = &from[1..];
+        let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
+        let (target, label) = inner[..end].split_once('|').unwrap_or((&inner[..end], ""));
+        let label = one_line(&decoded(label));
+        let shown = match target.chars().next()? {
+            '@' => self.person(target.get(1..)?, &label)?,
+            '#' => self.channel(target.get(1..)?, &label)?,
+            '!' => self.order(target.get(1..)?, label)?,
+            _ => link(&decoded(target), label)?,
+        };
+        self.text.push_str(&shown);
+        Some(end + 2)
+    }
+
+    fn person(&mut self, id: &str, label: &str) -> Option<String> {
+        let user = UserId::new(id.to_owned());
+        is_id(id).then_some(())?;
+        let is_persona = user == *self.names.persona;
+        let name = match (self.names.user)(&user) {
+            _ if is_persona => self.names.persona_name.to_owned(),
+            Some(name) => one_line(&name),
+            None if label.is_empty() => id.to_owned(),
+            None => label.trim_start_matches('@').to_owned(),
+        };
+        let mention = if is_persona { Mention::Persona } else { Mention::User(user) };
+        if !self.mentions.contains(&mention) {
+            self.mentions.push(mention);
+        }
+        Some(format!("@{name}"))
+    }
+
+    fn channel(&self, id: &str, label: &str) -> Option<String> {
+        is_id(id).then_some(())?;
+        let known =
+            (self.names.channel)(&ChannelId::new(id.to_owned())).map(|name| one_line(&name));
+        let label =
+            Some(label.trim_start_matches('#').to_owned()).filter(|label| !label.is_empty());
+        let name = known.or(label).unwrap_or_else(|| id.to_owned());
+        Some(format!("#{}", name.trim_start_matches('#')))
+    }
+
+    fn order(&self, order: &str, label: String) -> Option<String> {
+        if let "here" | "channel" | "everyone" = order {
+            return Some(format!("@{order}"));
+        }
+        let label = Some(label).filter(|label| !label.is_empty());
+        let Some(group) = order.strip_prefix("subteam^") else {
+            // A date, or what Slack may think of next: its label is for those who cannot show it.
+            return label;
+        };
+        let known = || (self.names.group)(group).map(|name| one_line(&name));
+        let name = label.or_else(known).unwrap_or_else(|| group.to_owned());
+        Some(format!("@{}", name.trim_start_matches('@')))
+    }
+}
+
+fn name_length(from: &str) -> Option<usize> {
+    let end = from.char_indices().take(101).find(|(_, letter)| *letter == ':')?.0;
+    emoji::is_name(&from[..end]).then_some(end)
+}
+
+fn link(target: &str, label: String) -> Option<String> {
+    let target = one_line(target);
+    let (scheme, address) = target.split_once(':')?;
+    let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+    let is_link = is_scheme && (address.starts_with("//") || matches!(scheme, "mailto" | "tel"));
+    is_link.then_some(())?;
+    let short = address.trim_start_matches("//").trim_end_matches('/');
+    let shown = if address.starts_with("//") { target.as_str() } else { address };
+    if label.is_empty() || label == target {
+        return Some(shown.to_owned());
+    }
+    // Slack makes links of what looks like one: `example.org`, `anna@example.org`.
+    let is_made_by_slack = label.trim_end_matches('/') == short;
+    Some(if is_made_by_slack { label } else { format!("{label} ({shown})") })
+}
+
+fn entity(from: &str) -> Option<(usize, char)> {
+    let entities = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>')];
+    let (entity, letter) = entities.iter().find(|(entity, _)| from.starts_with(entity))?;
+    Some((entity.len(), *letter))
+}
+
+/// In one go: what comes out may look like an entity again.
+fn decoded(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        decoded.push_str(&rest[..at]);
+        let (length, letter) = entity(&rest[at..]).unwrap_or((1, '&'));
+        decoded.push(letter);
+        rest = &rest[at + length..];
+    }
+    decoded + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use aizuchi_core::chat::ends_line;
+
+    fn with_names<T>(then: impl FnOnce(&Names<'_>) -> T) -> T {
+        let persona = UserId::new("UBOT");
+        let names = Names {
+            persona: &persona,
+            persona_name: "Aizuchi",
+            user: &|id| (id.as_str() == "U1").then(|| Arc::from("山田 花子")),
+            channel: &|id| (id.as_str() == "C1").then(|| Arc::from("general")),
+            group: &|id| (id == "S1").then(|| Arc::from("team")),
+        };
+        then(&names)
+    }
+
+    fn reads(text: &str) -> Read {
+        with_names(|names| read(text, names))
+    }
+
+    #[test]
+    fn people_read_what_slack_writes() {
+        for (text, expected) in [
+            ("hello", "hello"),
+            ("<@U1>さん", "@山田 花子さん"),
+            ("<@U1|old>", "@山田 花子"),
+            ("<@U9>, <@W9|kim> and <@UBOT|bot>", "@U9, @kim and @Aizuchi"),
+            ("<#C1|old> <#C2|random> <#C3> <#C4|>", "#general #random #C3 #C4"),
+            ("<!here> <!channel> <!everyone|everyone>", "@here @channel @everyone"),
+            ("<!subteam^S9|@leads> <!subteam^S1> <!subteam^S2>", "@leads @team @S2"),
+            ("<!date^1392734382^{date}^https://a.example|Feb 18>", "Feb 18"),
+            ("<!date^1392734382^{date}>", "<!date^1392734382^{date}>"),
+            ("<https://a.example/?a=1&amp;b=2>", "https://a.example/?a=1&b=2"),
+            ("<https://a.example|the plan>", "the plan (https://a.example)"),
+            ("<https://a.example|https://a.example>", "https://a.example"),
+            ("<http://a.example|a.example>", "a.example"),
+            ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+            ("<mailto:a@b.example|Anna>", "Anna (a@b.example)"),
+            ("<tel:+15550100>", "+15550100"),
+            ("a &lt;b&gt; &amp; c", "a <b> & c"),
+            ("&amp;lt;@U1&amp;gt; &lt;@U1&gt; &nbsp;", "&lt;@U1&gt; <@U1> &nbsp;"),
+            ("*bold* _it_ ~no~ &gt; q", "*bold* _it_ ~no~ > q"),
+            (":thumbsup::wave::skin-tone-3: :party-parrot::tada:", "👍👋🏼 :party-parrot:🎉"),
+            (":party-parrot::skin-tone-3:", ":party-parrot::skin-tone-3:"),
+            ("10:30:45, std::key::x, そう:+1:です", "10:30:45, std::key::x, そう👍です"),
+            ("`:tada: &lt;a&gt; <@U1>` :tada:", "`:tada: <a> @山田 花子` 🎉"),
+            ("```\n:tada:\n<https://a.example>``` :tada:", "```\n:tada:\nhttps://a.example``` 🎉"),
+            ("` :tada: `` :tada:", "` :tada: `` 🎉"),
+            ("an ` alone :tada:", "an ` alone 🎉"),
+            (
+                "＜@U1＞ < @U1> <@u1> <@> <#> <!> <> <x> <a|b> <a:b",
+                "＜@U1＞ < @U1> <@u1> <@> <#> <!> <> <x> <a|b> <a:b",
+            ),
+            ("<https://a.example|a\nb>", "<https://a.example|a\nb>"),
+            ("<<@U1>>", "<@山田 花子>"),
+            ("a\r\nb\u{2028}c\u{0}\u{1b}[1m\td", "a\nb\nc[1m\td"),
+        ] {
+            assert_eq!(reads(text).text, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everyone_named_is_told_once() {
+        let user = |id: &str| Mention::User(UserId::new(id));
+        let read = reads("<@U9> <@UBOT> `<@U1>` <@U9|x> <@UBOT> &lt;@U5&gt; <#C1> <!here>");
+        assert_eq!(read.mentions, [user("U9"), Mention::Persona, user("U1")]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!|&;:`\n]|<@U1>|<!here>|&lt;|:tada:|https://|```){0,60}") {
+            let read = reads(&text);
+            let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+            prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
+            prop_assert!(!read.text.contains(|letter| letter != '\n' && ends_line(letter)));
+            let unique = read.mentions.iter().enumerate();
+            for (place, mention) in unique {
+                prop_assert!(!read.mentions[..place].contains(mention));
+            }
+        }
+    }
+}

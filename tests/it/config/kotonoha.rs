@@ -1,0 +1,87 @@
+//! The settings of kotonoha become a config of ours.
+
+use aizuchi::config::Config;
+use aizuchi::config::environment::Environment;
+use aizuchi_core::rules::Mode;
+use aizuchi_import::kotonoha;
+
+const KOTONOHA: &str = "
+DISCORD_TOKEN=MTIz.abc.def
+ANTHROPIC_API_KEY=sk-ant-invented
+OPENAI_API_KEY=
+LLM_MODEL=anthropic/claude-opus-4-5
+LLM_TEMPERATURE=0.7
+LLM_MAX_TOKENS=2048
+LLM_FALLBACK_MODEL=claude-haiku-4-5
+LLM_MAX_RETRIES=3
+LLM_RETRY_DELAY_BASE=1.0
+EAVESDROP_ENABLED_CHANNELS=111111111111111111,222222222222222222
+EAVESDROP_JUDGE_MODEL=claude-haiku-4-5
+EAVESDROP_BUFFER_SIZE=50
+EAVESDROP_MIN_MESSAGES=3
+EAVESDROP_MIN_INTERVENTION_INTERVAL_MINUTES=10
+THREAD_AUTO_ARCHIVE_DURATION=1440
+HEALTH_CHECK_ENABLED=true
+HEALTH_CHECK_PORT=8080
+SESSION_TIMEOUT_HOURS=24
+KB_HNSW_M=16
+POSTGRES_PASSWORD=secret-word
+LOG_LEVEL=info
+BOT_PREFIX=!
+";
+
+fn environment(text: &str) -> Environment {
+    Environment::new([], text, ".env").unwrap()
+}
+
+#[test]
+fn a_kotonoha_goes_on_as_it_was() {
+    let environment = environment(KOTONOHA);
+    let page = kotonoha::from_env(environment.variables()).unwrap();
+    for secret in ["MTIz", "sk-ant", "secret-word"] {
+        assert!(!page.contains(secret), "{page}");
+    }
+    let loaded = Config::read(&page, "config.yaml", &environment).unwrap();
+    assert_eq!(loaded.warnings, [""; 0], "{page}");
+    let config = loaded.config;
+    let discord = config.discord().unwrap();
+    assert_eq!(discord.token.expose(), "MTIz.abc.def");
+    assert_eq!(discord.archive_minutes, Some(1440));
+    let minds = &config.minds;
+    assert_eq!(minds.response.model.id.to_string(), "anthropic/claude-opus-4-5");
+    assert_eq!(minds.judgment.model.id.to_string(), "anthropic/claude-haiku-4-5");
+    assert_eq!(minds.response.fallback.as_ref().unwrap().id, minds.judgment.model.id);
+    assert_eq!(minds.response.model.params.max_tokens.unwrap().0, 2048);
+    assert_eq!(config.health_check.port.unwrap().0, 8080);
+    let book = config.rulebook();
+    assert_eq!(book.usual.mode, Mode::MentionOnly);
+    assert_eq!(book.channels["222222222222222222"].mode, Mode::Facilitator);
+    assert_eq!(book.channels["111111111111111111"].facilitation.buffer_size, 50);
+    for name in ["SESSION_TIMEOUT_HOURS", "KB_HNSW_M", "POSTGRES_PASSWORD", "BOT_PREFIX"] {
+        assert!(page.contains(&format!("# {name}: ")), "{name}\n{page}");
+    }
+}
+
+#[test]
+fn little_is_enough_and_what_is_odd_is_told() {
+    let environment = environment(
+        "DISCORD_TOKEN=t\nANTHROPIC_API_KEY=k\nLLM_MAX_TOKENS=many\nEAVESDROP_ENABLED_CHANNELS=tea,3\n\
+         EAVESDROP_JUDGE_MODEL=google/gemini-2.0-flash\nGEMINI_API_KEY=g\nHEALTH_CHECK_PORT=x\n\
+         THREAD_AUTO_ARCHIVE_DURATION=61\nLOG_LEVEL=loud\nLLM_MAX_RETRIES=100\n",
+    );
+    let page = kotonoha::from_env(environment.variables()).unwrap();
+    let config = Config::read(&page, "config.yaml", &environment).unwrap().config;
+    assert_eq!(config.minds.response.model.id.to_string(), "anthropic/claude-sonnet-4-5");
+    assert_eq!(config.minds.judgment.model.id.to_string(), "gemini/gemini-2.0-flash");
+    assert_eq!(config.rulebook().channels.len(), 1);
+    let odd = ["LLM_MAX_TOKENS", "EAVESDROP_ENABLED_CHANNELS", "HEALTH_CHECK_PORT"];
+    let more = ["THREAD_AUTO_ARCHIVE_DURATION", "LOG_LEVEL", "LLM_MAX_RETRIES"];
+    for name in odd.into_iter().chain(more) {
+        assert!(page.contains(&format!("# {name}: ")), "{name}\n{page}");
+    }
+}
+
+#[test]
+fn without_a_token_there_is_nothing_to_take_over() {
+    assert!(kotonoha::from_env(environment("LLM_MODEL=gpt-4o\n").variables()).is_err());
+}

@@ -1,0 +1,43 @@
+//! What the seeds say of settings.
+
+use aizuchi::config::Config;
+use aizuchi::config::environment::Environment;
+use aizuchi_harness::world::{Extras, Kept, World, at, top};
+
+#[test]
+fn s14_a_small_model_of_its_own_names_the_state() {
+    let text = "decision: {state: separate}\nagents: {state: {model_id: ollama/tiny}}";
+    let config = |text: &str, keys: &[(&str, &str)]| {
+        let keys = keys.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let environment = Environment::new(keys, "", ".env").unwrap();
+        let config = Config::read(text, "config.yaml", &environment).unwrap().config;
+        config.minds.state.model.id.to_string()
+    };
+    let key = ("ANTHROPIC_API_KEY", "invented");
+    let large = "agents: {response: {model_id: anthropic/claude-sonnet-4-5}}";
+    let named = ("EAVESDROP_JUDGE_MODEL", "ollama/small");
+    assert_eq!(config(large, &[key]), "anthropic/claude-haiku-4-5");
+    assert_eq!(config(large, &[key, named]), "ollama/small");
+    assert_eq!(config(text, &[key, named]), "ollama/tiny");
+}
+
+#[tokio::test]
+async fn r17_the_settings_are_the_seeds() {
+    let read = |text: &str| {
+        let environment = Environment::new([], "", ".env").unwrap();
+        Config::read(text, "config.yaml", &environment).unwrap().config.waiting()
+    };
+    let (usual, own) = (
+        read("response: {wait: fixed}"),
+        read(
+            "response: {wait: fixed, min_wait_seconds: 20, jitter_ratio: 0, check_interval_seconds: 5}",
+        ),
+    );
+    assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
+    for kept in Kept::each().await {
+        let extras = Extras { waiting: own, ..Extras::default() };
+        let world = World::new(kept).await.having(extras);
+        world.says("alice", "hello").await;
+        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(20));
+    }
+}
