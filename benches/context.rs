@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-use aizuchi_core::context::Limits;
+use aizuchi_core::context::ContextLimits;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::prompts::{Prompts, Scene};
+use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_core::store::{Store, sqlite};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
@@ -83,7 +83,7 @@ fn contexts(criterion: &mut Criterion) {
         system_prompt: "You are kind.".to_owned(),
         language: Language::En,
     });
-    let prompts = Prompts::load(Language::En, None).expect("the prompts");
+    let prompts = PromptBuilder::load(Language::En, None).expect("the prompts");
     let mut group = criterion.benchmark_group("context");
     group.sample_size(30);
     for messages in [10_000, 100_000, 1_000_000] {
@@ -94,7 +94,7 @@ fn contexts(criterion: &mut Criterion) {
                 sqlite::open(&path).await.expect("the database")
             });
             let now = Timestamp::from_millisecond(NOW_MS).expect("a time");
-            let window = Limits::default().window(now);
+            let window = ContextLimits::default().window(now);
             let top = ConversationId {
                 workspace: WorkspaceId::new("w"),
                 channel: channel(messages % channels),
@@ -116,9 +116,9 @@ fn contexts(criterion: &mut Criterion) {
                 });
             }
             let context = runtime.block_on(store.context(&top, &window)).expect("a context");
-            assert!(context.target().len() >= 45 && context.channel_memories.len() > 9);
+            assert!(context.target_messages().len() >= 45 && context.channel_memories.len() > 9);
             let context = Arc::new(context);
-            let scene = Scene::at(now);
+            let scene = PromptOptions::new(now);
             group.bench_function(BenchmarkId::new("render", &size), |bencher| {
                 bencher.iter(|| black_box(prompts.judge(&persona, &context, &scene)));
             });

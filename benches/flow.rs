@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aizuchi::replay::history::History;
-use aizuchi::replay::{Judge, Policy, Rules, replay};
+use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, ConversationId, Heard, Message, MessageId, UserId,
     WorkspaceId,
 };
-use aizuchi_core::decision::Ended;
-use aizuchi_core::event::{Closing, Course, End, Follows, Outcome, Rest};
+use aizuchi_core::decision::DecisionResult;
+use aizuchi_core::event::{
+    Debounce, DecisionClosing, Disposition, OnNewMessage, Outcome, StepResult,
+};
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::address::{Address, Server};
+use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{Hearing, Receipt, Store, StoreError};
+use aizuchi_core::store::{HearReceipt, InboxEntry, Store, StoreError};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
@@ -29,7 +31,7 @@ const CHANNELS: u64 = 50;
 const IN_FLIGHT: usize = 64;
 
 /// The `number`th line of a made-up workspace: one each second, channel after channel.
-fn hearing(number: u64) -> Hearing {
+fn hearing(number: u64) -> InboxEntry {
     let at = Timestamp::from_second(1_800_000_000 + number as i64).expect("in range");
     let message = Message {
         conversation: ConversationId {
@@ -45,8 +47,9 @@ fn hearing(number: u64) -> Hearing {
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);
-    let rest = Rest { due, longest: SignedDuration::MAX, course: Course::Restarts };
-    Hearing::of(Heard::Message(message, Arrival::Live), Follows::Judge(rest), due)
+    let rest =
+        Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart };
+    InboxEntry::new(Heard::Message(message, Arrival::Live), Disposition::Judge(rest), due)
 }
 
 #[derive(Clone, Copy)]
@@ -62,15 +65,19 @@ impl Kind {
         std::iter::once(("sqlite", Kind::File)).chain(server)
     }
 
-    async fn address(self, folder: &tempfile::TempDir) -> Address {
-        let Kind::Server = self else { return Address::File(folder.path().join("bench.db")) };
+    async fn address(self, folder: &tempfile::TempDir) -> DatabaseLocation {
+        let Kind::Server = self else {
+            return DatabaseLocation::Sqlite(folder.path().join("bench.db"));
+        };
         let url = std::env::var("AIZUCHI_BENCH_POSTGRES").expect("the server's URL");
         let name = format!("bench_{}", uuid::Uuid::now_v7().simple());
         let mut connection = sqlx::PgConnection::connect(&url).await.expect("the server");
         let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
         sqlx::raw_sql(create).execute(&mut connection).await.expect("a new database");
         let (server, _) = url.rsplit_once('/').expect("a database in the URL");
-        Address::Server(Server::new(&format!("{server}/{name}")).expect("the new one's URL"))
+        DatabaseLocation::Postgres(
+            PostgresUrl::parse(&format!("{server}/{name}")).expect("the new one's URL"),
+        )
     }
 }
 
@@ -105,7 +112,7 @@ impl Filled {
 }
 
 /// Looks at each receipt, so that a failure does not pass for speed.
-async fn check(heard: Result<Receipt, StoreError>) {
+async fn check(heard: Result<HearReceipt, StoreError>) {
     assert!(heard.expect("it is heard").is_new);
 }
 
@@ -159,8 +166,8 @@ async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
         let claims =
             store.claim(now, SignedDuration::from_secs(100), most).await.expect("it claims");
         assert_eq!(claims.len(), most, "there are enough steps");
-        let closing = Closing::new(Ended::ChoseSilence, "they get along");
-        let outcome = Outcome::of(End::Silent(closing));
+        let closing = DecisionClosing::new(DecisionResult::ChoseSilence, "they get along");
+        let outcome = Outcome::new(StepResult::Silent(closing));
         let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
         join_all(completed).await.into_iter().for_each(|done| {
             done.expect("it completes");
@@ -220,7 +227,7 @@ fn history() -> History {
 
 fn replayed(criterion: &mut Criterion) {
     let history = history();
-    let rules = Rules { judge: Judge::Silent, latency_ms: 4000, seed: 1 };
+    let rules = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 4000, seed: 1 };
     let mut group = criterion.benchmark_group("replay");
     group.throughput(Throughput::Elements(history.messages() as u64)).sample_size(10);
     for name in ["every-message", "debounce-30", "quiet-300"] {

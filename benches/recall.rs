@@ -10,10 +10,10 @@ use aizuchi_core::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Follows;
+use aizuchi_core::event::Disposition;
 use aizuchi_core::recall::RecallQuery;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Hearing, Store, sqlite};
+use aizuchi_core::store::{InboxEntry, Store, sqlite};
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -40,7 +40,7 @@ async fn measure(lines: u64) {
     }
     let begin = Instant::now();
     stream::iter(0..lines)
-        .map(|number| hear(&store, Heard::Message(message(number), Arrival::CaughtUp)))
+        .map(|number| hear(&store, Heard::Message(message(number), Arrival::Backfilled)))
         .buffer_unordered(1024)
         .for_each(|()| async {})
         .await;
@@ -82,7 +82,8 @@ async fn measure(lines: u64) {
 }
 
 async fn hear(store: &DatabaseStore, heard: Heard) {
-    let hearing = Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
+    let hearing =
+        InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
     store.hear(hearing).await.expect("it is heard");
 }
 

@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use aizuchi::replay::history::{History, Recorded, Room};
+use aizuchi::replay::history::{History, RecordedChannel, RecordedMessage};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
     Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Follows;
+use aizuchi_core::event::Disposition;
 use aizuchi_core::recall::RecallQuery;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Hearing, Store, sqlite};
+use aizuchi_core::store::{InboxEntry, Store, sqlite};
 use anyhow::Context as _;
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -53,16 +53,16 @@ enum Scope {
 }
 
 async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
-    let rooms = history.rooms.iter().map(|room| Heard::Channel(channel(room)));
-    let lines = history.rooms.iter().flat_map(|room| &room.messages);
-    let names: HashMap<&str, &Recorded> =
+    let rooms = history.channels.iter().map(|room| Heard::Channel(channel(room)));
+    let lines = history.channels.iter().flat_map(|room| &room.messages);
+    let names: HashMap<&str, &RecordedMessage> =
         lines.clone().map(|line| (line.author.as_str(), line)).collect();
     let names = names.into_values().map(|line| Heard::User(user(line)));
-    let lines = lines.map(|line| Heard::Message(message(line), Arrival::CaughtUp));
+    let lines = lines.map(|line| Heard::Message(message(line), Arrival::Backfilled));
     let heard = stream::iter(rooms.chain(names).chain(lines)).map(|heard| {
-        store.hear(Hearing::of(
+        store.hear(InboxEntry::new(
             heard,
-            Follows::Nothing(Gate::CaughtUp),
+            Disposition::Settled(Gate::CaughtUp),
             jiff::Timestamp::UNIX_EPOCH,
         ))
     });
@@ -76,7 +76,7 @@ async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
 async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyhow::Result<()> {
     let mut found = [0; RANKS.len()];
     let mut took = Vec::new();
-    for room in &history.rooms {
+    for room in &history.channels {
         for (reply, answered) in far_replies(room) {
             let channel = channel(room).id;
             let query = RecallQuery {
@@ -120,7 +120,7 @@ async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyh
 }
 
 /// The places of replies in a room, and of the lines far back that they answer.
-fn far_replies(room: &Room) -> Vec<(usize, usize)> {
+fn far_replies(room: &RecordedChannel) -> Vec<(usize, usize)> {
     let places: HashMap<&str, usize> =
         room.messages.iter().enumerate().map(|(place, line)| (line.id.as_str(), place)).collect();
     let replies = room.messages.iter().enumerate().flat_map(|(place, line)| {
@@ -134,7 +134,7 @@ fn workspace() -> WorkspaceId {
     WorkspaceId::new("measure")
 }
 
-fn channel(room: &Room) -> Channel {
+fn channel(room: &RecordedChannel) -> Channel {
     Channel {
         workspace: workspace(),
         id: ChannelId::new(room.name.as_str()),
@@ -143,7 +143,7 @@ fn channel(room: &Room) -> Channel {
     }
 }
 
-fn user(line: &Recorded) -> User {
+fn user(line: &RecordedMessage) -> User {
     User {
         workspace: workspace(),
         id: UserId::new(line.author.as_str()),
@@ -153,7 +153,7 @@ fn user(line: &Recorded) -> User {
     }
 }
 
-fn message(line: &Recorded) -> Message {
+fn message(line: &RecordedMessage) -> Message {
     Message {
         conversation: ConversationId {
             workspace: workspace(),
@@ -169,6 +169,6 @@ fn message(line: &Recorded) -> Message {
     }
 }
 
-fn kind(line: &Recorded) -> AuthorKind {
+fn kind(line: &RecordedMessage) -> AuthorKind {
     if line.bot { AuthorKind::Bot } else { AuthorKind::Human }
 }

@@ -19,18 +19,18 @@ use uuid::Uuid;
 use crate::config::Config;
 use crate::config::minds;
 use crate::config::values::Port;
-use crate::web::admission::Token;
+use crate::web::auth::AccessToken;
 use crate::web::{self, Web};
-use aizuchi_core::agent::state::NamedStates;
-use aizuchi_core::agent::tools::Tools;
-use aizuchi_core::agent::wait::Waits;
+use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::state::StateCache;
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::answer::Answers;
-use aizuchi_core::hear::rooms::Rooms;
-use aizuchi_core::hear::under_way::UnderWay;
-use aizuchi_core::hear::{Ears, Withheld};
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::inbox::in_flight::InFlight;
+use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::fallback::FallbackMind;
@@ -38,17 +38,17 @@ use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::local::{self, LocalRoom};
-use aizuchi_core::platform::{Platform, Platforms, Surroundings};
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::prompt::prompts::Prompts;
-use aizuchi_core::prompt::tokens::Corrections;
+use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::address::Opened;
+use aizuchi_core::store::database::location::OpenedDatabase;
 use aizuchi_core::store::{Archive, Store};
-use aizuchi_discord::Discord;
-use aizuchi_slack::Slack;
+use aizuchi_discord::DiscordPlatform;
+use aizuchi_slack::SlackPlatform;
 
 /// Everything that is ready to run.
 pub struct App {
@@ -63,8 +63,8 @@ pub struct App {
     runner: Runner,
     retention: Retention,
     room: Arc<LocalRoom>,
-    slack: Option<Arc<Slack>>,
-    discord: Option<Arc<Discord>>,
+    slack: Option<Arc<SlackPlatform>>,
+    discord: Option<Arc<DiscordPlatform>>,
     web: Arc<Web>,
     shutdown: CancellationToken,
 }
@@ -76,80 +76,80 @@ impl App {
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let health = match &config.health_check.port {
-            Some(port) => Some(listen(everywhere(port)).await?),
+            Some(port) => Some(listen(all_interfaces(port)).await?),
             None => None,
         };
-        let (store, writer) = opened(config, &[Some(&listener), health.as_ref()]).await?;
+        let (store, writer) = open_database(config, &[Some(&listener), health.as_ref()]).await?;
         let writer_stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(writer_stop.clone()));
         let store = Arc::new(store);
         let clock = Clock::system();
         let persona = config.persona();
         let metrics = Arc::new(Metrics::default());
-        let under_way = Arc::new(UnderWay::default());
+        let under_way = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let rooms = Rooms::new(config.agent().rulebook);
-        recall(&rooms, &store, &local::workspace()).await?;
+        let rooms = ChannelCache::new(config.agent_settings().rulebook);
+        restore_channel_cache(&rooms, &store, &local::workspace_id()).await?;
         let rooms = Arc::new(rooms);
-        let ears = |waiting, withheld| {
-            Arc::new(Ears {
+        let inbox = |waiting, withheld| {
+            Arc::new(Inbox {
                 store: store.clone(),
-                under_way: under_way.clone(),
+                in_flight: under_way.clone(),
                 clock: clock.clone(),
                 metrics: metrics.clone(),
-                rooms: rooms.clone(),
-                waiting,
-                withheld,
-                commanded_as: Some(persona.name.as_str().into()),
-                announces: config.response.announce,
-                remembers_after: Some(config.remembers_after()),
-                seed,
+                channel_cache: rooms.clone(),
+                wait_settings: waiting,
+                redaction: withheld,
+                command_name: Some(persona.name.as_str().into()),
+                is_announcing: config.response.announce,
+                remember_delay: Some(config.memory_delay()),
+                random_seed: seed,
             })
         };
-        let in_room = ears(config.room_waiting(), Withheld::Shown);
+        let in_room = inbox(config.room_wait_settings(), Redaction::Keep);
         let room =
             Arc::new(LocalRoom::new(in_room, store.clone(), clock.clone(), persona.name.clone()));
         let platform: Arc<dyn Platform> = room.clone();
-        let mut platforms = Platforms(HashMap::from([(local::workspace(), platform)]));
-        let answers = answers(config, store.clone(), store.clone());
-        let slack = match config.slack() {
+        let mut platforms = Platforms(HashMap::from([(local::workspace_id(), platform)]));
+        let answers = build_command_answers(config, store.clone(), store.clone());
+        let slack = match config.resolved_slack() {
             None => None,
             Some(settings) => {
-                let settings = settings.settings(config.channel_sync());
-                let who = aizuchi_slack::who(&settings, &*store).await?;
-                recall(&rooms, &store, &who.workspace).await?;
-                let surroundings = Surroundings {
+                let settings = settings.settings(config.channel_sync_interval());
+                let who = aizuchi_slack::resolve_identity(&settings, &*store).await?;
+                restore_channel_cache(&rooms, &store, &who.workspace).await?;
+                let surroundings = PlatformDeps {
                     persona: persona.clone(),
-                    ears: ears(config.waiting(), Withheld::Dropped),
+                    inbox: inbox(config.wait_settings(), Redaction::Drop),
                     archive: store.clone(),
                     answers: answers.clone(),
                 };
-                let slack = Arc::new(Slack::new(settings, who, surroundings).await?);
-                platforms.0.insert(slack.who().workspace.clone(), slack.clone());
+                let slack = Arc::new(SlackPlatform::new(settings, who, surroundings).await?);
+                platforms.0.insert(slack.identity().workspace.clone(), slack.clone());
                 Some(slack)
             }
         };
-        let discord = match config.discord() {
+        let discord = match config.resolved_discord() {
             None => None,
             Some(settings) => {
-                let zone = config.zone_or(TimeZone::system());
-                let settings = settings.settings(config.channel_sync(), zone);
-                let who = aizuchi_discord::who(&settings, &*store).await?;
+                let zone = config.time_zone_or(TimeZone::system());
+                let settings = settings.settings(config.channel_sync_interval(), zone);
+                let who = aizuchi_discord::resolve_identity(&settings, &*store).await?;
                 for workspace in who.workspaces() {
-                    recall(&rooms, &store, &workspace).await?;
+                    restore_channel_cache(&rooms, &store, &workspace).await?;
                 }
-                let surroundings = Surroundings {
+                let surroundings = PlatformDeps {
                     persona: persona.clone(),
-                    ears: ears(config.waiting(), Withheld::Dropped),
+                    inbox: inbox(config.wait_settings(), Redaction::Drop),
                     archive: store.clone(),
                     answers: answers.clone(),
                 };
-                let discord = Arc::new(Discord::new(settings, who, surroundings).await?);
-                platforms.0.insert(aizuchi_discord::everywhere(), discord.clone());
+                let discord = Arc::new(DiscordPlatform::new(settings, who, surroundings).await?);
+                platforms.0.insert(aizuchi_discord::platform_workspace(), discord.clone());
                 Some(discord)
             }
         };
-        let agent = agent(
+        let agent = build_agent(
             config,
             (store.clone(), answers),
             platforms.clone(),
@@ -157,11 +157,11 @@ impl App {
             metrics.clone(),
             seed,
         )?;
-        let runner = Runner::new(agent, under_way, config.runner())?;
+        let runner = Runner::new(agent, under_way, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
             clock: clock.clone(),
-            prompts: config.kept_prompts(),
+            prompt_max_age: config.prompt_retention(),
         };
         let shutdown = CancellationToken::new();
         let web = Arc::new(Web {
@@ -173,14 +173,14 @@ impl App {
             store,
             clock,
             metrics: metrics.clone(),
-            pulse: runner.pulse(),
+            pulse: runner.heartbeat(),
             persona,
-            wait_seconds: config.room_waiting().min_wait_seconds,
-            usual_wait_seconds: config.waiting().min_wait_seconds,
-            judge: config.minds.judgment.model.id.to_string(),
+            room_wait_seconds: config.room_wait_settings().min_wait_seconds,
+            platform_wait_seconds: config.wait_settings().min_wait_seconds,
+            judgment_model: config.minds.judgment.model.id.to_string(),
             currency: config.models.currency.0.clone(),
-            mind: config.minds.response.model.id.to_string(),
-            token: config.http.token.as_ref().map(|token| Token::new(&token.0)),
+            response_model: config.minds.response.model.id.to_string(),
+            token: config.http.token.as_ref().map(|token| AccessToken::new(&token.0)),
             shutdown: shutdown.clone(),
         });
         Ok(Self {
@@ -203,12 +203,12 @@ impl App {
 
     /// The name of the Slack workspace, if it lives in one.
     pub fn slack_workspace(&self) -> Option<&str> {
-        self.slack.as_ref().map(|slack| slack.who().name.as_str())
+        self.slack.as_ref().map(|slack| slack.identity().name.as_str())
     }
 
     /// The bot's name on Discord and the number of its servers, if it lives there.
     pub fn discord_bot(&self) -> Option<(&str, usize)> {
-        let who = self.discord.as_ref()?.who();
+        let who = self.discord.as_ref()?.identity();
         Some((&who.name, who.guilds.len()))
     }
 
@@ -249,13 +249,13 @@ impl App {
         }
         let listener = self.listener;
         tasks.spawn(async move { ("web", web::serve(listener, web).await) });
-        metrics.started(began.elapsed());
+        metrics.record_start(began.elapsed());
 
         let mut failed = None;
         let mut written = None;
         tokio::select! {
             () = stop.cancelled() => info!("stopping: finishing what has begun"),
-            Some(ended) = tasks.join_next() => failed = Some(unasked(ended)),
+            Some(ended) = tasks.join_next() => failed = Some(unexpected_end(ended)),
             ended = &mut writer => written = Some(ended),
         }
         shutdown.cancel();
@@ -278,8 +278,11 @@ impl App {
 }
 
 /// The database, as soon as it is this process's own. Until then the listeners say that it stands by.
-async fn opened(config: &Config, listeners: &[Option<&TcpListener>]) -> anyhow::Result<Opened> {
-    let address = config.database();
+async fn open_database(
+    config: &Config,
+    listeners: &[Option<&TcpListener>],
+) -> anyhow::Result<OpenedDatabase> {
+    let address = config.database_address();
     if let Some(opened) = address.open_if_free().await? {
         return Ok(opened);
     }
@@ -287,9 +290,9 @@ async fn opened(config: &Config, listeners: &[Option<&TcpListener>]) -> anyhow::
     let active = CancellationToken::new();
     let mut serving = JoinSet::new();
     for listener in listeners.iter().flatten() {
-        serving.spawn(web::serve_standing_by(same(listener)?, active.clone()));
+        serving.spawn(web::serve_standby(clone_listener(listener)?, active.clone()));
     }
-    let opened = address.open_when_free().await;
+    let opened = address.wait_and_open().await;
     active.cancel();
     serving.detach_all();
     info!("it is active now");
@@ -297,31 +300,31 @@ async fn opened(config: &Config, listeners: &[Option<&TcpListener>]) -> anyhow::
 }
 
 /// The same listener once more.
-fn same(listener: &TcpListener) -> anyhow::Result<TcpListener> {
+fn clone_listener(listener: &TcpListener) -> anyhow::Result<TcpListener> {
     let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
     TcpListener::from_std(same.into()).context("sharing a listener")
 }
 
 /// What was heard and ordered in a workspace holds again.
-async fn recall(
-    rooms: &Rooms,
+async fn restore_channel_cache(
+    rooms: &ChannelCache,
     store: &DatabaseStore,
     workspace: &WorkspaceId,
 ) -> anyhow::Result<()> {
     for channel in store.channels(workspace).await? {
-        rooms.learn(&channel);
+        rooms.update_channel(&channel);
     }
     for user in store.users(workspace).await? {
-        rooms.meet(&user);
+        rooms.update_user(&user);
     }
-    rooms.obey(workspace, &store.orders(workspace).await?);
+    rooms.replace_orders(workspace, &store.orders(workspace).await?);
     Ok(())
 }
 
 /// Who judges, replies and remembers, as the settings say.
-pub fn agent(
+pub fn build_agent(
     config: &Config,
-    (store, answers): (Arc<dyn Store>, Arc<Answers>),
+    (store, answers): (Arc<dyn Store>, Arc<CommandReplies>),
     platforms: Platforms,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -329,39 +332,44 @@ pub fn agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     Ok(Agent {
-        answers,
+        command_answers: answers,
         store,
         platforms,
         minds: Minds {
-            judgment: mind(&config.minds.judgment, &persona, &clock)?,
-            response: mind(&config.minds.response, &persona, &clock)?,
-            memory: mind(&config.minds.memory, &persona, &clock)?,
-            state: mind(&config.minds.state, &persona, &clock)?,
+            judgment: build_mind(&config.minds.judgment, &persona, &clock)?,
+            response: build_mind(&config.minds.response, &persona, &clock)?,
+            memory: build_mind(&config.minds.memory, &persona, &clock)?,
+            state: build_mind(&config.minds.state, &persona, &clock)?,
         },
         clock,
         metrics,
         persona,
-        prompts: Arc::new(prompts(config)?),
-        corrections: Corrections::default(),
-        named_states: NamedStates::default(),
-        waits: Waits::default(),
-        tools: has_tools(config).then(|| Tools { zone: config.zone_or(TimeZone::system()) }),
-        settings: agent::Settings {
-            timings: [(local::workspace(), config.response.room_timing())].into(),
-            ..config.agent()
+        prompt_builder: Arc::new(load_prompts(config)?),
+        token_corrections: TokenCorrections::default(),
+        state_cache: StateCache::default(),
+        deferrals: Deferrals::default(),
+        tools: has_tools(config)
+            .then(|| ToolSettings { zone: config.time_zone_or(TimeZone::system()) }),
+        settings: agent::AgentSettings {
+            workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
+            ..config.agent_settings()
         },
         seed,
     })
 }
 
 /// What commands are answered with.
-pub fn answers(config: &Config, store: Arc<dyn Store>, archive: Arc<dyn Archive>) -> Arc<Answers> {
-    Arc::new(Answers {
+pub fn build_command_answers(
+    config: &Config,
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+) -> Arc<CommandReplies> {
+    Arc::new(CommandReplies {
         store,
         archive,
-        rulebook: config.agent().rulebook,
+        rulebook: config.agent_settings().rulebook,
         persona: config.persona(),
-        zone: config.zone_or(TimeZone::system()),
+        zone: config.time_zone_or(TimeZone::system()),
     })
 }
 
@@ -371,18 +379,20 @@ fn has_tools(config: &Config) -> bool {
 }
 
 /// The words for models. Fails with a sentence if there are none, or they leave no room for what was said.
-pub fn prompts(config: &Config) -> anyhow::Result<Prompts> {
-    let prompts = Prompts::load(config.language, config.prompts_dir())?;
-    let least = Verb::ALL.map(|verb| {
+pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
+    let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
+    let least = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {
-            Verb::Judge => (&minds.judgment, Vec::new()),
-            Verb::Reply if has_tools(config) => (&minds.response, Tools::specs(config.language)),
-            Verb::Reply => (&minds.response, Vec::new()),
-            Verb::Remember => (&minds.memory, Vec::new()),
-            Verb::State => (&minds.state, Vec::new()),
+            PromptVerb::Judge => (&minds.judgment, Vec::new()),
+            PromptVerb::Reply if has_tools(config) => {
+                (&minds.response, ToolSettings::specs(config.language))
+            }
+            PromptVerb::Reply => (&minds.response, Vec::new()),
+            PromptVerb::Remember => (&minds.memory, Vec::new()),
+            PromptVerb::State => (&minds.state, Vec::new()),
         };
-        prompts.least_tokens(verb, &persona_of(mind, &config.persona()), &tools)
+        prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
     });
     let least = least.into_iter().max().unwrap_or(0);
     let most = config.context.budget().max_tokens;
@@ -394,7 +404,9 @@ pub fn prompts(config: &Config) -> anyhow::Result<Prompts> {
     Ok(prompts)
 }
 
-fn unasked(ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>) -> anyhow::Error {
+fn unexpected_end(
+    ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>,
+) -> anyhow::Error {
     match ended {
         Ok((name, Ok(()))) => anyhow::anyhow!("the {name} ended without being asked to"),
         Ok((name, Err(error))) => error.context(format!("the {name} ended")),
@@ -403,7 +415,7 @@ fn unasked(ended: Result<(&str, anyhow::Result<()>), tokio::task::JoinError>) ->
 }
 
 /// A port on all interfaces.
-pub fn everywhere(port: &Port) -> SocketAddr {
+pub fn all_interfaces(port: &Port) -> SocketAddr {
     let port = u16::try_from(port.0).unwrap_or(0);
     // A machine without IPv6 has no other way.
     let has_v6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
@@ -411,21 +423,23 @@ pub fn everywhere(port: &Port) -> SocketAddr {
 }
 
 /// Who thinks, as the settings say.
-pub fn mind(
-    config: &minds::Mind,
+pub fn build_mind(
+    config: &minds::ResolvedMind,
     persona: &Arc<Persona>,
     clock: &Clock,
 ) -> anyhow::Result<agent::Mind> {
-    let first = model(&config.model, clock)?;
+    let first = build_model(&config.model, clock)?;
     let llm = match &config.fallback {
         None => first,
-        Some(second) => Arc::new(FallbackMind::new(first, model(second, clock)?, clock.clone())),
+        Some(second) => {
+            Arc::new(FallbackMind::new(first, build_model(second, clock)?, clock.clone()))
+        }
     };
     Ok(agent::Mind { llm, persona: persona_of(config, persona) })
 }
 
 /// Who an agent is to be.
-fn persona_of(config: &minds::Mind, persona: &Arc<Persona>) -> Arc<Persona> {
+fn persona_of(config: &minds::ResolvedMind, persona: &Arc<Persona>) -> Arc<Persona> {
     match &config.system_prompt {
         None => persona.clone(),
         Some(more) => {
@@ -435,7 +449,7 @@ fn persona_of(config: &minds::Mind, persona: &Arc<Persona>) -> Arc<Persona> {
     }
 }
 
-fn model(model: &minds::Model, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
+fn build_model(model: &minds::ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {
     Ok(match model.settings() {
         None => Arc::new(BuiltinMind),
         Some(settings) => {

@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::app::App;
-use crate::config::{Config, Loaded, Thinkers};
-use aizuchi_core::chat::one_line;
+use crate::config::{Config, LoadedConfig, ModelSelection};
+use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
@@ -45,36 +45,36 @@ pub struct Cli {
     #[arg(long, value_name = "PROVIDER/MODEL", global = true)]
     model: Option<ModelId>,
     #[command(subcommand)]
-    verb: Option<Verb>,
+    command: Option<CliCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum CliCommand {
     /// Run everything the config names (the default).
     Run,
     /// See whether it would run: config, database, ports, and a one-token call to each model.
     Check,
     /// Replay a recorded chat on a virtual clock, under one or more policies.
-    Replay(replay::Replay),
+    Replay(replay::ReplayArgs),
     /// Measure a mind against labelled cases.
-    Eval(eval::Eval),
+    Eval(eval::EvalArgs),
     /// Show what a model would be asked now.
-    Prompt(prompt::PromptOf),
+    Prompt(prompt::PromptArgs),
     /// Find old lines by their words.
-    Search(search::Search),
+    Search(search::SearchArgs),
     /// Tell why it spoke, or why it did not.
-    Why(why::Why),
-    Forget(forget::Forget),
-    Import(import::Import),
+    Why(why::WhyArgs),
+    Forget(forget::ForgetArgs),
+    Import(import::ImportArgs),
     /// Show what can be set.
-    Config(config::Config),
+    Config(config::ConfigArgs),
     /// Set up the app in a Slack workspace.
-    Slack(slack::Slack),
+    Slack(slack::SlackArgs),
     /// Let the bot in on a Discord server.
-    Discord(discord::Discord),
+    Discord(discord::DiscordArgs),
     /// Stand in for the outside world, to try things out and to develop.
     #[cfg(feature = "demo")]
-    Dev(dev::Dev),
+    Dev(dev::DevArgs),
 }
 
 const MODEL_ELSEWHERE: &str = "--model goes with run, check, prompt and eval only";
@@ -82,7 +82,7 @@ const MODEL_ELSEWHERE: &str = "--model goes with run, check, prompt and eval onl
 /// Does what the command line says, and says what went wrong in one sentence.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match cli.obey() {
+    match cli.run() {
         Ok(code) => code,
         Err(error) => {
             eprintln!("aizuchi: {error:#}");
@@ -92,67 +92,68 @@ pub fn main() -> ExitCode {
 }
 
 impl Cli {
-    fn obey(self) -> anyhow::Result<ExitCode> {
-        let thinkers = self.model.as_ref().map_or(Thinkers::AsConfigured, Thinkers::All);
-        match self.verb.unwrap_or(Verb::Run) {
-            Verb::Run => run(self.config.as_deref(), thinkers),
-            Verb::Check => check::obey(self.config.as_deref(), thinkers),
-            Verb::Replay(_)
-            | Verb::Search(_)
-            | Verb::Why(_)
-            | Verb::Forget(_)
-            | Verb::Import(_)
-            | Verb::Config(_)
-            | Verb::Slack(_)
-            | Verb::Discord(_)
+    fn run(self) -> anyhow::Result<ExitCode> {
+        let thinkers =
+            self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
+        match self.command.unwrap_or(CliCommand::Run) {
+            CliCommand::Run => run_app(self.config.as_deref(), thinkers),
+            CliCommand::Check => check::run(self.config.as_deref(), thinkers),
+            CliCommand::Replay(_)
+            | CliCommand::Search(_)
+            | CliCommand::Why(_)
+            | CliCommand::Forget(_)
+            | CliCommand::Import(_)
+            | CliCommand::Config(_)
+            | CliCommand::Slack(_)
+            | CliCommand::Discord(_)
                 if self.model.is_some() =>
             {
                 anyhow::bail!(MODEL_ELSEWHERE)
             }
             #[cfg(feature = "demo")]
-            Verb::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_ELSEWHERE),
-            Verb::Prompt(prompt) => prompt.obey(self.config.as_deref(), thinkers),
-            Verb::Replay(replay) => replay.obey(self.config),
-            Verb::Eval(eval) => eval.obey(self.config.as_deref(), thinkers),
-            Verb::Search(search) => search.obey(self.config.as_deref()),
-            Verb::Why(why) => why.obey(self.config.as_deref()),
-            Verb::Forget(forget) => forget.obey(self.config.as_deref()),
-            Verb::Import(import) => import.obey(self.config.as_deref()),
-            Verb::Config(config) => config.obey(),
-            Verb::Slack(slack) => slack.obey(),
-            Verb::Discord(discord) => discord.obey(self.config.as_deref()),
+            CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_ELSEWHERE),
+            CliCommand::Prompt(prompt) => prompt.run(self.config.as_deref(), thinkers),
+            CliCommand::Replay(replay) => replay.run(self.config),
+            CliCommand::Eval(eval) => eval.run(self.config.as_deref(), thinkers),
+            CliCommand::Search(search) => search.run(self.config.as_deref()),
+            CliCommand::Why(why) => why.run(self.config.as_deref()),
+            CliCommand::Forget(forget) => forget.run(self.config.as_deref()),
+            CliCommand::Import(import) => import.run(self.config.as_deref()),
+            CliCommand::Config(config) => config.run(),
+            CliCommand::Slack(slack) => slack.run(),
+            CliCommand::Discord(discord) => discord.run(self.config.as_deref()),
             #[cfg(feature = "demo")]
-            Verb::Dev(dev) => dev.obey(),
+            CliCommand::Dev(dev) => dev.run(),
         }
     }
 }
 
-fn run(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
+fn run_app(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    let Loaded { config, warnings } = Config::load(file, thinkers)?;
-    log::begin(&config.logging);
+    let LoadedConfig { config, warnings } = Config::load(file, thinkers)?;
+    log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
     }
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     runtime.block_on(async {
-        let mut stops = Stops::listen()?;
+        let mut stops = StopSignals::listen()?;
         let stop = CancellationToken::new();
         let app = tokio::select! {
             app = App::open(&config, began) => app?,
             // Whoever stands by has begun nothing.
-            () = stops.next() => return Ok(ExitCode::SUCCESS),
+            () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
-        print(&welcome(&config, &app))?;
+        print(&welcome_text(&config, &app))?;
         let mut ended = Box::pin(app.run(stop.clone()));
         tokio::select! {
             ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
-            () = stops.next() => {}
+            () = stops.recv() => {}
         }
         stop.cancel();
         tokio::select! {
             ended = ended => ended.map(|()| ExitCode::SUCCESS),
-            () = stops.next() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
+            () = stops.recv() => anyhow::bail!("stopped at once; what was unfinished goes on at the next start"),
         }
     })
 }
@@ -168,14 +169,17 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Nothing that would do anything to a terminal.
-fn plain(text: &str) -> String {
-    one_line(text).chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+fn strip_control_characters(text: &str) -> String {
+    to_single_line(text)
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }
 
 /// The beginning of what a line says.
 fn excerpt(text: &str) -> String {
     const SHOWN: usize = 160;
-    let text = plain(text);
+    let text = strip_control_characters(text);
     let mut letters = text.chars();
     let beginning: String = letters.by_ref().take(SHOWN).collect();
     let rest = if letters.next().is_some() { "…" } else { "" };
@@ -183,19 +187,19 @@ fn excerpt(text: &str) -> String {
 }
 
 /// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.
-struct Stops {
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Stops {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
         let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
         Ok(Self { terminate, interrupt })
     }
 
-    async fn next(&mut self) {
+    async fn recv(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -203,16 +207,18 @@ impl Stops {
     }
 }
 
-fn welcome(config: &Config, app: &App) -> String {
+fn welcome_text(config: &Config, app: &App) -> String {
     let name = &config.persona.name.0;
     let address = app.address;
-    let file = config.database().to_string();
-    let wait = config.room_waiting().min_wait_seconds;
-    let mind = mind(config);
-    let slack = app.slack_workspace().map(|name| format!("\n  slack     {}", plain(name)));
+    let file = config.database_address().to_string();
+    let wait = config.room_wait_settings().min_wait_seconds;
+    let mind = describe_minds(config);
+    let slack = app
+        .slack_workspace()
+        .map(|name| format!("\n  slack     {}", strip_control_characters(name)));
     let slack = slack.unwrap_or_default();
     let discord = app.discord_bot().map(|(name, servers)| {
-        let bot = plain(name);
+        let bot = strip_control_characters(name);
         match config.language {
             Language::En if servers == 1 => format!("\n  discord   {bot}, on 1 server"),
             Language::En => format!("\n  discord   {bot}, on {servers} servers"),
@@ -220,7 +226,7 @@ fn welcome(config: &Config, app: &App) -> String {
         }
     });
     let discord = discord.unwrap_or_default();
-    let joins_in = config.rulebook().usual.mode == Mode::Companion;
+    let joins_in = config.rulebook().default_rules.mode == Mode::Companion;
     let (ask, ask_ja) = match joins_in {
         true => (
             format!(
@@ -247,7 +253,7 @@ fn welcome(config: &Config, app: &App) -> String {
 }
 
 /// Who thinks, for the operator.
-fn mind(config: &Config) -> String {
+fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
     let shown = |model: &ModelId| match model {
         ModelId::Builtin => config
@@ -257,7 +263,7 @@ fn mind(config: &Config) -> String {
                 "内蔵のルール（言語モデルではありません）",
             )
             .to_owned(),
-        ModelId::Of { .. } => model.to_string(),
+        ModelId::Hosted { .. } => model.to_string(),
     };
     if response == judgment {
         return shown(response);

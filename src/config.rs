@@ -1,12 +1,12 @@
 //! The one file of settings. It is read once, checked at once, and says which line is wrong.
 
 pub mod secret;
-mod nearest;
+mod suggestions;
 pub mod problem;
 pub mod environment;
 mod tree;
 mod variables;
-mod read;
+mod deserialize;
 mod notices;
 pub mod values;
 pub mod agents;
@@ -18,7 +18,7 @@ pub mod models;
 pub mod response;
 pub mod facilitator;
 pub mod budget;
-pub mod kept;
+pub mod storage;
 pub mod http;
 pub mod logging;
 pub mod platforms;
@@ -46,27 +46,29 @@ use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
-use crate::config::kept::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
 use crate::config::logging::LoggingConfig;
-use crate::config::minds::Minds;
+use crate::config::minds::ResolvedMinds;
 use crate::config::models::ModelsConfig;
-use crate::config::platforms::{Discord, DiscordConfig, Slack, SlackConfig};
-use crate::config::problem::Problem;
+use crate::config::platforms::{
+    DiscordConfig, ResolvedDiscordConfig, ResolvedSlackConfig, SlackConfig,
+};
+use crate::config::problem::ConfigProblem;
 use crate::config::response::{DecisionConfig, ResponseConfig};
+use crate::config::storage::{MemoryConfig, RetentionConfig, StorageConfig, StorageUrl};
 use crate::config::tools::ToolsConfig;
-use crate::config::tree::Node;
-use crate::config::values::{FilePath, Name, PersonId};
+use crate::config::tree::ConfigNode;
+use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::config::zone::ZoneName;
 use aizuchi_core::agent::{self, remember};
 use aizuchi_core::chat::UserId;
-use aizuchi_core::clock::seconds;
-use aizuchi_core::context::Limits;
-use aizuchi_core::hear::Waiting;
+use aizuchi_core::clock::duration_from_seconds;
+use aizuchi_core::context::ContextLimits;
+use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::rules::{Facilitation, Mode, Rulebook};
+use aizuchi_core::rules::{FacilitationRules, Mode, Rulebook};
 use aizuchi_core::runner;
-use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::sqlite::myao2;
 
 /// An example of every setting, which is a config itself.
@@ -84,7 +86,7 @@ pub struct Config {
     /// Who it is.
     pub persona: PersonaConfig,
     /// The language of everything that people see: `en` or `ja`.
-    #[schemars(with = "schema::Languages")]
+    #[schemars(with = "schema::LanguageSchema")]
     pub language: Language,
     /// Whose clock prompts show: a name like `Asia/Tokyo`, or `UTC`. Left out: the system's.
     pub timezone: Option<ZoneName>,
@@ -112,10 +114,10 @@ pub struct Config {
     #[schemars(with = "BTreeMap<String, ChannelConfig>")]
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
     /// People whose lines are not looked at, by id.
-    pub opted_out: Vec<PersonId>,
+    pub opted_out: Vec<ConfiguredUserId>,
     /// Who thinks, as `agents` and the environment say.
     #[serde(skip)]
-    pub minds: Minds,
+    pub minds: ResolvedMinds,
 }
 
 /// Who it is.
@@ -123,26 +125,26 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 pub struct PersonaConfig {
     /// What it is called in the chat.
-    pub name: Name,
+    pub name: DisplayName,
     /// Who it is, in its own words; goes first into every prompt.
     pub system_prompt: String,
 }
 
 /// Who is to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thinkers<'a> {
+pub enum ModelSelection<'a> {
     /// Whoever `agents` names.
-    AsConfigured,
+    Configured,
     /// This model for all agents, whatever the file says. How it is reached is taken from the file
     /// where the file has a model of the same provider.
-    All(&'a ModelId),
+    Override(&'a ModelId),
     /// Nobody will be asked, so nobody needs a key.
-    Nobody,
+    NoModel,
 }
 
 /// A config, and what should be said about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
     /// Sentences about keys that have no effect, each with its line.
     pub warnings: Vec<String>,
@@ -151,108 +153,111 @@ pub struct Loaded {
 impl Config {
     /// The settings of a file, or the defaults. Variables come from the process, then from `.env`
     /// beside the file, or in the current folder where there is none.
-    pub fn load(file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<Loaded> {
+    pub fn load(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<LoadedConfig> {
         let Some(file) = file else {
-            let environment = Environment::of_process(Path::new(""))?;
+            let environment = Environment::from_process(Path::new(""))?;
             let mut config = Self::default();
             config
-                .think(thinkers, &Node::parse("")?, &environment)
-                .map_err(|problem| anyhow::anyhow!("{}", problem.in_file("--model")))?;
-            return Ok(Loaded { config, warnings: Vec::new() });
+                .resolve_minds(thinkers, &ConfigNode::parse("")?, &environment)
+                .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
+            return Ok(LoadedConfig { config, warnings: Vec::new() });
         };
         let shown = file.display().to_string();
         let text = std::fs::read(file)
             .with_context(|| format!("the config file {shown} cannot be read"))?;
         let text = String::from_utf8(text)
             .map_err(|_| anyhow::anyhow!("the config file {shown} is not text in UTF-8"))?;
-        let environment = Environment::of_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::read_for(&text, &shown, &environment, thinkers)
+        let environment = Environment::from_process(file.parent().unwrap_or(Path::new("")))?;
+        Self::parse_with_warnings(&text, &shown, &environment, thinkers)
     }
 
     /// Reads settings that need no variables, for a replay or a test: nobody will be asked anything.
     /// What is not set has its default.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let (config, _) = Self::understand(text, &Environment::default(), Thinkers::Nobody)?;
+        let (config, _) =
+            Self::parse_with_notices(text, &Environment::default(), ModelSelection::NoModel)?;
         Ok(config)
     }
 
     /// Reads settings. Sentences about them name the file.
-    pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<Loaded> {
-        Self::read_for(text, file, environment, Thinkers::AsConfigured)
+    pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<LoadedConfig> {
+        Self::parse_with_warnings(text, file, environment, ModelSelection::Configured)
     }
 
-    fn read_for(
+    fn parse_with_warnings(
         text: &str,
         file: &str,
         environment: &Environment,
-        thinkers: Thinkers<'_>,
-    ) -> anyhow::Result<Loaded> {
-        let (config, notices) = Self::understand(text, environment, thinkers)
-            .map_err(|problem| anyhow::anyhow!("{}", problem.in_file(file)))?;
-        let warnings = notices.iter().map(|notice| notice.in_file(file)).collect();
-        Ok(Loaded { config, warnings })
+        thinkers: ModelSelection<'_>,
+    ) -> anyhow::Result<LoadedConfig> {
+        let (config, notices) = Self::parse_with_notices(text, environment, thinkers)
+            .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
+        let warnings = notices.iter().map(|notice| notice.format_in(file)).collect();
+        Ok(LoadedConfig { config, warnings })
     }
 
-    fn understand(
+    fn parse_with_notices(
         text: &str,
         environment: &Environment,
-        thinkers: Thinkers<'_>,
-    ) -> Result<(Self, Vec<Problem>), Problem> {
-        let mut tree = Node::parse(text)?;
+        thinkers: ModelSelection<'_>,
+    ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
+        let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
-        let mut notices = notices::take(&mut tree);
-        let mut config: Self = read::read(&tree)?;
+        let mut notices = notices::take_ignored_keys(&mut tree);
+        let mut config: Self = deserialize::deserialize(&tree)?;
         config.check(&tree)?;
-        notices.extend(config.make_way(&tree));
-        notices.extend(config.leave_alone(&tree));
-        config.think(thinkers, &tree, environment)?;
-        notices.extend(notices::of(&config, &tree));
-        notices.sort_by_key(|notice| notice.place.map(|place| (place.line, place.column)));
+        notices.extend(config.move_pages_off_health_port(&tree));
+        notices.extend(config.avoid_myao2_database(&tree));
+        config.resolve_minds(thinkers, &tree, environment)?;
+        notices.extend(notices::find_idle_settings(&config, &tree));
+        notices.sort_by_key(|notice| notice.location.map(|place| (place.line, place.column)));
         Ok((config, notices))
     }
 
     /// Finds out who thinks.
-    fn think(
+    fn resolve_minds(
         &mut self,
-        thinkers: Thinkers<'_>,
-        tree: &Node,
+        thinkers: ModelSelection<'_>,
+        tree: &ConfigNode,
         environment: &Environment,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ConfigProblem> {
         self.minds = match thinkers {
-            Thinkers::AsConfigured => Minds::of(self, tree, environment, None)?,
-            Thinkers::All(model) => Minds::of(self, tree, environment, Some(model))?,
-            Thinkers::Nobody => Minds::builtin(),
+            ModelSelection::Configured => ResolvedMinds::resolve(self, tree, environment, None)?,
+            ModelSelection::Override(model) => {
+                ResolvedMinds::resolve(self, tree, environment, Some(model))?
+            }
+            ModelSelection::NoModel => ResolvedMinds::builtin(),
         };
         Ok(())
     }
 
     /// What no setting can know by itself.
-    fn check(&self, tree: &Node) -> Result<(), Problem> {
-        let place = |path: &[&str]| tree.place_of(path);
+    fn check(&self, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+        let place = |path: &[&str]| tree.location_of(path);
         let listen = self.http.listen.0;
         if !listen.ip().is_loopback() && self.http.token.is_none() {
             let sentence = "http.listen can be reached from other machines, so http.token must be \
                             set; without one, listen on 127.0.0.1";
-            return Err(Problem::of_file(place(&["http", "listen"]), sentence));
+            return Err(ConfigProblem::for_file(place(&["http", "listen"]), sentence));
         }
         let health = self.health_check.port.map(|port| port.0);
         if place(&["http", "listen"]).is_some() && health == Some(u64::from(listen.port())) {
             let sentence =
                 "health_check.port and http.listen name the same port; change one of them";
-            return Err(Problem::of_file(place(&["health_check", "port"]), sentence));
+            return Err(ConfigProblem::for_file(place(&["health_check", "port"]), sentence));
         }
         if let (Some(url), Some(path)) = (&self.storage.url, &self.memory.database_path)
-            && url.0 != Address::File(path.0.clone())
+            && url.0 != DatabaseLocation::Sqlite(path.0.clone())
         {
             let sentence = "memory.database_path and storage.url name different places; keep \
                             storage.url";
-            return Err(Problem::of_file(place(&["memory", "database_path"]), sentence));
+            return Err(ConfigProblem::for_file(place(&["memory", "database_path"]), sentence));
         }
         checks::check(self, tree)
     }
 
     /// Lets the health check have the port that the pages have by default: it was there first.
-    fn make_way(&mut self, tree: &Node) -> Option<Problem> {
+    fn move_pages_off_health_port(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
         let health = self.health_check.port?;
         let listen = &mut self.http.listen.0;
         if u64::from(listen.port()) != health.0 {
@@ -265,11 +270,11 @@ impl Config {
             health.0
         );
         let entry = tree.find(&["health_check", "port"]);
-        Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
+        Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
     /// Leaves the database of myao2 alone, which its config names, and takes a file beside it.
-    fn leave_alone(&mut self, tree: &Node) -> Option<Problem> {
+    fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
         let named = self.memory.database_path.as_ref()?.0.clone();
         if self.storage.url.is_some() || !myao2::is_at(&named) {
             return None;
@@ -281,36 +286,36 @@ impl Config {
             own.display(),
             named.display()
         );
-        self.storage.url = Some(StorageUrl(Address::File(own)));
+        self.storage.url = Some(StorageUrl(DatabaseLocation::Sqlite(own)));
         let entry = tree.find(&["memory", "database_path"]);
-        Some(Problem::of_file(entry.map(|entry| entry.key_place), sentence))
+        Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
     /// Where the database is.
-    pub fn database(&self) -> Address {
+    pub fn database_address(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());
         let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
         url.unwrap_or_else(|| {
-            Address::File(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
+            DatabaseLocation::Sqlite(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
         })
     }
 
     /// The Slack workspace that it lives in.
-    pub fn slack(&self) -> Option<Slack> {
-        self.slack.as_ref()?.understood().ok()
+    pub fn resolved_slack(&self) -> Option<ResolvedSlackConfig> {
+        self.slack.as_ref()?.resolve().ok()
     }
 
     /// The Discord bot that it is.
-    pub fn discord(&self) -> Option<Discord> {
-        let discord = self.discord.as_ref()?.understood().ok()?;
+    pub fn resolved_discord(&self) -> Option<ResolvedDiscordConfig> {
+        let discord = self.discord.as_ref()?.resolve().ok()?;
         let channels = self.channels.iter();
         let channels = channels.filter_map(|(key, own)| Some((key.0.clone(), own.threads?)));
-        Some(Discord { channels: channels.collect(), ..discord })
+        Some(ResolvedDiscordConfig { channels: channels.collect(), ..discord })
     }
 
     /// How often the list of a workspace's channels is read anew.
-    pub fn channel_sync(&self) -> SignedDuration {
-        seconds(self.response.channel_sync_interval_seconds.0)
+    pub fn channel_sync_interval(&self) -> SignedDuration {
+        duration_from_seconds(self.response.channel_sync_interval_seconds.0)
     }
 
     /// The folder whose files take the place of prompts.
@@ -319,7 +324,7 @@ impl Config {
     }
 
     /// The time zone that is set, or another one.
-    pub fn zone_or(&self, other: TimeZone) -> TimeZone {
+    pub fn time_zone_or(&self, other: TimeZone) -> TimeZone {
         self.timezone.as_ref().map_or(other, |zone| zone.0.clone())
     }
 
@@ -332,21 +337,21 @@ impl Config {
     }
 
     /// How long talk rests in a real workspace.
-    pub fn waiting(&self) -> Waiting {
-        self.waiting_for(Waiting::default().min_wait_seconds)
+    pub fn wait_settings(&self) -> WaitSettings {
+        self.wait_settings_with_default(WaitSettings::default().min_wait_seconds)
     }
 
     /// How long talk rests in the local room.
-    pub fn room_waiting(&self) -> Waiting {
-        self.waiting_for(ROOM_WAIT_SECONDS)
+    pub fn room_wait_settings(&self) -> WaitSettings {
+        self.wait_settings_with_default(ROOM_WAIT_SECONDS)
     }
 
     /// The usual waits give way to those that are set.
-    fn waiting_for(&self, usual_wait: f64) -> Waiting {
+    fn wait_settings_with_default(&self, usual_wait: f64) -> WaitSettings {
         let longest = self.response.max_wait_seconds.0;
         let min_wait_seconds =
             self.response.min_wait_seconds.map_or(usual_wait.min(longest), |wait| wait.0);
-        Waiting {
+        WaitSettings {
             wait: self.response.wait,
             min_wait_floor_seconds: self.response.min_wait_floor_seconds.0,
             min_wait_seconds,
@@ -357,38 +362,38 @@ impl Config {
     }
 
     /// How long after it was heard a line is remembered.
-    pub fn remembers_after(&self) -> SignedDuration {
-        seconds(self.memory.long_term_update_interval_seconds.0)
+    pub fn memory_delay(&self) -> SignedDuration {
+        duration_from_seconds(self.memory.long_term_update_interval_seconds.0)
     }
 
-    fn remembering(&self) -> remember::Settings {
+    fn remember_settings(&self) -> remember::MemorySettings {
         let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
         let memory = &self.memory;
-        let usual = remember::Settings::default();
-        remember::Settings {
-            interval: self.remembers_after(),
-            short_tokens: tokens(memory.short_term_summary_max_tokens.0),
-            long_tokens: tokens(memory.long_term_summary_max_tokens.0),
-            versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
-            most_at_once: usual.most_at_once.min(self.context.budget().max_tokens / 2),
+        let usual = remember::MemorySettings::default();
+        remember::MemorySettings {
+            interval: self.memory_delay(),
+            short_term_max_tokens: tokens(memory.short_term_summary_max_tokens.0),
+            long_term_max_tokens: tokens(memory.long_term_summary_max_tokens.0),
+            kept_versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
+            max_fold_tokens: usual.max_fold_tokens.min(self.context.budget().max_tokens / 2),
         }
     }
 
     /// How much of the past is in a prompt.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> ContextLimits {
         let hours =
             |hours: u64| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX));
-        Limits {
+        ContextLimits {
             channel_messages: usize::try_from(self.response.channel_messages_limit.0)
                 .unwrap_or(usize::MAX),
-            active_channels: hours(24 * self.response.active_channel_days.0),
-            thread_memories: hours(24 * self.response.thread_memory_days.0),
-            short_term: hours(self.memory.short_term_window_hours.0),
+            active_channel_age: hours(24 * self.response.active_channel_days.0),
+            thread_memory_age: hours(24 * self.response.thread_memory_days.0),
+            short_term_age: hours(self.memory.short_term_window_hours.0),
         }
     }
 
     /// A few rules are no judge of when to interrupt people at work, unless somebody wants that.
-    fn usual_mode(&self) -> Mode {
+    fn default_mode(&self) -> Mode {
         let is_builtin = self.minds.judgment.model.id == ModelId::Builtin;
         if (self.slack.is_some() || self.discord.is_some()) && is_builtin {
             Mode::MentionOnly
@@ -399,48 +404,48 @@ impl Config {
 
     /// What holds in each channel: its own settings, laid over the usual ones.
     pub fn rulebook(&self) -> Rulebook {
-        let facilitation = self.facilitator.over(&Facilitation::default());
-        let usual = self.response.rules(self.usual_mode(), facilitation);
+        let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
+        let usual = self.response.rules(self.default_mode(), facilitation);
         let channels = self.channels.iter();
-        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.over(&usual)));
+        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&usual)));
         Rulebook {
             channels: channels.collect(),
-            usual,
-            workspace: self.budget.allowance(),
+            default_rules: usual,
+            workspace_limits: self.budget.allowance(),
             answers_per_hour: Some(self.budget.answers_per_person_per_hour.0),
             soft_share: self.budget.soft_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
         }
     }
 
-    pub fn agent(&self) -> agent::Settings {
-        agent::Settings {
+    pub fn agent_settings(&self) -> agent::AgentSettings {
+        agent::AgentSettings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
             rulebook: Arc::new(self.rulebook()),
             wait: self.response.wait,
             state: self.decision.state,
             limits: self.limits(),
             budget: self.context.budget(),
-            zone: self.zone_or(TimeZone::system()),
-            remembering: self.remembering(),
+            zone: self.time_zone_or(TimeZone::system()),
+            memory: self.remember_settings(),
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.models.prices(),
             keeps_exchanges: self.retention.prompts_days.0 > 0,
-            model_timeout: self.minds.patience(),
-            ..agent::Settings::default()
+            model_timeout: self.minds.longest_call(),
+            ..agent::AgentSettings::default()
         }
     }
 
     /// The lease outlasts whatever a step may take.
-    pub fn runner(&self) -> runner::Settings {
-        let usual = runner::Settings::default();
-        let lease = usual.lease.max(self.agent().longest_step() + LEASE_SLACK);
-        runner::Settings { lease, ..usual }
+    pub fn runner_settings(&self) -> runner::RunnerSettings {
+        let usual = runner::RunnerSettings::default();
+        let lease = usual.lease.max(self.agent_settings().max_step_duration() + LEASE_SLACK);
+        runner::RunnerSettings { lease, ..usual }
     }
 
     /// How long prompts and answers are kept.
-    pub fn kept_prompts(&self) -> SignedDuration {
+    pub fn prompt_retention(&self) -> SignedDuration {
         SignedDuration::from_hours(24)
             * i32::try_from(self.retention.prompts_days.0).unwrap_or(i32::MAX)
     }
@@ -448,6 +453,6 @@ impl Config {
 
 impl Default for PersonaConfig {
     fn default() -> Self {
-        Self { name: Name("Aizuchi".to_owned()), system_prompt: String::new() }
+        Self { name: DisplayName("Aizuchi".to_owned()), system_prompt: String::new() }
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod case;
 pub mod answers;
-pub mod question;
+pub mod prompts;
 pub mod baseline;
 pub mod score;
 pub mod report;
@@ -14,7 +14,7 @@ use aizuchi_core::context::state::ConversationState;
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum StateAnswer {
     /// The answer names this state.
     State(ConversationState),
     /// It names none, or several; that counts as active, as it does in a room.
@@ -23,8 +23,8 @@ pub enum Finding {
     Failed(String),
 }
 
-impl Finding {
-    pub fn of(answer: &str) -> Self {
+impl StateAnswer {
+    pub fn from_answer(answer: &str) -> Self {
         ConversationState::parse(answer).map_or(Self::NoState, Self::State)
     }
 

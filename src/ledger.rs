@@ -1,7 +1,7 @@
 //! The ledger, told to people: what was looked at, which gates let it pass, what was judged, how it
 //! ended and what happened next. The page of a decision and `aizuchi why` say the same.
 
-pub mod words;
+pub mod labels;
 
 use std::sync::Arc;
 
@@ -10,62 +10,62 @@ use jiff::{SignedDuration, Timestamp};
 use aizuchi_core::agent::judge::gate_reason;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Attempt, Decision, Judgment, LeftOut, Weighed};
+use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{Archive, Line, StoreError};
+use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
 /// A decision with the lines that it names.
-pub struct Account {
+pub struct DecisionDetails {
     pub decision: Decision,
     pub channel_name: Arc<str>,
     /// What it covers, oldest first.
-    pub considered: Vec<Line>,
-    pub said: Vec<Line>,
+    pub considered: Vec<StoredMessage>,
+    pub posted_messages: Vec<StoredMessage>,
     /// What would be, or was, answered or reacted to.
-    pub about: Option<Line>,
+    pub about: Option<StoredMessage>,
     /// What somebody else said next.
-    pub answer: Option<Line>,
+    pub answer: Option<StoredMessage>,
 }
 
 /// Something that is known of a decision or a call.
-pub struct Fact {
+pub struct LabeledValue {
     pub name: &'static str,
     pub value: String,
     /// If it is a moment: browsers show it in their own time.
     pub moment: Option<Timestamp>,
 }
 
-impl Fact {
+impl LabeledValue {
     pub fn new(name: &'static str, value: impl Into<String>) -> Self {
         Self { name, value: value.into(), moment: None }
     }
 
-    fn at(name: &'static str, at: Timestamp) -> Self {
-        Self { name, value: moment(at), moment: Some(at) }
+    fn new_time(name: &'static str, at: Timestamp) -> Self {
+        Self { name, value: format_time(at), moment: Some(at) }
     }
 }
 
-pub fn moment(at: Timestamp) -> String {
+pub fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-impl Account {
-    pub async fn read(archive: &dyn Archive, decision: Decision) -> Result<Self, StoreError> {
+impl DecisionDetails {
+    pub async fn load(archive: &dyn Archive, decision: Decision) -> Result<Self, StoreError> {
         let place = &decision.conversation;
         let (workspace, channel) = (&place.workspace, &place.channel);
-        let reacted = decision.reacted.as_ref().map(|(on, _)| on);
+        let reacted = decision.reaction.as_ref().map(|(on, _)| on);
         let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref());
-        let answered = decision.next.answered.as_ref().map(|answered| &answered.message);
+        let answered = decision.follow_up.first_reply.as_ref().map(|answered| &answered.message);
         let known = archive.channels(workspace).await?;
         let known = known.into_iter().find(|known| known.id == *channel);
-        let read = async |ids: &[MessageId]| lines(archive, workspace, channel, ids).await;
+        let read = async |ids: &[MessageId]| load_messages(archive, workspace, channel, ids).await;
         let one = async |id: Option<&MessageId>| {
             Ok::<_, StoreError>(read(id.map(std::slice::from_ref).unwrap_or_default()).await?.pop())
         };
         Ok(Self {
             channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
             considered: read(&decision.messages).await?,
-            said: read(&decision.said).await?,
+            posted_messages: read(&decision.posted_messages).await?,
             about: one(reacted.or(judged)).await?,
             answer: one(answered).await?,
             decision,
@@ -73,38 +73,44 @@ impl Account {
     }
 
     /// How it came about, all but the calls.
-    pub fn facts(&self, language: Language) -> Vec<Fact> {
+    pub fn labeled_values(&self, language: Language) -> Vec<LabeledValue> {
         let decision = &self.decision;
-        let mut facts = vec![Fact::at(language.pick("Opened", "開始"), decision.opened)];
-        facts.extend(decision.closed.map(|at| Fact::at(language.pick("Closed", "終了"), at)));
-        facts.extend(decision.weighed.iter().flat_map(|weighed| weighed_facts(weighed, language)));
+        let mut facts =
+            vec![LabeledValue::new_time(language.pick("Opened", "開始"), decision.opened)];
+        facts.extend(
+            decision.closed.map(|at| LabeledValue::new_time(language.pick("Closed", "終了"), at)),
+        );
+        facts.extend(
+            decision.evaluation.iter().flat_map(|weighed| evaluation_values(weighed, language)),
+        );
         facts.extend(decision.gate.map(|gate| {
-            Fact::new(
+            LabeledValue::new(
                 language.pick("Settled by a rule", "適用されたルール"),
-                settled_by(gate, language),
+                describe_settling_gate(gate, language),
             )
         }));
         facts.extend(
-            decision.judgment.iter().flat_map(|judgment| judgment_facts(judgment, language)),
+            decision.judgment.iter().flat_map(|judgment| judgment_values(judgment, language)),
         );
-        facts.extend(
-            self.about
-                .as_ref()
-                .map(|line| Fact::new(language.pick("About", "判断の対象"), told(line, language))),
-        );
-        facts.extend(decision.reacted.as_ref().map(|(_, emoji)| {
-            Fact::new(language.pick("Reacted with", "付けたリアクション"), emoji.to_string())
+        facts.extend(self.about.as_ref().map(|line| {
+            LabeledValue::new(language.pick("About", "判断の対象"), quote_message(line, language))
+        }));
+        facts.extend(decision.reaction.as_ref().map(|(_, emoji)| {
+            LabeledValue::new(
+                language.pick("Reacted with", "付けたリアクション"),
+                emoji.to_string(),
+            )
         }));
         facts
     }
 
     /// What happened when it was over, once something has.
-    pub fn next(&self, language: Language) -> Option<Fact> {
-        let next = &self.decision.next;
-        let answered = next.answered.as_ref().map(|answered| {
+    pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
+        let next = &self.decision.follow_up;
+        let answered = next.first_reply.as_ref().map(|answered| {
             let line = self.answer.as_ref();
-            let name = line.map_or(language.pick("somebody", "誰か"), |line| &*line.name);
-            let after = length(answered.after, language);
+            let name = line.map_or(language.pick("somebody", "誰か"), |line| &*line.author_name);
+            let after = format_duration(answered.delay, language);
             match language {
                 Language::En => format!("{name} said something after {after}"),
                 Language::Ja => format!("{after}後に {name} さんが発言しました"),
@@ -117,41 +123,41 @@ impl Account {
         });
         let all: Vec<String> = answered.into_iter().chain(reactions).collect();
         let name = language.pick("What happened next", "その後");
-        (!all.is_empty()).then(|| Fact::new(name, all.join(language.pick("; ", "、"))))
+        (!all.is_empty()).then(|| LabeledValue::new(name, all.join(language.pick("; ", "、"))))
     }
 }
 
-async fn lines(
+async fn load_messages(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
     channel: &ChannelId,
     ids: &[MessageId],
-) -> Result<Vec<Line>, StoreError> {
+) -> Result<Vec<StoredMessage>, StoreError> {
     let mut lines = Vec::with_capacity(ids.len());
     for id in ids {
-        lines.extend(archive.line(workspace, channel, id).await?);
+        lines.extend(archive.message(workspace, channel, id).await?);
     }
     Ok(lines)
 }
 
 /// What a line says, unless it was deleted.
-pub fn text(line: &Line, language: Language) -> String {
+pub fn message_text(line: &StoredMessage, language: Language) -> String {
     let deleted = language.pick("(deleted)", "（削除されました）");
     if line.is_deleted { deleted.to_owned() } else { line.message.text.to_string() }
 }
 
-fn told(line: &Line, language: Language) -> String {
-    format!("{}: {}", line.name, text(line, language))
+fn quote_message(line: &StoredMessage, language: Language) -> String {
+    format!("{}: {}", line.author_name, message_text(line, language))
 }
 
 /// A gate that settled a decision, by its name and in a sentence.
-fn settled_by(gate: Gate, language: Language) -> String {
-    named(gate, gate_reason(gate, language), language)
+fn describe_settling_gate(gate: Gate, language: Language) -> String {
+    label_with_reason(gate, gate_reason(gate, language), language)
 }
 
 /// The same of a gate that settled a line when it was heard.
-pub fn settled_when_heard(gate: Gate, language: Language) -> String {
-    named(gate, heard_reason(gate, language), language)
+pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
+    label_with_reason(gate, heard_reason(gate, language), language)
 }
 
 /// Why a line was settled when it was heard.
@@ -165,55 +171,62 @@ pub fn heard_reason(gate: Gate, language: Language) -> &'static str {
     }
 }
 
-fn named(gate: Gate, reason: &str, language: Language) -> String {
-    let name = words::gate(gate, language);
+fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {
+    let name = labels::gate(gate, language);
     match language {
         Language::En => format!("{name}: {reason}"),
         Language::Ja => format!("{name}（{reason}）"),
     }
 }
 
-fn weighed_facts(weighed: &Weighed, language: Language) -> Vec<Fact> {
-    let mode = words::mode(weighed.mode, language);
-    let mut facts = vec![Fact::new(language.pick("Mode", "モード"), mode)];
+fn evaluation_values(weighed: &Evaluation, language: Language) -> Vec<LabeledValue> {
+    let mode = labels::mode(weighed.mode, language);
+    let mut facts = vec![LabeledValue::new(language.pick("Mode", "モード"), mode)];
     let passed: Vec<&str> =
-        weighed.passed.iter().map(|gate| words::gate(*gate, language)).collect();
+        weighed.passed_gates.iter().map(|gate| labels::gate(*gate, language)).collect();
     if !passed.is_empty() {
         let name = language.pick("Rules that let it pass", "通過したルール");
-        facts.push(Fact::new(name, passed.join(language.pick(", ", "、"))));
+        facts.push(LabeledValue::new(name, passed.join(language.pick(", ", "、"))));
     }
-    let state = weighed.conversation_state.map(|state| words::state(state, language));
-    facts.extend(state.map(|state| Fact::new(language.pick("The talk", "会話の状態"), state)));
+    let state = weighed.conversation_state.map(|state| labels::state(state, language));
+    facts.extend(
+        state.map(|state| LabeledValue::new(language.pick("The talk", "会話の状態"), state)),
+    );
     facts
 }
 
-fn judgment_facts(judgment: &Judgment, language: Language) -> Vec<Fact> {
+fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue> {
     let wants = match judgment.should_respond {
         true => language.pick("speak", "発言する"),
         false => language.pick("stay silent", "黙っている"),
     };
-    let mut facts = vec![Fact::new(language.pick("Verdict", "結論"), wants)];
+    let mut facts = vec![LabeledValue::new(language.pick("Verdict", "結論"), wants)];
     if !judgment.reason.is_empty() {
-        facts.push(Fact::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
+        facts.push(LabeledValue::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
     }
     let confidence = format!("{:.2}", judgment.confidence);
-    facts.push(Fact::new(language.pick("Confidence", "確信度"), confidence));
+    facts.push(LabeledValue::new(language.pick("Confidence", "確信度"), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
-    let delay = delay.map(|delay| length(SignedDuration::from_secs(delay.into()), language));
-    facts.extend(delay.map(|delay| Fact::new(language.pick("Delay", "待ち時間"), delay)));
+    let delay =
+        delay.map(|delay| format_duration(SignedDuration::from_secs(delay.into()), language));
+    facts.extend(delay.map(|delay| LabeledValue::new(language.pick("Delay", "待ち時間"), delay)));
     let emoji = judgment.reaction.as_deref().filter(|_| !judgment.should_respond);
     facts.extend(emoji.map(|emoji| {
-        Fact::new(language.pick("Proposed reaction", "提案されたリアクション"), emoji)
+        LabeledValue::new(language.pick("Proposed reaction", "提案されたリアクション"), emoji)
     }));
     facts
 }
 
 /// What a call was for, and what became of it.
 pub fn call_title(attempt: &Attempt, language: Language) -> String {
-    format!("{}: {}", words::verb(&attempt.verb, language), words::end(attempt.end, language))
+    format!(
+        "{}: {}",
+        labels::verb(&attempt.verb, language),
+        labels::attempt_end_label(attempt.result, language)
+    )
 }
 
-pub fn call_facts(attempt: &Attempt, language: Language, currency: &str) -> Vec<Fact> {
+pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec<LabeledValue> {
     let usage = attempt.usage;
     let took = format!("{:.1} s", attempt.latency.as_secs_f64());
     let tokens =
@@ -221,26 +234,28 @@ pub fn call_facts(attempt: &Attempt, language: Language, currency: &str) -> Vec<
     let tokens_name = language
         .pick("Tokens (in, of which cached, out)", "トークン（入力・うちキャッシュ・出力）");
     let mut facts = vec![
-        Fact::new(language.pick("Model", "モデル"), attempt.model.to_string()),
-        Fact::at(language.pick("At", "時刻"), attempt.at),
-        Fact::new(language.pick("Took", "所要時間"), took),
-        Fact::new(tokens_name, tokens),
+        LabeledValue::new(language.pick("Model", "モデル"), attempt.model.to_string()),
+        LabeledValue::new_time(language.pick("At", "時刻"), attempt.at),
+        LabeledValue::new(language.pick("Took", "所要時間"), took),
+        LabeledValue::new(tokens_name, tokens),
     ];
     let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
-    facts.extend(price.map(|price| Fact::new(language.pick("Price", "費用"), price)));
-    let left_out = attempt.left_out.iter().map(|left| left_out(left, language));
+    facts.extend(price.map(|price| LabeledValue::new(language.pick("Price", "費用"), price)));
+    let left_out = attempt.omissions.iter().map(|left| left_out(left, language));
     let left_out = left_out.collect::<Vec<_>>().join(language.pick(", ", "、"));
     if !left_out.is_empty() {
         let name = language.pick("Left out for want of room", "入りきらず省いたもの");
-        facts.push(Fact::new(name, left_out));
+        facts.push(LabeledValue::new(name, left_out));
     }
     let error = attempt.error.clone();
-    facts.extend(error.map(|error| Fact::new(language.pick("What went wrong", "エラー"), error)));
+    facts.extend(
+        error.map(|error| LabeledValue::new(language.pick("What went wrong", "エラー"), error)),
+    );
     facts
 }
 
-fn left_out(left: &LeftOut, language: Language) -> String {
-    let section = words::section(&left.section, language);
+fn left_out(left: &PromptOmission, language: Language) -> String {
+    let section = labels::section(&left.section, language);
     let (count, tokens) = (left.count, left.tokens);
     match language {
         Language::En => format!("{section}: {count} ({tokens} tokens)"),
@@ -249,7 +264,7 @@ fn left_out(left: &LeftOut, language: Language) -> String {
 }
 
 /// How long something took, as people say it.
-fn length(length: SignedDuration, language: Language) -> String {
+fn format_duration(length: SignedDuration, language: Language) -> String {
     let seconds = length.as_secs();
     let (count, unit) = match seconds {
         ..120 => (seconds, language.pick("s", "秒")),
@@ -274,7 +289,7 @@ mod tests {
             (7_200, "2 h", "2 時間"),
             (172_800, "2 days", "2 日"),
         ] {
-            let told = |language| length(SignedDuration::from_secs(seconds), language);
+            let told = |language| format_duration(SignedDuration::from_secs(seconds), language);
             assert_eq!((&*told(Language::En), &*told(Language::Ja)), (english, japanese));
         }
     }

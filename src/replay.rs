@@ -7,7 +7,7 @@
 pub mod history;
 pub mod record;
 pub mod score;
-mod stage;
+mod simulation;
 pub mod table;
 pub mod timing;
 pub mod to_import;
@@ -21,14 +21,14 @@ use std::time::Instant;
 use anyhow::Context as _;
 use tracing::warn;
 
-use crate::config::{Config, Loaded, Thinkers};
-use crate::replay::history::{History, Room};
+use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::replay::history::{History, RecordedChannel};
 use crate::replay::record::{Record, Recorder};
-use crate::replay::score::Score;
+use crate::replay::score::ReplayScore;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::llm::scripted::{ScriptedMind, Speak};
-use aizuchi_core::prompt::prompts::Prompts;
+use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
+use aizuchi_core::prompt::builder::PromptBuilder;
 
 /// A way to decide, by name.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Policy {
 
 impl Policy {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let Loaded { config, warnings } = Config::load(Some(path), Thinkers::Nobody)?;
+        let LoadedConfig { config, warnings } = Config::load(Some(path), ModelSelection::NoModel)?;
         for warning in warnings {
             warn!("{warning}");
         }
@@ -55,15 +55,15 @@ impl Policy {
 
 /// Who judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub enum ReplayJudge {
     Silent,
     Speak,
     Builtin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    pub judge: Judge,
+pub struct ReplaySettings {
+    pub judge: ReplayJudge,
     /// The median of what a model call takes, in virtual milliseconds.
     pub latency_ms: u64,
     pub seed: u64,
@@ -73,24 +73,24 @@ pub struct Rules {
 pub fn replay(
     history: &History,
     policy: &Policy,
-    rules: &Rules,
+    rules: &ReplaySettings,
     mut events: Option<Box<dyn Write + Send>>,
     progress: &dyn Fn(u64),
-) -> anyhow::Result<(Score, Option<Box<dyn Write + Send>>)> {
+) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
     let began = Instant::now();
-    let mut score = Score { policy: policy.name.clone(), ..Score::default() };
+    let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
     let mind: Arc<dyn Llm> = match rules.judge {
-        Judge::Silent => Arc::new(ScriptedMind::that_judges(Speak::Never)),
-        Judge::Speak => Arc::new(ScriptedMind::that_judges(Speak::Always)),
-        Judge::Builtin => Arc::new(BuiltinMind),
+        ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
+        ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
+        ReplayJudge::Builtin => Arc::new(BuiltinMind),
     };
-    let prompts = Prompts::load(policy.config.language, policy.config.prompts_dir())?;
+    let prompts = PromptBuilder::load(policy.config.language, policy.config.prompts_dir())?;
     let prompts = Arc::new(prompts);
-    for room in &history.rooms {
+    for room in &history.channels {
         let recorder = Arc::new(Recorder::new(empty_record(room, policy, events.take())));
-        stage::play(room, policy, rules, &prompts, mind.clone(), &recorder)?;
-        let mut record = take(recorder)?;
-        if let Some(error) = record.broken.take() {
+        simulation::run(room, policy, rules, &prompts, mind.clone(), &recorder)?;
+        let mut record = into_record(recorder)?;
+        if let Some(error) = record.first_error.take() {
             return Err(error);
         }
         score.add(room, &record);
@@ -101,7 +101,11 @@ pub fn replay(
     Ok((score, events))
 }
 
-fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Send>>) -> Record {
+fn empty_record(
+    room: &RecordedChannel,
+    policy: &Policy,
+    output: Option<Box<dyn Write + Send>>,
+) -> Record {
     Record {
         policy: policy.name.as_str().into(),
         room: room.name.as_str().into(),
@@ -109,21 +113,21 @@ fn empty_record(room: &Room, policy: &Policy, output: Option<Box<dyn Write + Sen
         heard_humans: HashMap::new(),
         calls: Vec::new(),
         gated: 0,
-        spoken: Vec::new(),
-        posts: Vec::new(),
+        all_posts: Vec::new(),
+        unsolicited_posts: Vec::new(),
         reacted: 0,
         failed: 0,
         last_prompt: String::new(),
         considered: HashMap::new(),
         decisions: HashMap::new(),
-        decided: HashMap::new(),
+        join_decisions: HashMap::new(),
         output,
-        broken: None,
+        first_error: None,
     }
 }
 
 /// The stage is over, so nobody else holds the recorder.
-fn take(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
+fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
     let recorder =
         Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
     Ok(recorder.into_inner())

@@ -1,15 +1,15 @@
 //! The local room in a browser, its JSON API and health. Everything here is for this machine only.
 
-pub mod admission;
+pub mod auth;
 mod api;
 mod decision;
 mod events;
 mod health;
-mod hooks;
+mod webhooks;
 mod markdown;
 mod orders;
 mod page;
-pub mod shapes;
+pub mod views;
 
 use std::sync::Arc;
 
@@ -25,21 +25,21 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::web::admission::Token;
+use crate::web::auth::AccessToken;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
-use aizuchi_core::runner::Pulse;
+use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::{Archive, Store, StoreError};
-use aizuchi_slack::Slack;
+use aizuchi_slack::SlackPlatform;
 
 /// What the pages need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
     /// The Slack workspace, if it lives in one.
-    pub slack: Option<Arc<Slack>>,
+    pub slack: Option<Arc<SlackPlatform>>,
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
     pub store: Arc<dyn Store>,
@@ -47,29 +47,29 @@ pub struct Web {
     pub revisions: watch::Receiver<u64>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
-    pub pulse: Pulse,
+    pub pulse: Heartbeat,
     pub persona: Arc<Persona>,
     /// How long the room's talk rests before it is judged, in seconds.
-    pub wait_seconds: f64,
+    pub room_wait_seconds: f64,
     /// The same in a real workspace.
-    pub usual_wait_seconds: f64,
+    pub platform_wait_seconds: f64,
     /// The model that answers, or `builtin`.
-    pub mind: String,
+    pub response_model: String,
     /// The model that judges, or `builtin`.
-    pub judge: String,
+    pub judgment_model: String,
     /// What prices are in.
     pub currency: String,
     /// What opens the pages to other machines; without it, only this one is answered.
-    pub token: Option<Token>,
+    pub token: Option<AccessToken>,
     /// Ends the event streams, so that a stop need not wait for browsers.
     pub shutdown: CancellationToken,
 }
 
 /// How long a stop waits for clients that are in the middle of something.
-const DRAIN: std::time::Duration = std::time::Duration::from_secs(3);
+const DRAIN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 /// A body may be this large. Far more than a line may have, so that whoever pastes too much gets a
 /// sentence about it and not a connection that breaks in the middle.
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// Serves the room until its `shutdown`.
 pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
@@ -88,11 +88,11 @@ pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Resul
 }
 
 /// Says that it lives and that another one is active, to whoever asks for anything.
-pub async fn serve_standing_by(
+pub async fn serve_standby(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
-    let router = Router::new().route("/live", get(health::live)).fallback(health::standing_by);
+    let router = Router::new().route("/live", get(health::live)).fallback(health::standby);
     serve_until(shutdown, listener, router).await
 }
 
@@ -105,7 +105,7 @@ async fn serve_until(
         axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
     let too_long = async {
         shutdown.cancelled().await;
-        tokio::time::sleep(DRAIN).await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         served = served => served.context("serving the room"),
@@ -121,50 +121,53 @@ fn router(web: Arc<Web>) -> Router {
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
         .route("/api/channels", get(api::channels).post(api::add_channel))
-        .route("/api/people", get(api::people).post(api::add_person))
-        .route("/api/messages", get(api::messages).post(api::say))
+        .route("/api/people", get(api::users).post(api::add_user))
+        .route("/api/messages", get(api::messages).post(api::post_message))
         .route("/api/messages/{id}", patch(api::edit).delete(api::delete))
         .route("/api/reactions", post(api::react))
         .route("/api/decisions", get(api::decisions))
         .route("/api/mute", post(orders::mute))
         .route("/api/unmute", post(orders::unmute))
-        .route("/api/mode", post(orders::mode))
+        .route("/api/mode", post(orders::set_mode))
         .route("/api/opt-out", post(orders::opt_out))
         .route("/api/spending", get(orders::spending))
         .route("/api/dead-letters", get(api::dead_letters))
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))
-        .route("/login", get(admission::login_page).post(admission::login))
+        .route("/login", get(auth::login_page).post(auth::login))
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not take that method")
+            ApiProblem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this address does not take that method",
+            )
         })
         .fallback(|| async {
-            Problem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
+            ApiProblem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
         })
-        .layer(middleware::from_fn_with_state(web.clone(), admission::admit))
+        .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
         // Whoever calls here is known by a signature, wherever they are.
-        .route("/slack/events", post(hooks::slack))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .route("/slack/events", post(webhooks::slack))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(web)
 }
 
 /// An answer that says what is wrong.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct ApiProblem {
     status: StatusCode,
-    sentence: String,
+    detail: String,
 }
 
-impl Problem {
+impl ApiProblem {
     fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Self { status, sentence: sentence.into() }
+        Self { status, detail: sentence.into() }
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy(_) => tracing::warn!("a page could not be served: {error}"),
@@ -176,8 +179,8 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(json!({ "error": self.sentence }))).into_response()
+        (self.status, axum::Json(json!({ "error": self.detail }))).into_response()
     }
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::address::Address;
-use aizuchi_core::store::database::onlooker::Onlooker;
-use aizuchi_core::store::{Archive, Line, LineQuery, Span, StoreError};
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::{Archive, MessageQuery, MessageRange, StoreError, StoredMessage};
 use aizuchi_fakes::slack::FakeSlack;
-use aizuchi_fakes::slack::message::Message;
+use aizuchi_fakes::slack::message::FakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -47,7 +47,11 @@ impl Missing {
 impl Keeping {
     pub async fn open(database: &Path) -> anyhow::Result<Self> {
         Ok(Self {
-            store: Arc::new(Onlooker::open(&Address::File(database.to_owned())).await?.store()),
+            store: Arc::new(
+                ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(database.to_owned()))
+                    .await?
+                    .into_store(),
+            ),
         })
     }
 
@@ -103,23 +107,29 @@ impl Keeping {
         Ok(missing)
     }
 
-    async fn lines(&self, channel: &str, since: Ts) -> Result<HashMap<String, Line>, StoreError> {
+    async fn lines(
+        &self,
+        channel: &str,
+        since: Ts,
+    ) -> Result<HashMap<String, StoredMessage>, StoreError> {
         let since = i64::try_from(since.0).ok().and_then(|at| Timestamp::from_microsecond(at).ok());
-        let query = LineQuery {
+        let query = MessageQuery {
             workspace: WorkspaceId::new("T0DEV00001"),
             channel: ChannelId::new(channel),
             thread: None,
-            span: Span::AfterTime(since.unwrap_or_default() - jiff::SignedDuration::from_secs(1)),
+            range: MessageRange::AfterTime(
+                since.unwrap_or_default() - jiff::SignedDuration::from_secs(1),
+            ),
             limit: usize::try_from(u32::MAX).unwrap_or(usize::MAX),
         };
-        let lines = self.store.lines(query).await?.into_iter();
+        let lines = self.store.messages(query).await?.into_iter();
         Ok(lines.map(|line| (line.message.id.to_string(), line)).collect())
     }
 }
 
 impl Missing {
     /// `now` is what became of the line in the meantime.
-    fn note(&mut self, act: &Act, kept: Option<&Line>, now: Option<&Message>) {
+    fn note(&mut self, act: &Act, kept: Option<&StoredMessage>, now: Option<&FakeMessage>) {
         let is_there = now.is_some_and(|now| now.subtype.is_none());
         let there = kept.filter(|line| !line.is_deleted);
         match act {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aizuchi_fakes::slack::fault::Fault;
-use aizuchi_fakes::slack::{FakeSlack, Settings, serve};
+use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings, serve};
 use anyhow::Context as _;
 use clap::Parser;
 use tokio::net::TcpListener;
@@ -64,7 +64,7 @@ pub struct Options {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let options = Options::parse();
-    let fake = FakeSlack::new(Settings::default());
+    let fake = FakeSlack::new(FakeSlackSettings::default());
     let stop = CancellationToken::new();
     let _stop = stop.clone().drop_guard();
     let slack = serve_apart(fake.clone(), stop)?;
@@ -105,12 +105,13 @@ fn serve_apart(
 
 /// Waits until the program is connected, and has read every channel's history.
 async fn until_in_sync(fake: &FakeSlack, channels: usize) -> anyhow::Result<()> {
-    let mut changed = fake.changed();
+    let mut changed = fake.subscribe();
     let is_in_sync = || {
         fake.read(|state| {
             let calls = state.journal.calls.iter();
             let read = calls.filter(|call| call.method == "conversations.history");
-            state.mail.open() >= 2 && read.filter(|call| call.answer.is_some()).count() >= channels
+            state.dispatcher.open_connections() >= 2
+                && read.filter(|call| call.answer.is_some()).count() >= channels
         })
     };
     let synced = async {
@@ -150,8 +151,8 @@ async fn measure(
             if elapsed >= outage_begins && outage.from.is_none() {
                 outage.from = Some(team.now());
                 let refusal = Fault::Status(503);
-                fake.fault_times("apps.connections.open", &refusal, 10_000);
-                fake.cut();
+                fake.inject_fault_times("apps.connections.open", &refusal, 10_000);
+                fake.reset_connections();
             }
             if elapsed >= outage_ends && outage.until.is_none() {
                 outage.until = Some(team.now());
@@ -178,8 +179,14 @@ async fn measure(
 /// Waits until nothing is on its way to the program any more, but not for ever.
 async fn settle(fake: &FakeSlack, longest: Duration) {
     let is_under_way = || {
-        use aizuchi_fakes::slack::mail::Fate;
-        fake.read(|state| state.mail.letters.iter().any(|letter| letter.fate == Fate::UnderWay))
+        use aizuchi_fakes::slack::delivery::EnvelopeStatus;
+        fake.read(|state| {
+            state
+                .dispatcher
+                .envelopes
+                .iter()
+                .any(|letter| letter.status == EnvelopeStatus::InFlight)
+        })
     };
     let began = Instant::now();
     while is_under_way() && began.elapsed() < longest {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aizuchi_fakes::slack::mail::{Fate, Receipt};
-use aizuchi_fakes::slack::state::State;
+use aizuchi_fakes::slack::delivery::{AckStatus, EnvelopeStatus};
+use aizuchi_fakes::slack::state::FakeSlackState;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use jiff::Timestamp;
@@ -65,12 +65,12 @@ pub struct Outage {
 }
 
 impl MailReport {
-    fn of(state: &State) -> Self {
-        let (letters, deliveries) = (&state.mail.letters, &state.mail.deliveries);
-        let fate = |fate| letters.iter().filter(|letter| letter.fate == fate).count();
-        let took = deliveries.iter().filter_map(|delivery| match delivery.receipt {
-            Receipt::Acked(took) | Receipt::Late(took) => Some(took),
-            Receipt::Awaited | Receipt::Missed => None,
+    fn of(state: &FakeSlackState) -> Self {
+        let (letters, deliveries) = (&state.dispatcher.envelopes, &state.dispatcher.deliveries);
+        let fate = |fate| letters.iter().filter(|letter| letter.status == fate).count();
+        let took = deliveries.iter().filter_map(|delivery| match delivery.ack_status {
+            AckStatus::Acked(took) | AckStatus::Late(took) => Some(took),
+            AckStatus::Pending | AckStatus::TimedOut => None,
         });
         let mut took: Vec<Duration> = took.collect();
         took.sort();
@@ -78,15 +78,16 @@ impl MailReport {
             let place = (took.len().saturating_sub(1) as f64 * part).round() as usize;
             took.get(place).map_or(0.0, |took| took.as_secs_f64() * 1000.0)
         };
-        let missed = |receipt: &Receipt| matches!(receipt, Receipt::Missed | Receipt::Late(_));
+        let missed =
+            |receipt: &AckStatus| matches!(receipt, AckStatus::TimedOut | AckStatus::Late(_));
         Self {
             events: letters.len(),
-            acked: fate(Fate::Acked),
+            acked: fate(EnvelopeStatus::Acked),
             deliveries: deliveries.len(),
-            redeliveries: deliveries.iter().filter(|delivery| delivery.attempt > 0).count(),
-            missed_deliveries: deliveries.iter().filter(|one| missed(&one.receipt)).count(),
-            dropped: fate(Fate::Dropped),
-            under_way: fate(Fate::UnderWay),
+            redeliveries: deliveries.iter().filter(|delivery| delivery.retry_attempt > 0).count(),
+            missed_deliveries: deliveries.iter().filter(|one| missed(&one.ack_status)).count(),
+            dropped: fate(EnvelopeStatus::Dropped),
+            under_way: fate(EnvelopeStatus::InFlight),
             ack_p50_ms: part(0.5),
             ack_p90_ms: part(0.9),
             ack_p99_ms: part(0.99),

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aizuchi_core::clock::chance;
+use aizuchi_core::clock::seeded_random;
 use aizuchi_fakes::slack::FakeSlack;
+use aizuchi_fakes::slack::api_error::ApiError;
 use aizuchi_fakes::slack::channel::NewChannel;
-use aizuchi_fakes::slack::message::Saying;
-use aizuchi_fakes::slack::refusal::Refusal;
+use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::Timestamp;
 
@@ -103,8 +103,9 @@ impl Team {
         };
         let (channel, user) = (self.channels[room].id.clone(), self.member(room, "author"));
         let thread = parent.map(|parent| parent.ts);
-        let saying = Saying { thread, ..Saying::new(&channel, &user, &self.line()) };
-        let ts = self.fake.say_with(saying).map_err(refused)?;
+        let saying =
+            NewFakeMessage { thread, ..NewFakeMessage::new(&channel, &user, &self.line()) };
+        let ts = self.fake.send_message_with(saying).map_err(refused)?;
         let place = Place { channel, ts, room };
         self.acts.push(Act::Said(place.clone()));
         if thread.is_none() {
@@ -132,14 +133,14 @@ impl Team {
     fn edit(&mut self) -> anyhow::Result<()> {
         let Some(place) = self.somewhere("edited") else { return Ok(()) };
         let text = format!("edited in turn {}", self.turn);
-        self.fake.edit(&place.channel, place.ts, &text).map_err(refused)?;
+        self.fake.edit_message(&place.channel, place.ts, &text).map_err(refused)?;
         self.acts.push(Act::Edited(place));
         Ok(())
     }
 
     fn delete(&mut self) -> anyhow::Result<()> {
         let Some(place) = self.somewhere("deleted") else { return Ok(()) };
-        self.fake.delete(&place.channel, place.ts).map_err(refused)?;
+        self.fake.delete_message(&place.channel, place.ts).map_err(refused)?;
         self.recent.retain(|other| other.ts != place.ts || other.channel != place.channel);
         self.acts.push(Act::Deleted(place));
         Ok(())
@@ -149,7 +150,7 @@ impl Team {
         let Some(place) = self.somewhere("reacted") else { return Ok(()) };
         let user = self.member(place.room, "reacts");
         // Who has done so already does not do it again.
-        if self.fake.react(&place.channel, place.ts, &user, "eyes").is_ok() {
+        if self.fake.add_reaction(&place.channel, place.ts, &user, "eyes").is_ok() {
             self.acts.push(Act::Reacted { place, user });
         }
         Ok(())
@@ -157,7 +158,7 @@ impl Team {
 
     /// The lines that were said since then and are there still.
     pub fn lines_since(&self, since: Option<Timestamp>) -> Vec<Place> {
-        let since = since.map(Ts::at).unwrap_or_default();
+        let since = since.map(Ts::from_timestamp).unwrap_or_default();
         let said = self.acts.iter().filter_map(|act| match act {
             Act::Said(place) if place.ts >= since => Some(place),
             Act::Said(_) | Act::Edited(_) | Act::Deleted(_) | Act::Reacted { .. } => None,
@@ -177,11 +178,11 @@ impl Team {
     }
 
     fn draw(&self, what: &str) -> f64 {
-        chance(self.turn, &[what])
+        seeded_random(self.turn, &[what])
     }
 }
 
-fn refused(refusal: Refusal) -> anyhow::Error {
+fn refused(refusal: ApiError) -> anyhow::Error {
     anyhow::anyhow!("the stand-in for Slack says {}", refusal.error)
 }
 

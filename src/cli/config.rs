@@ -12,13 +12,13 @@ use crate::config::environment::Environment;
 use aizuchi_import::kotonoha;
 
 #[derive(Debug, Args)]
-pub struct Config {
+pub struct ConfigArgs {
     #[command(subcommand)]
-    what: What,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConfigCommand {
     /// Print every setting with its default and what it is for: a config file to begin with.
     Example,
     /// Print the settings of kotonoha, a Discord bot that is set up by variables, as a config file.
@@ -31,23 +31,25 @@ enum What {
     Schema,
 }
 
-impl Config {
-    pub fn obey(self) -> anyhow::Result<ExitCode> {
-        match self.what {
-            What::Example => print(config::EXAMPLE.trim_end())?,
-            What::FromEnv { file } => {
-                print(&kotonoha::from_env(variables(file.as_deref())?.variables())?)?;
+impl ConfigArgs {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            ConfigCommand::Example => print(config::EXAMPLE.trim_end())?,
+            ConfigCommand::FromEnv { file } => {
+                print(&kotonoha::from_env(load_variables(file.as_deref())?.variables())?)?;
             }
-            What::Schema => print(&serde_json::to_string_pretty(&config::schema::schema())?)?,
+            ConfigCommand::Schema => {
+                print(&serde_json::to_string_pretty(&config::schema::schema())?)?
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn variables(file: Option<&Path>) -> anyhow::Result<Environment> {
+fn load_variables(file: Option<&Path>) -> anyhow::Result<Environment> {
     let usual = Path::new(".env");
     let Some(file) = file.or_else(|| usual.exists().then_some(usual)) else {
-        return Environment::of_process(Path::new(""));
+        return Environment::from_process(Path::new(""));
     };
     let shown = file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;

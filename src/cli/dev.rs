@@ -9,44 +9,44 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::cli::{Stops, log, print};
+use crate::cli::{StopSignals, log, print};
 use aizuchi_fakes::discord::{self, FakeDiscord};
 use aizuchi_fakes::slack::{self, FakeSlack};
 
 #[derive(Debug, Args)]
-pub struct Dev {
+pub struct DevArgs {
     #[command(subcommand)]
-    what: What,
+    command: DevCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum DevCommand {
     /// Be a Slack workspace: its Web API, Socket Mode, and a page to talk on.
-    Slack(Slack),
+    Slack(FakeSlackArgs),
     /// Be a Discord server: REST, the gateway, and a page to talk on.
-    Discord(Discord),
+    Discord(FakeDiscordArgs),
 }
 
 #[derive(Debug, Args)]
-struct Slack {
+struct FakeSlackArgs {
     /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4010")]
     listen: SocketAddr,
     #[command(flatten)]
-    page: Page,
+    page: PageArgs,
 }
 
 #[derive(Debug, Args)]
-struct Discord {
+struct FakeDiscordArgs {
     /// Where to listen. Whoever reaches it can do everything, so keep it on this machine.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4011")]
     listen: SocketAddr,
     #[command(flatten)]
-    page: Page,
+    page: PageArgs,
 }
 
 #[derive(Debug, Args)]
-struct Page {
+struct PageArgs {
     /// Whether to open the page in a browser.
     #[arg(long, value_enum, default_value_t = OpenBrowser::No)]
     open_browser: OpenBrowser,
@@ -58,38 +58,38 @@ enum OpenBrowser {
     No,
 }
 
-impl Dev {
-    pub fn obey(self) -> anyhow::Result<ExitCode> {
-        log::begin_plain("warn");
+impl DevArgs {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             // Before anything is said, so that whoever reads it may stop us.
-            let stops = Stops::listen()?;
-            match self.what {
-                What::Slack(slack) => slack.obey(stops).await,
-                What::Discord(discord) => discord.obey(stops).await,
+            let stops = StopSignals::listen()?;
+            match self.command {
+                DevCommand::Slack(slack) => slack.run(stops).await,
+                DevCommand::Discord(discord) => discord.run(stops).await,
             }
         })
     }
 }
 
-impl Slack {
-    async fn obey(self, stops: Stops) -> anyhow::Result<ExitCode> {
+impl FakeSlackArgs {
+    async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
-        let fake = FakeSlack::new(slack::Settings::default());
+        let fake = FakeSlack::new(slack::FakeSlackSettings::default());
         fake.seed().context("filling the workspace")?;
-        self.page.begin(&slack_welcome(&fake.settings, address), address)?;
-        until_stopped(stops, |shutdown| slack::serve(listener, fake, shutdown)).await
+        self.page.announce(&slack_welcome(&fake.settings, address), address)?;
+        serve_until_stopped(stops, |shutdown| slack::serve(listener, fake, shutdown)).await
     }
 }
 
-impl Discord {
-    async fn obey(self, stops: Stops) -> anyhow::Result<ExitCode> {
+impl FakeDiscordArgs {
+    async fn run(self, stops: StopSignals) -> anyhow::Result<ExitCode> {
         let (listener, address) = listen(self.listen).await?;
-        let fake = FakeDiscord::new(discord::Settings::default());
+        let fake = FakeDiscord::new(discord::FakeDiscordSettings::default());
         fake.seed().context("filling the server")?;
-        self.page.begin(&discord_welcome(&fake.settings, address), address)?;
-        until_stopped(stops, |shutdown| discord::serve(listener, fake, shutdown)).await
+        self.page.announce(&discord_welcome(&fake.settings, address), address)?;
+        serve_until_stopped(stops, |shutdown| discord::serve(listener, fake, shutdown)).await
     }
 }
 
@@ -101,8 +101,8 @@ async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)
 }
 
 /// Serves until somebody stops it.
-async fn until_stopped<S>(
-    mut stops: Stops,
+async fn serve_until_stopped<S>(
+    mut stops: StopSignals,
     serve: impl FnOnce(CancellationToken) -> S,
 ) -> anyhow::Result<ExitCode>
 where
@@ -112,7 +112,7 @@ where
     let mut served = Box::pin(serve(shutdown.clone()));
     tokio::select! {
         served = &mut served => served?,
-        () = stops.next() => {
+        () = stops.recv() => {
             shutdown.cancel();
             served.await?;
         }
@@ -120,9 +120,9 @@ where
     Ok(ExitCode::SUCCESS)
 }
 
-impl Page {
+impl PageArgs {
     /// Says what there is, and shows it if wished.
-    fn begin(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
+    fn announce(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
         print(welcome)?;
         if self.open_browser == OpenBrowser::Yes {
             open(&format!("http://{address}"));
@@ -131,8 +131,8 @@ impl Page {
     }
 }
 
-fn slack_welcome(settings: &slack::Settings, address: SocketAddr) -> String {
-    let slack::Settings { bot_token, app_token, signing_secret, .. } = settings;
+fn slack_welcome(settings: &slack::FakeSlackSettings, address: SocketAddr) -> String {
+    let slack::FakeSlackSettings { bot_token, app_token, signing_secret, .. } = settings;
     format!(
         "A workspace that is like Slack: http://{address}\n\
          \n  Point Aizuchi at it with this in a config, and open the page to talk to it:\n\
@@ -143,7 +143,7 @@ fn slack_welcome(settings: &slack::Settings, address: SocketAddr) -> String {
     )
 }
 
-fn discord_welcome(settings: &discord::Settings, address: SocketAddr) -> String {
+fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr) -> String {
     let token = &settings.token;
     format!(
         "A server that is like Discord: http://{address}\n\

@@ -7,17 +7,17 @@ use clap::{Args, Subcommand};
 
 use crate::cli::print;
 use crate::config::environment::Environment;
-use crate::config::{Config, Thinkers};
-use aizuchi_discord::invite::{application_of, bot_page, invite};
+use crate::config::{Config, ModelSelection};
+use aizuchi_discord::invite::{application_id, bot_page_url, invite_url};
 
 #[derive(Debug, Args)]
-pub struct Discord {
+pub struct DiscordArgs {
     #[command(subcommand)]
-    what: What,
+    command: DiscordCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum DiscordCommand {
     /// Print the link at which somebody who may manage a server lets the bot in, with the permissions that
     /// it needs and no more.
     Invite {
@@ -28,12 +28,12 @@ enum What {
     },
 }
 
-impl Discord {
-    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let What::Invite { application } = self.what;
+impl DiscordArgs {
+    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let DiscordCommand::Invite { application } = self.command;
         let application = match application {
             Some(id) => Some(id),
-            None => application_of(&token(file)?),
+            None => application_id(&token(file)?),
         };
         let application = application.ok_or_else(|| {
             anyhow::anyhow!(
@@ -41,10 +41,10 @@ impl Discord {
                  General Information at https://discord.com/developers/applications"
             )
         })?;
-        print(&invite(application))?;
+        print(&invite_url(application))?;
         eprintln!(
             "\nOpen it in a browser and choose the server. Before that, switch on Message Content Intent at\n{}",
-            bot_page(application)
+            bot_page_url(application)
         );
         Ok(ExitCode::SUCCESS)
     }
@@ -57,10 +57,10 @@ fn token(file: Option<&Path>) -> anyhow::Result<String> {
         )
     };
     if file.is_some() {
-        let config = Config::load(file, Thinkers::Nobody)?.config;
-        let discord = config.discord().ok_or_else(absent)?;
+        let config = Config::load(file, ModelSelection::NoModel)?.config;
+        let discord = config.resolved_discord().ok_or_else(absent)?;
         return Ok(discord.token.expose().to_owned());
     }
-    let environment = Environment::of_process(Path::new(""))?;
+    let environment = Environment::from_process(Path::new(""))?;
     environment.get("DISCORD_TOKEN").map(str::to_owned).ok_or_else(absent)
 }

@@ -11,30 +11,30 @@ use serde_json::json;
 
 use crate::app;
 use crate::cli::{log, print};
-use crate::config::{Config, Loaded, Thinkers};
+use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::eval::case::{self, Case, text_of};
-use crate::eval::decide::Found;
+use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item;
-use crate::eval::question::{Questions, ask};
-use crate::eval::report::Report;
+use crate::eval::prompts::{CasePrompts, ask_all};
+use crate::eval::report::StateReport;
 use crate::eval::table::tables;
-use crate::eval::{Finding, answers, baseline, decide};
+use crate::eval::{StateAnswer, answers, baseline, decide};
 use aizuchi_core::agent::Mind;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::Rules;
+use aizuchi_core::rules::ChannelRules;
 
 #[derive(Debug, Args)]
-pub struct Eval {
+pub struct EvalArgs {
     /// Labelled cases: JSON lines, in one or more files.
     #[arg(required = true, value_name = "CASES")]
     cases: Vec<PathBuf>,
     /// What the labels are of: whether to join in, or the state of a conversation.
-    #[arg(long, value_enum, default_value_t = Task::Decide)]
-    task: Task,
+    #[arg(long, value_enum, default_value_t = EvalTask::Decide)]
+    task: EvalTask,
     /// Who answers: the built-in mind, or the model of `agents.judgment` or of `agents.state`.
-    #[arg(long, value_enum, default_value_t = Asked::Builtin)]
-    mind: Asked,
+    #[arg(long, value_enum, default_value_t = MindChoice::Builtin)]
+    mind: MindChoice,
     /// Write what a model would be asked about each case to DIR/<id>.txt, and ask nobody.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["answers", "json"])]
     dump_prompts: Option<PathBuf>,
@@ -47,89 +47,95 @@ pub struct Eval {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Task {
+enum EvalTask {
     Decide,
     State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Asked {
+enum MindChoice {
     Builtin,
     Model,
 }
 
-impl Eval {
-    pub fn obey(self, file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
-        log::begin_plain("warn");
+impl EvalArgs {
+    pub fn run(
+        self,
+        file: Option<&Path>,
+        thinkers: ModelSelection<'_>,
+    ) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
         let asks_model =
-            self.mind == Asked::Model && self.answers.is_none() && self.dump_prompts.is_none();
+            self.mind == MindChoice::Model && self.answers.is_none() && self.dump_prompts.is_none();
         anyhow::ensure!(
-            asks_model || !matches!(thinkers, Thinkers::All(_)),
+            asks_model || !matches!(thinkers, ModelSelection::Override(_)),
             "--model goes with --mind model, where no answers are given and no prompts are written"
         );
-        let thinkers = if asks_model { thinkers } else { Thinkers::Nobody };
+        let thinkers = if asks_model { thinkers } else { ModelSelection::NoModel };
         let config = self.config(file, thinkers)?;
         match self.task {
-            Task::Decide => self.decide(&config),
-            Task::State => self.name_states(&config),
+            EvalTask::Decide => self.decide(&config),
+            EvalTask::State => self.evaluate_states(&config),
         }
     }
 
     fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
-        let mind = app::mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
-        let questions = decide::question::Questions::new(config, &mind.persona)?;
+        let mind = app::build_mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
+        let questions = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = items.iter().map(|item| questions.prompt(item)).collect();
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
         if let Some(folder) = &self.dump_prompts {
             return dump(folder, &ids, &prompts);
         }
-        let rules = decide::rules(config);
-        let (name, found) = match self.given(&ids)? {
+        let rules = decide::eval_rules(config);
+        let (name, found) = match self.collected_answers(&ids)? {
             Some((name, answers)) => {
                 let answered = answers.iter().zip(&prompts);
-                let found = answered.map(|(answer, prompt)| Found::of(answer, prompt, &rules));
+                let found = answered
+                    .map(|(answer, prompt)| ItemAnswer::from_answer(answer, prompt, &rules));
                 (name, found.collect())
             }
-            None => (mind.llm.model().to_owned(), decided(&mind, &prompts, &rules, config)?),
+            None => (mind.llm.model().to_owned(), ask_decisions(&mind, &prompts, &rules, config)?),
         };
-        let report = decide::report::Report::of(name, &items, &found);
+        let report = decide::report::DecisionReport::new(name, &items, &found);
         let baselines = decide::baseline::all(&items);
-        let baselines = baselines
-            .iter()
-            .map(|(name, found)| decide::report::Report::of((*name).to_owned(), &items, found));
-        let baselines: Vec<decide::report::Report> = baselines.collect();
+        let baselines = baselines.iter().map(|(name, found)| {
+            decide::report::DecisionReport::new((*name).to_owned(), &items, found)
+        });
+        let baselines: Vec<decide::report::DecisionReport> = baselines.collect();
         if self.json {
-            let rest: Vec<_> = baselines.iter().map(decide::report::Report::json).collect();
-            let printed = json!({ "task": "decide", "mind": report.json(), "baselines": rest });
+            let rest: Vec<_> =
+                baselines.iter().map(decide::report::DecisionReport::to_json).collect();
+            let printed = json!({ "task": "decide", "mind": report.to_json(), "baselines": rest });
             print(&serde_json::to_string_pretty(&printed)?)?;
         } else {
             print(&decide::report::tables(&report, &baselines))?;
         }
-        Ok(exit_code(found.iter().any(|found| matches!(found, Found::Failed(_)))))
+        Ok(exit_code(found.iter().any(|found| matches!(found, ItemAnswer::Failed(_)))))
     }
 
-    fn name_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
+    fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let cases = case::open(&self.cases)?;
-        let mind = app::mind(&config.minds.state, &config.persona(), &Clock::system())?;
-        let questions = Questions::new(config, &mind.persona)?;
+        let mind = app::build_mind(&config.minds.state, &config.persona(), &Clock::system())?;
+        let questions = CasePrompts::new(config, &mind.persona)?;
         let prompts: Vec<Prompt> = cases.iter().map(|case| questions.prompt(case)).collect();
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();
         if let Some(folder) = &self.dump_prompts {
             return dump(folder, &ids, &prompts);
         }
-        let (name, findings) = match self.given(&ids)? {
+        let (name, findings) = match self.collected_answers(&ids)? {
             Some((name, answers)) => {
-                (name, answers.iter().map(|answer| Finding::of(answer)).collect())
+                (name, answers.iter().map(|answer| StateAnswer::from_answer(answer)).collect())
             }
-            None => (mind.llm.model().to_owned(), answered(&mind, &prompts, config)?),
+            None => (mind.llm.model().to_owned(), ask_states(&mind, &prompts, config)?),
         };
         self.print(&cases, name, &findings)?;
-        Ok(exit_code(findings.iter().any(|finding| matches!(finding, Finding::Failed(_)))))
+        Ok(exit_code(findings.iter().any(|finding| matches!(finding, StateAnswer::Failed(_)))))
     }
 
     /// Answers that were made elsewhere, with where.
-    fn given(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
+    fn collected_answers(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
         let Some(file) = &self.answers else { return Ok(None) };
         let shown = file.display().to_string();
         let answers = answers::read(&shown, &text_of(file)?, ids)?;
@@ -137,13 +143,13 @@ impl Eval {
     }
 
     /// A prompt is the same whoever is asked.
-    fn config(&self, file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<Config> {
-        let Loaded { mut config, .. } = Config::load(file, thinkers)?;
+    fn config(&self, file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<Config> {
+        let LoadedConfig { mut config, .. } = Config::load(file, thinkers)?;
         let (agent, mind, name) = match self.task {
-            Task::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
-            Task::State => (&config.agents.state, &mut config.minds.state, "state"),
+            EvalTask::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
+            EvalTask::State => (&config.agents.state, &mut config.minds.state, "state"),
         };
-        if thinkers == Thinkers::Nobody {
+        if thinkers == ModelSelection::NoModel {
             mind.system_prompt = agent.as_ref().and_then(|agent| agent.system_prompt.clone());
         } else {
             anyhow::ensure!(
@@ -155,17 +161,17 @@ impl Eval {
         Ok(config)
     }
 
-    fn print(&self, cases: &[Case], name: String, findings: &[Finding]) -> anyhow::Result<()> {
-        let report = Report::of(name, cases, findings);
+    fn print(&self, cases: &[Case], name: String, findings: &[StateAnswer]) -> anyhow::Result<()> {
+        let report = StateReport::new(name, cases, findings);
         let baselines = [
-            Report::of("always ACTIVE".to_owned(), cases, &baseline::always_active(cases)),
-            Report::of("keywords".to_owned(), cases, &baseline::keywords(cases)),
+            StateReport::new("always ACTIVE".to_owned(), cases, &baseline::always_active(cases)),
+            StateReport::new("keywords".to_owned(), cases, &baseline::keywords(cases)),
         ];
         if !self.json {
             return print(&tables(&report, &baselines));
         }
-        let baselines: Vec<_> = baselines.iter().map(Report::json).collect();
-        let printed = json!({ "task": "state", "mind": report.json(), "baselines": baselines });
+        let baselines: Vec<_> = baselines.iter().map(StateReport::to_json).collect();
+        let printed = json!({ "task": "state", "mind": report.to_json(), "baselines": baselines });
         print(&serde_json::to_string_pretty(&printed)?)
     }
 }
@@ -174,27 +180,31 @@ fn exit_code(has_failed: bool) -> ExitCode {
     if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-fn decided(
+fn ask_decisions(
     mind: &Mind,
     prompts: &[Prompt],
-    rules: &Rules,
+    rules: &ChannelRules,
     config: &Config,
-) -> anyhow::Result<Vec<Found>> {
+) -> anyhow::Result<Vec<ItemAnswer>> {
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
-    let (limit, clock) = (config.minds.patience(), Clock::system());
+    let (limit, clock) = (config.minds.longest_call(), Clock::system());
     let progress = || bar.inc(1);
-    let asking = decide::question::ask(mind, prompts, rules, limit, &clock, &progress);
+    let asking = decide::prompts::ask_all(mind, prompts, rules, limit, &clock, &progress);
     let found = runtime.block_on(asking);
     bar.finish_and_clear();
     Ok(found)
 }
 
-fn answered(mind: &Mind, prompts: &[Prompt], config: &Config) -> anyhow::Result<Vec<Finding>> {
+fn ask_states(
+    mind: &Mind,
+    prompts: &[Prompt],
+    config: &Config,
+) -> anyhow::Result<Vec<StateAnswer>> {
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
-    let (limit, clock) = (config.minds.patience(), Clock::system());
-    let findings = runtime.block_on(ask(mind, prompts, limit, &clock, &|| bar.inc(1)));
+    let (limit, clock) = (config.minds.longest_call(), Clock::system());
+    let findings = runtime.block_on(ask_all(mind, prompts, limit, &clock, &|| bar.inc(1)));
     bar.finish_and_clear();
     Ok(findings)
 }
@@ -205,7 +215,7 @@ fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<ExitC
     std::fs::create_dir_all(folder).with_context(|| cannot(folder))?;
     for (id, prompt) in ids.iter().zip(prompts) {
         let path = folder.join(format!("{id}.txt"));
-        std::fs::write(&path, prompt.shown().as_bytes()).with_context(|| cannot(&path))?;
+        std::fs::write(&path, prompt.full_text().as_bytes()).with_context(|| cannot(&path))?;
     }
     print(&format!("{} prompts are in {}", prompts.len(), folder.display()))?;
     Ok(ExitCode::SUCCESS)

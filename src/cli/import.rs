@@ -10,26 +10,26 @@ use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
-use crate::config::{Config, Loaded, Thinkers};
+use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::History;
 use crate::replay::to_import;
-use aizuchi_core::chat::{UserId, WorkspaceId, one_line};
+use aizuchi_core::chat::{UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::hear::rooms::Rooms;
-use aizuchi_core::hear::under_way::UnderWay;
-use aizuchi_core::hear::{Ears, Withheld};
+use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::inbox::in_flight::InFlight;
+use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::{Archive, Store};
-use aizuchi_import::myao2::database::Myao2;
-use aizuchi_import::myao2::{Circumstances, WhereMemos};
-use aizuchi_import::{Belongings, LeftOut, Report, Tally};
-use aizuchi_slack::ask_who;
+use aizuchi_import::myao2::database::Myao2Database;
+use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
+use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
+use aizuchi_slack::fetch_identity;
 
 /// Bring along what another program kept: the database of myao2, or recorded messages. It only becomes
 /// known; nothing is answered. What is here already stays.
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct ImportArgs {
     /// A database of myao2 (it is not changed), or JSON lines as `replay` reads them.
     input: PathBuf,
     /// The workspace that it is of: a Slack team's id, like T0123456789.
@@ -43,102 +43,104 @@ pub struct Import {
     share_memos: bool,
 }
 
-impl Import {
-    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let Loaded { config, .. } = Config::load(file, Thinkers::Nobody)?;
+impl ImportArgs {
+    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = Config::load(file, ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
             let belongings = self.read(&config, &workspace).await?;
-            let (store, writer) = config.database().open().await?;
+            let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let bringing = async {
-                let report = bring(belongings, Arc::new(store), &config, &workspace).await;
+                let report =
+                    import_with_progress(belongings, Arc::new(store), &config, &workspace).await;
                 stop.cancel();
                 report
             };
             let (written, report) = tokio::join!(writer.run(stop.clone()), bringing);
             written?;
-            print(&told(&report?, &config))?;
+            print(&describe_report(&report?, &config))?;
             Ok(ExitCode::SUCCESS)
         })
     }
 
     /// The one that is named, or the one that the config's token is of.
     async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
-        let named = self.workspace.as_deref().map(one_line).filter(|it| !it.is_empty());
+        let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
         if let Some(named) = named {
             return Ok(WorkspaceId::new(named));
         }
-        let slack = config.slack().context(
+        let slack = config.resolved_slack().context(
             "the input does not say which workspace it is of: --workspace takes the id of the Slack \
              team, which begins with T and stands in the address of the workspace's web page",
         )?;
-        let who = ask_who(&slack.settings(config.channel_sync())).await;
+        let who = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(who.context("asking Slack which workspace it is; --workspace can name it")?.workspace)
     }
 
-    async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<Belongings> {
+    async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<ImportData> {
         let shown = self.input.display();
         anyhow::ensure!(self.input.exists(), "{shown} does not exist");
         anyhow::ensure!(self.input.is_file(), "{shown} is not a file");
-        let persona = self.bot.as_deref().map(|bot| UserId::new(one_line(bot)));
-        if let Some(mut old) = Myao2::open(&self.input).await? {
-            let circumstances = Circumstances {
+        let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
+        if let Some(mut old) = Myao2Database::open(&self.input).await? {
+            let circumstances = Myao2Options {
                 workspace: workspace.clone(),
                 persona,
                 persona_name: config.persona.name.0.clone(),
-                memos: match self.share_memos {
-                    true => WhereMemos::Everywhere,
-                    false => WhereMemos::OwnRoom,
+                memo_scope: match self.share_memos {
+                    true => Myao2MemoTarget::Everywhere,
+                    false => Myao2MemoTarget::OriginChannel,
                 },
-                zone: config.zone_or(TimeZone::system()),
+                zone: config.time_zone_or(TimeZone::system()),
             };
             return Ok(aizuchi_import::myao2::read(&mut old, &circumstances).await?);
         }
         let history = History::open(&self.input)?;
         anyhow::ensure!(
-            !history.rooms.is_empty(),
+            !history.channels.is_empty(),
             "{shown} is neither a database of myao2 nor recorded messages"
         );
         Ok(to_import::read(&history, workspace, persona.as_ref()))
     }
 }
 
-async fn bring(
-    belongings: Belongings,
+async fn import_with_progress(
+    belongings: ImportData,
     store: Arc<DatabaseStore>,
     config: &Config,
     workspace: &WorkspaceId,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<ImportReport> {
     let clock = Clock::system();
-    let rooms = Rooms::new(config.agent().rulebook);
+    let rooms = ChannelCache::new(config.agent_settings().rulebook);
     for channel in store.channels(workspace).await? {
-        rooms.learn(&channel);
+        rooms.update_channel(&channel);
     }
-    rooms.obey(workspace, &store.orders(workspace).await?);
-    let ears = Ears {
+    rooms.replace_orders(workspace, &store.orders(workspace).await?);
+    let inbox = Inbox {
         store: store.clone(),
-        under_way: Arc::new(UnderWay::default()),
-        rooms: Arc::new(rooms),
+        in_flight: Arc::new(InFlight::default()),
+        channel_cache: Arc::new(rooms),
         clock: clock.clone(),
         metrics: Arc::new(Metrics::default()),
-        waiting: aizuchi_import::waiting(),
-        withheld: Withheld::Dropped,
+        wait_settings: aizuchi_import::wait_settings(),
+        redaction: Redaction::Drop,
         // Whoever was ordered about then was another.
-        commanded_as: None,
-        announces: false,
+        command_name: None,
+        is_announcing: false,
         // What is remembered of it comes along; the rest is remembered with what is said next.
-        remembers_after: None,
-        seed: 0,
+        remember_delay: None,
+        random_seed: 0,
     };
-    let history_from = config.slack().map(|slack| clock.now() - slack.history);
-    Ok(aizuchi_import::bring(belongings, &ears, &*store, history_from).await?)
+    let history_from = config.resolved_slack().map(|slack| clock.now() - slack.history);
+    Ok(aizuchi_import::import_data(belongings, &inbox, &*store, history_from).await?)
 }
 
-fn told(report: &Report, config: &Config) -> String {
-    let Report { channels, users, lines, memories, memos, left_out } = report;
-    let tally = |what: &str, Tally { new, known }: &Tally| {
+fn describe_report(report: &ImportReport, config: &Config) -> String {
+    let ImportReport { channels, users, messages: lines, memories, memos, skipped: left_out } =
+        report;
+    let tally = |what: &str, ImportCount { new, existing: known }: &ImportCount| {
         format!("{what:<9} {new} brought along, {known} here already\n")
     };
     let mut told = String::new();
@@ -151,12 +153,12 @@ fn told(report: &Report, config: &Config) -> String {
     ] {
         told += &tally(what, count);
     }
-    for LeftOut { what, count, why } in left_out {
+    for SkippedItems { kind: what, count, reason: why } in left_out {
         told += &format!("left out  {what}: {count}; {why}\n");
     }
     if channels.new > 0 {
         told += "note      Who may read the new channels is not known, so what was said there stays there, also \
                  when Slack says that they are public.\n";
     }
-    format!("{told}database  {}", config.database())
+    format!("{told}database  {}", config.database_address())
 }

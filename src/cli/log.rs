@@ -12,13 +12,13 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 
 /// Logs as the config says; `RUST_LOG` outranks its levels.
-pub fn begin(logging: &LoggingConfig) {
+pub fn init(logging: &LoggingConfig) {
     let level = logging.level.filter();
     // Other people's code may tell more than it should when it tells much.
     let others = match logging.level {
-        logging::Level::Debug => "info",
-        logging::Level::Info | logging::Level::Warning => "warn",
-        logging::Level::Error | logging::Level::Critical => "error",
+        logging::LogLevel::Debug => "info",
+        logging::LogLevel::Info | logging::LogLevel::Warning => "warn",
+        logging::LogLevel::Error | logging::LogLevel::Critical => "error",
     };
     let loggers = logging.loggers.iter().flat_map(|(logger, level)| {
         targets(&logger.0).into_iter().map(|target| format!(",{target}={}", level.filter()))
@@ -51,7 +51,7 @@ fn targets(logger: &str) -> Vec<String> {
 }
 
 /// For verbs that end by themselves and whose reader looks on.
-pub fn begin_plain(level: &str) {
+pub fn init_plain(level: &str) {
     let is_terminal = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
     tracing_subscriber::registry().with(lines.with_filter(filter(level))).init();

@@ -10,16 +10,16 @@ use clap::{Args, ValueEnum};
 
 use crate::app;
 use crate::cli::print;
-use crate::config::{Config, Loaded, Thinkers};
-use aizuchi_core::chat::{ConversationId, MessageId, one_line};
+use crate::config::{Config, LoadedConfig, ModelSelection};
+use aizuchi_core::chat::{ConversationId, MessageId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::Platforms;
-use aizuchi_core::prompt::{Prompt, Verb};
-use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Question {
+enum PromptKind {
     Judge,
     Reply,
     Remember,
@@ -27,9 +27,9 @@ enum Question {
 }
 
 #[derive(Debug, Args)]
-pub struct PromptOf {
+pub struct PromptArgs {
     /// What it would be asked for.
-    question: Question,
+    question: PromptKind,
     /// The channel, by its name or id.
     #[arg(long, value_name = "CHANNEL")]
     channel: String,
@@ -38,42 +38,52 @@ pub struct PromptOf {
     thread: Option<String>,
 }
 
-impl PromptOf {
+impl PromptArgs {
     /// Prints the prompt; how many tokens its sections come to goes to stderr.
-    pub fn obey(self, file: Option<&Path>, thinkers: Thinkers<'_>) -> anyhow::Result<ExitCode> {
-        let Loaded { config, .. } = Config::load(file, thinkers)?;
+    pub fn run(
+        self,
+        file: Option<&Path>,
+        thinkers: ModelSelection<'_>,
+    ) -> anyhow::Result<ExitCode> {
+        let LoadedConfig { config, .. } = Config::load(file, thinkers)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
             eprintln!("there is nothing to be remembered there");
         }
         for prompt in &prompts {
-            print(prompt.shown().trim_end())?;
+            print(prompt.full_text().trim_end())?;
             eprintln!("\n{}", sections(prompt));
         }
         Ok(ExitCode::SUCCESS)
     }
 
     async fn prompts(&self, config: &Config) -> anyhow::Result<Vec<Prompt>> {
-        let database = Onlooker::open(&config.database()).await?;
+        let database = ReadOnlyDatabase::open(&config.database_address()).await?;
         let conversation = self.conversation(&database).await?;
-        let store = Arc::new(database.store());
+        let store = Arc::new(database.into_store());
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
-        let answers = app::answers(config, store.clone(), store.clone());
-        let agent =
-            app::agent(config, (store, answers), Platforms(HashMap::new()), clock, metrics, 0)?;
+        let answers = app::build_command_answers(config, store.clone(), store.clone());
+        let agent = app::build_agent(
+            config,
+            (store, answers),
+            Platforms(HashMap::new()),
+            clock,
+            metrics,
+            0,
+        )?;
         let verb = match self.question {
-            Question::Judge => Verb::Judge,
-            Question::Reply => Verb::Reply,
-            Question::Remember => Verb::Remember,
-            Question::State => Verb::State,
+            PromptKind::Judge => PromptVerb::Judge,
+            PromptKind::Reply => PromptVerb::Reply,
+            PromptKind::Remember => PromptVerb::Remember,
+            PromptKind::State => PromptVerb::State,
         };
-        agent.would_ask(verb, &conversation).await
+        agent.preview_prompts(verb, &conversation).await
     }
 
-    async fn conversation(&self, database: &Onlooker) -> anyhow::Result<ConversationId> {
+    async fn conversation(&self, database: &ReadOnlyDatabase) -> anyhow::Result<ConversationId> {
         let wanted = &self.channel;
-        let found = database.channels_called(wanted).await?;
+        let found = database.find_channels(wanted).await?;
         let ids: Vec<&str> = found.iter().map(|(_, channel)| channel.as_str()).collect();
         anyhow::ensure!(
             found.len() < 2,
@@ -84,9 +94,9 @@ impl PromptOf {
         let (workspace, channel) = found.into_iter().next().with_context(nowhere)?;
         let thread = self.thread.as_deref().map(MessageId::new);
         if let Some(thread) = &thread {
-            let shown = one_line(thread.as_str());
+            let shown = to_single_line(thread.as_str());
             anyhow::ensure!(
-                database.has_line(&workspace, &channel, thread).await?,
+                database.has_message(&workspace, &channel, thread).await?,
                 "there is no message {shown:?} in this channel"
             );
         }
@@ -97,7 +107,7 @@ impl PromptOf {
 /// How many tokens each section comes to, as estimated, and what was left out.
 fn sections(prompt: &Prompt) -> String {
     let mut lines =
-        vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.all_tokens())];
+        vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.total_tokens())];
     let section = |(name, tokens): &(&str, u64)| format!("{name:<18} {tokens:>7}");
     lines.extend(prompt.sections.iter().map(section));
     let trimmed = prompt.trimmed.iter();

@@ -12,20 +12,20 @@ use serde_json::json;
 
 use crate::cli::{log, print};
 use crate::replay::history::History;
-use crate::replay::score::Score;
+use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
-use crate::replay::{self, Policy, Rules};
+use crate::replay::{self, Policy, ReplaySettings};
 
 #[derive(Debug, Args)]
-pub struct Replay {
+pub struct ReplayArgs {
     /// Recorded messages: JSON lines, plain or gzipped.
     input: PathBuf,
     /// A config fragment to replay under; give several to compare them. Without one: the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
     /// Who judges: nobody ever speaks, everybody always does, or the built-in mind.
-    #[arg(long, value_enum, default_value_t = Judge::Builtin)]
-    judge: Judge,
+    #[arg(long, value_enum, default_value_t = JudgeArg::Builtin)]
+    judge: JudgeArg,
     /// The median of what a model call takes, in virtual milliseconds (at most a day).
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
@@ -44,18 +44,18 @@ pub struct Replay {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Judge {
+enum JudgeArg {
     Silent,
     Speak,
     Builtin,
 }
 
 /// How many bad lines are told one by one.
-const TOLD: usize = 10;
+const MAX_REPORTED_LINES: usize = 10;
 
-impl Replay {
-    pub fn obey(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-        log::begin_plain("warn");
+impl ReplayArgs {
+    pub fn run(self, config: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+        log::init_plain("warn");
         let policies = match (&self.policy[..], config) {
             ([], None) => vec![Policy::default_settings()],
             ([], Some(config)) => vec![Policy::open(&config)?],
@@ -67,21 +67,22 @@ impl Replay {
             ),
         };
         let history = History::open(&self.input)?;
-        for bad in history.bad_lines.iter().take(TOLD) {
+        for bad in history.bad_lines.iter().take(MAX_REPORTED_LINES) {
             eprintln!("line {}: {}; left out", bad.number, bad.problem);
         }
-        if history.bad_lines.len() > TOLD {
-            eprintln!("… and {} more", history.bad_lines.len() - TOLD);
+        if history.bad_lines.len() > MAX_REPORTED_LINES {
+            eprintln!("… and {} more", history.bad_lines.len() - MAX_REPORTED_LINES);
         }
-        anyhow::ensure!(!history.rooms.is_empty(), "{} holds no messages", self.input.display());
+        anyhow::ensure!(!history.channels.is_empty(), "{} holds no messages", self.input.display());
         let scores = self.replay(&history, &policies)?;
         self.print(&history, &scores)?;
         let is_refused = self.strict && !history.bad_lines.is_empty();
         Ok(if is_refused { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<Score>> {
-        let rules = Rules { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
+    fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<ReplayScore>> {
+        let rules =
+            ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
         let mut events: Option<Box<dyn Write + Send>> = None;
         if let Some(path) = &self.events {
             let file =
@@ -104,7 +105,7 @@ impl Replay {
         Ok(scores)
     }
 
-    fn print(&self, history: &History, scores: &[Score]) -> anyhow::Result<()> {
+    fn print(&self, history: &History, scores: &[ReplayScore]) -> anyhow::Result<()> {
         if !self.json {
             return print(&table(scores));
         }
@@ -132,12 +133,12 @@ impl Replay {
     }
 }
 
-impl From<Judge> for replay::Judge {
-    fn from(judge: Judge) -> Self {
+impl From<JudgeArg> for replay::ReplayJudge {
+    fn from(judge: JudgeArg) -> Self {
         match judge {
-            Judge::Silent => replay::Judge::Silent,
-            Judge::Speak => replay::Judge::Speak,
-            Judge::Builtin => replay::Judge::Builtin,
+            JudgeArg::Silent => replay::ReplayJudge::Silent,
+            JudgeArg::Speak => replay::ReplayJudge::Speak,
+            JudgeArg::Builtin => replay::ReplayJudge::Builtin,
         }
     }
 }

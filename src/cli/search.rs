@@ -7,15 +7,15 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
-use crate::cli::{excerpt, plain, print};
-use crate::config::{Config, Thinkers};
+use crate::cli::{excerpt, print, strip_control_characters};
+use crate::config::{Config, ModelSelection};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::recall::{RecallQuery, Recalled};
-use aizuchi_core::store::database::address::Address;
-use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Debug, Args)]
-pub struct Search {
+pub struct SearchArgs {
     /// Words that the lines should have; the more of them, and the rarer, the better.
     #[arg(required = true, num_args = 1.., value_name = "QUERY")]
     words: Vec<String>,
@@ -30,26 +30,26 @@ pub struct Search {
     json: bool,
 }
 
-impl Search {
-    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, Thinkers::Nobody)?.config;
+impl SearchArgs {
+    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let config = Config::load(file, ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let found = runtime.block_on(self.look(&config.database()))?;
+        let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {
             let results: Vec<Value> = found.iter().map(result).collect();
             print(&serde_json::to_string_pretty(&json!({ "results": results }))?)?;
         } else if found.is_empty() {
             print("Nothing was found.")?;
         } else {
-            print(&found.iter().map(shown).collect::<Vec<_>>().join("\n"))?;
+            print(&found.iter().map(format_result).collect::<Vec<_>>().join("\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn look(&self, address: &Address) -> anyhow::Result<Vec<Recalled>> {
-        let database = Onlooker::open(address).await?;
+    async fn search(&self, address: &DatabaseLocation) -> anyhow::Result<Vec<RecalledMessage>> {
+        let database = ReadOnlyDatabase::open(address).await?;
         let mut found = Vec::new();
-        for (workspace, channel) in self.places(&database).await? {
+        for (workspace, channel) in self.search_scopes(&database).await? {
             let query = RecallQuery {
                 workspace,
                 visible_from: None,
@@ -66,15 +66,15 @@ impl Search {
     }
 
     /// Every workspace, or the channels that are meant.
-    async fn places(
+    async fn search_scopes(
         &self,
-        database: &Onlooker,
+        database: &ReadOnlyDatabase,
     ) -> anyhow::Result<Vec<(WorkspaceId, Option<ChannelId>)>> {
         let Some(wanted) = &self.channel else {
             let workspaces = database.workspaces().await?.into_iter();
             return Ok(workspaces.map(|workspace| (workspace, None)).collect());
         };
-        let meant = database.channels_called(wanted).await?.into_iter();
+        let meant = database.find_channels(wanted).await?.into_iter();
         let places: Vec<_> = meant.map(|(workspace, channel)| (workspace, Some(channel))).collect();
         anyhow::ensure!(!places.is_empty(), "there is no channel {wanted:?} in the database");
         Ok(places)
@@ -82,14 +82,14 @@ impl Search {
 }
 
 /// One line on a terminal.
-fn shown(line: &Recalled) -> String {
+fn format_result(line: &RecalledMessage) -> String {
     let at = line.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let channel = plain(bare(&line.channel_name));
-    let (name, text) = (plain(&line.name), excerpt(&line.message.text));
+    let channel = strip_control_characters(strip_hash(&line.channel_name));
+    let (name, text) = (strip_control_characters(&line.author_name), excerpt(&line.message.text));
     format!("{at}  #{channel}  {name}: {text}")
 }
 
-fn result(line: &Recalled) -> Value {
+fn result(line: &RecalledMessage) -> Value {
     let message = &line.message;
     json!({
         "id": message.id,
@@ -97,13 +97,13 @@ fn result(line: &Recalled) -> Value {
         "channel_name": line.channel_name,
         "ts": message.at.as_millisecond() as f64 / 1000.0,
         "user": message.author.id,
-        "name": line.name,
+        "name": line.author_name,
         "text": message.text,
         "thread": message.conversation.thread,
         "score": line.score,
     })
 }
 
-fn bare(channel: &str) -> &str {
+fn strip_hash(channel: &str) -> &str {
     channel.strip_prefix('#').unwrap_or(channel)
 }

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::cli::print;
-use aizuchi_core::chat::one_line;
-use aizuchi_slack::manifest::{Delivery, LONGEST_NAME, manifest};
+use aizuchi_core::chat::to_single_line;
+use aizuchi_slack::manifest::{MAX_APP_NAME_LENGTH, ManifestTransport, build_manifest};
 
 #[derive(Debug, Args)]
-pub struct Slack {
+pub struct SlackArgs {
     #[command(subcommand)]
-    what: What,
+    command: SlackCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum SlackCommand {
     /// Print the app's manifest, from which Slack creates the app: paste it at
     /// <https://api.slack.com/apps>, Create New App, From a manifest.
     Manifest {
@@ -29,26 +29,26 @@ enum What {
     },
 }
 
-impl Slack {
-    pub fn obey(self) -> anyhow::Result<ExitCode> {
-        let What::Manifest { name, http } = self.what;
-        let name = one_line(&name);
+impl SlackArgs {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        let SlackCommand::Manifest { name, http } = self.command;
+        let name = to_single_line(&name);
         let length = name.chars().count();
         anyhow::ensure!(
-            (1..=LONGEST_NAME).contains(&length),
-            "an app's name on Slack has 1 to {LONGEST_NAME} characters"
+            (1..=MAX_APP_NAME_LENGTH).contains(&length),
+            "an app's name on Slack has 1 to {MAX_APP_NAME_LENGTH} characters"
         );
         let delivery = match http {
-            None => Delivery::Socket,
-            Some(url) => Delivery::Http(address(url)?),
+            None => ManifestTransport::SocketMode,
+            Some(url) => ManifestTransport::Webhooks(parse_https_address(url)?),
         };
-        print(&serde_json::to_string_pretty(&manifest(&name, &delivery))?)?;
+        print(&serde_json::to_string_pretty(&build_manifest(&name, &delivery))?)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Slack sends its requests encrypted, or not at all.
-fn address(url: String) -> anyhow::Result<String> {
+fn parse_https_address(url: String) -> anyhow::Result<String> {
     let host = url.strip_prefix("https://").unwrap_or_default();
     let is_fine = !host.is_empty()
         && !host.starts_with(['/', ':'])

@@ -7,21 +7,21 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::{excerpt, plain, print};
-use crate::config::{Config, Thinkers};
-use crate::ledger::{self, Account, words};
-use crate::web::shapes;
+use crate::cli::{excerpt, print, strip_control_characters};
+use crate::config::{Config, ModelSelection};
+use crate::ledger::{self, DecisionDetails, labels};
+use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::Attempt;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::address::Address;
-use aizuchi_core::store::database::onlooker::Onlooker;
-use aizuchi_core::store::{Archive, DecisionQuery, Line};
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::{Archive, DecisionQuery, StoredMessage};
 
 #[derive(Debug, Args)]
-pub struct Why {
+pub struct WhyArgs {
     /// The message, by its id.
     #[arg(value_name = "MESSAGE")]
     message: String,
@@ -34,46 +34,52 @@ pub struct Why {
 }
 
 /// A message, and every decision that covers it or that it came of.
-struct Found {
-    line: Line,
-    accounts: Vec<Account>,
+struct MessageDecisions {
+    message: StoredMessage,
+    decisions: Vec<DecisionDetails>,
 }
 
-impl Why {
-    pub fn obey(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let config = Config::load(file, Thinkers::Nobody)?.config;
+impl WhyArgs {
+    pub fn run(self, file: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let config = Config::load(file, ModelSelection::NoModel)?.config;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let found = runtime.block_on(self.look(&config.database()))?;
+        let found = runtime.block_on(self.find_message(&config.database_address()))?;
         if self.json {
-            let lines: Vec<_> = found.iter().map(|found| shapes::message(&found.line)).collect();
-            let accounts = found.iter().flat_map(|found| &found.accounts);
+            let lines: Vec<_> = found.iter().map(|found| views::message(&found.message)).collect();
+            let accounts = found.iter().flat_map(|found| &found.decisions);
             let decisions: Vec<_> =
-                accounts.map(|account| shapes::decision(&account.decision)).collect();
+                accounts.map(|account| views::decision(&account.decision)).collect();
             let all = json!({ "messages": lines, "decisions": decisions });
             print(&serde_json::to_string_pretty(&all)?)?;
         } else {
             let (language, currency) = (config.language, &config.models.currency.0);
-            let told = found.iter().map(|found| found.tell(language, currency));
+            let told = found.iter().map(|found| found.format(language, currency));
             print(&told.collect::<Vec<_>>().join("\n\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn look(&self, address: &Address) -> anyhow::Result<Vec<Found>> {
-        let database = Onlooker::open(address).await?;
-        let places = self.places(&database).await?;
-        let archive = database.store();
+    async fn find_message(
+        &self,
+        address: &DatabaseLocation,
+    ) -> anyhow::Result<Vec<MessageDecisions>> {
+        let database = ReadOnlyDatabase::open(address).await?;
+        let places = self.find_channels(&database).await?;
+        let archive = database.into_store();
         let id = MessageId::new(self.message.as_str());
         let mut found = Vec::new();
         for (workspace, channel) in places {
-            if let Some(line) = archive.line(&workspace, &channel, &id).await? {
-                found.push(Found { accounts: accounts(&archive, &line).await?, line });
+            if let Some(line) = archive.message(&workspace, &channel, &id).await? {
+                found.push(MessageDecisions {
+                    decisions: load_decisions(&archive, &line).await?,
+                    message: line,
+                });
             }
         }
-        let shown = plain(&self.message);
+        let shown = strip_control_characters(&self.message);
         match &self.channel {
             Some(channel) => {
-                let channel = plain(channel);
+                let channel = strip_control_characters(channel);
                 anyhow::ensure!(!found.is_empty(), "there is no message {shown:?} in {channel:?}");
             }
             None => anyhow::ensure!(!found.is_empty(), "there is no message {shown:?}"),
@@ -82,10 +88,13 @@ impl Why {
     }
 
     /// Where the message may be: platforms number messages anew in each channel.
-    async fn places(&self, database: &Onlooker) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
+    async fn find_channels(
+        &self,
+        database: &ReadOnlyDatabase,
+    ) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
         if let Some(wanted) = &self.channel {
-            let places = database.channels_called(wanted).await?;
-            let shown = plain(wanted);
+            let places = database.find_channels(wanted).await?;
+            let shown = strip_control_characters(wanted);
             anyhow::ensure!(!places.is_empty(), "there is no channel {shown:?} in the database");
             return Ok(places);
         }
@@ -99,37 +108,42 @@ impl Why {
 }
 
 /// Newest last.
-async fn accounts(archive: &DatabaseStore, line: &Line) -> anyhow::Result<Vec<Account>> {
+async fn load_decisions(
+    archive: &DatabaseStore,
+    line: &StoredMessage,
+) -> anyhow::Result<Vec<DecisionDetails>> {
     let place = &line.message.conversation;
-    let query = DecisionQuery::Lines {
+    let query = DecisionQuery::Messages {
         workspace: place.workspace.clone(),
         channel: place.channel.clone(),
-        lines: vec![line.message.id.clone()],
+        messages: vec![line.message.id.clone()],
     };
     let mut accounts = Vec::new();
     for decision in archive.decisions(query).await? {
-        accounts.push(Account::read(archive, decision).await?);
+        accounts.push(DecisionDetails::load(archive, decision).await?);
     }
     Ok(accounts)
 }
 
-impl Found {
-    fn tell(&self, language: Language, currency: &str) -> String {
-        let mut told = vec![said(&self.line, language)];
-        told.extend(self.settled(language));
-        told.extend(self.accounts.iter().map(|account| tell(account, language, currency)));
+impl MessageDecisions {
+    fn format(&self, language: Language, currency: &str) -> String {
+        let mut told = vec![format_message(&self.message, language)];
+        told.extend(self.describe_gate(language));
+        told.extend(
+            self.decisions.iter().map(|account| format_decision(account, language, currency)),
+        );
         told.join("\n")
     }
 
     /// What became of a line that no decision is about.
-    fn settled(&self, language: Language) -> Option<String> {
-        let is_told = !self.accounts.is_empty();
-        match self.line.gate {
+    fn describe_gate(&self, language: Language) -> Option<String> {
+        let is_told = !self.decisions.is_empty();
+        match self.message.gate {
             // Why it said this is told by the decision.
             Some(Gate::OwnLine) if is_told => None,
             Some(gate) => {
                 let name = language.pick("Settled when it was heard", "聞いた時点で適用");
-                Some(fact(name, &ledger::settled_when_heard(gate, language), language))
+                Some(fact(name, &ledger::describe_gate_when_heard(gate, language), language))
             }
             None if is_told => None,
             None => Some(
@@ -141,31 +155,36 @@ impl Found {
     }
 }
 
-fn tell(account: &Account, language: Language, currency: &str) -> String {
+fn format_decision(account: &DecisionDetails, language: Language, currency: &str) -> String {
     let decision = &account.decision;
     let name = language.pick("Decision", "判断");
-    let channel = plain(account.channel_name.trim_start_matches('#'));
+    let channel = strip_control_characters(account.channel_name.trim_start_matches('#'));
     let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
     let looked_at = language.pick("Looked at", "対象にした発言");
     let considered = account.considered.iter();
-    lines.extend(considered.map(|line| fact(looked_at, &said(line, language), language)));
-    let facts = account.facts(language);
+    lines.extend(considered.map(|line| fact(looked_at, &format_message(line, language), language)));
+    let facts = account.labeled_values(language);
     lines.extend(facts.iter().map(|one| fact(one.name, &one.value, language)));
     let calls = decision.attempts.iter();
     lines.extend(calls.map(|attempt| call(attempt, language, currency)));
-    let ended = words::ended(decision.ended, language);
+    let ended = labels::ended(decision.ended, language);
     let why = decision.why.as_deref().filter(|why| !why.is_empty());
     let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
     lines.push(fact(language.pick("How it ended", "結果"), &ended, language));
     let said_name = language.pick("Said", "発言");
-    lines.extend(account.said.iter().map(|line| fact(said_name, &said(line, language), language)));
-    lines.extend(account.next(language).map(|next| fact(next.name, &next.value, language)));
+    lines.extend(
+        account
+            .posted_messages
+            .iter()
+            .map(|line| fact(said_name, &format_message(line, language), language)),
+    );
+    lines.extend(account.aftermath(language).map(|next| fact(next.name, &next.value, language)));
     lines.join("\n")
 }
 
 fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
     let title = ledger::call_title(attempt, language);
-    let facts = ledger::call_facts(attempt, language, currency);
+    let facts = ledger::call_values(attempt, language, currency);
     let told: Vec<String> = facts
         .iter()
         .map(|fact| format!("{}{}{}", fact.name, language.pick(": ", "："), fact.value))
@@ -178,10 +197,14 @@ fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
 }
 
 fn fact(name: &str, value: &str, language: Language) -> String {
-    format!("  {name}{}{}", language.pick(": ", "："), plain(value))
+    format!("  {name}{}{}", language.pick(": ", "："), strip_control_characters(value))
 }
 
-fn said(line: &Line, language: Language) -> String {
-    let at = ledger::moment(line.message.at);
-    format!("{at}  {}: {}", plain(&line.name), excerpt(&ledger::text(line, language)))
+fn format_message(line: &StoredMessage, language: Language) -> String {
+    let at = ledger::format_time(line.message.at);
+    format!(
+        "{at}  {}: {}",
+        strip_control_characters(&line.author_name),
+        excerpt(&ledger::message_text(line, language))
+    )
 }

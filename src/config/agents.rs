@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess};
 
 use crate::config::secret::Secret;
-use crate::config::values::{CallSeconds, Count, Ratio, Temperature, WebUrl};
+use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
 /// What a persona thinks about. An agent that is left out takes over what `response` has.
@@ -39,7 +39,7 @@ pub struct AgentConfig {
     /// Goes into this agent's prompts, behind the persona's own.
     pub system_prompt: Option<String>,
     /// Passed to the model.
-    pub params: Option<Params>,
+    pub params: Option<ModelParamsConfig>,
     /// How the model is reached.
     pub client_args: ClientArgs,
     /// Another model that is asked when this one cannot be.
@@ -54,7 +54,7 @@ pub struct FallbackConfig {
     #[schemars(with = "String")]
     pub model_id: ModelId,
     /// Passed to the model. Left out: what the agent has.
-    pub params: Option<Params>,
+    pub params: Option<ModelParamsConfig>,
     /// How the model is reached.
     #[serde(default)]
     pub client_args: ClientArgs,
@@ -62,19 +62,20 @@ pub struct FallbackConfig {
 
 /// What is passed to a model. Keys that are not listed here are passed on as they are.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
-pub struct Params {
+#[schemars(rename = "Params")]
+pub struct ModelParamsConfig {
     /// How freely it chooses its words, from 0 to 2.
     pub temperature: Option<Temperature>,
     /// The longest answer, in tokens.
-    pub max_tokens: Option<Count<1, 1_000_000>>,
+    pub max_tokens: Option<BoundedInteger<1, 1_000_000>>,
     /// It chooses among the likeliest words that make up this share.
     pub top_p: Option<Ratio>,
     /// It ends its answer before any of these texts: one, or a list.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopSequences>,
     /// Makes its answers more repeatable, where the provider can.
     pub seed: Option<u64>,
     /// How long it thinks before it answers, where the model can.
-    pub reasoning_effort: Option<Effort>,
+    pub reasoning_effort: Option<ReasoningEffort>,
     /// Whatever else is set.
     #[schemars(flatten)]
     pub others: BTreeMap<String, serde_json::Value>,
@@ -83,7 +84,7 @@ pub struct Params {
 /// Where an answer ends.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, untagged)]
-pub enum Stop {
+pub enum StopSequences {
     One(String),
     Any(Vec<String>),
 }
@@ -92,7 +93,7 @@ pub enum Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Effort {
+pub enum ReasoningEffort {
     None,
     Minimal,
     Low,
@@ -113,7 +114,7 @@ pub struct ClientArgs {
     pub timeout: Option<CallSeconds>,
     /// How often a call that failed is tried again. Left out: one less than `models.attempts`.
     #[serde(alias = "num_retries")]
-    pub max_retries: Option<Count<0, 10>>,
+    pub max_retries: Option<BoundedInteger<0, 10>>,
     /// Sent with every call.
     pub extra_headers: BTreeMap<String, Secret>,
 }
@@ -148,48 +149,51 @@ impl ClientArgs {
     }
 }
 
-impl Params {
+impl ModelParamsConfig {
     /// Without the keys that only their own provider may know.
-    pub fn known(&self) -> Self {
+    pub fn without_unknown_keys(&self) -> Self {
         Self { others: BTreeMap::new(), ..self.clone() }
     }
 }
 
-impl Effort {
+impl ReasoningEffort {
     pub fn name(self) -> &'static str {
         match self {
-            Effort::None => "none",
-            Effort::Minimal => "minimal",
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
+            ReasoningEffort::None => "none",
+            ReasoningEffort::Minimal => "minimal",
+            ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
         }
     }
 }
 
-impl Stop {
+impl StopSequences {
     pub fn texts(&self) -> &[String] {
         match self {
-            Stop::One(text) => std::slice::from_ref(text),
-            Stop::Any(texts) => texts,
+            StopSequences::One(text) => std::slice::from_ref(text),
+            StopSequences::Any(texts) => texts,
         }
     }
 }
 
 /// By hand, since serde's `flatten` forgets where a value stands.
-impl<'de> Deserialize<'de> for Params {
+impl<'de> Deserialize<'de> for ModelParamsConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
 
         impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Params;
+            type Value = ModelParamsConfig;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a section with keys of its own")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut section: A) -> Result<Params, A::Error> {
-                let mut params = Params::default();
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut section: A,
+            ) -> Result<ModelParamsConfig, A::Error> {
+                let mut params = ModelParamsConfig::default();
                 while let Some(key) = section.next_key::<String>()? {
                     match key.as_str() {
                         "temperature" => params.temperature = section.next_value()?,
@@ -217,7 +221,7 @@ impl<'de> Deserialize<'de> for Params {
 }
 
 /// By hand, since serde's `untagged` has no sentence for what is neither.
-impl<'de> Deserialize<'de> for Stop {
+impl<'de> Deserialize<'de> for StopSequences {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         let text = |value: &serde_json::Value| match value {
@@ -227,7 +231,7 @@ impl<'de> Deserialize<'de> for Stop {
         };
         let texts: Option<Option<Vec<String>>> =
             value.as_array().map(|texts| texts.iter().map(text).collect());
-        let stop = text(&value).map(Stop::One).or_else(|| texts?.map(Stop::Any));
+        let stop = text(&value).map(StopSequences::One).or_else(|| texts?.map(StopSequences::Any));
         stop.ok_or_else(|| de::Error::custom("it must be a text, or a list of texts"))
     }
 }

@@ -7,26 +7,26 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 
-use crate::config::values::{Count, Money, Ratio};
-use aizuchi_core::rules::{Allowance, Rulebook};
+use crate::config::values::{BoundedInteger, Money, Ratio};
+use aizuchi_core::rules::{BudgetLimits, Rulebook};
 
 /// The largest limit that can be set.
-const MOST: u64 = 1_000_000_000_000;
+const MAX_LIMIT: u64 = 1_000_000_000_000;
 
 /// What the whole workspace may use up. A limit that is left out is none; 0 allows nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetConfig {
     /// The most tokens that models read and write within 24 hours.
-    pub tokens_per_day: Option<Count<0, MOST>>,
+    pub tokens_per_day: Option<BoundedInteger<0, MAX_LIMIT>>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
     /// The most that it says unasked within an hour.
-    pub posts_per_hour: Option<Count<0, MOST>>,
+    pub posts_per_hour: Option<BoundedInteger<0, MAX_LIMIT>>,
     /// The most answers that one person gets within an hour.
-    pub answers_per_person_per_hour: Count<0, MOST>,
+    pub answers_per_person_per_hour: BoundedInteger<0, MAX_LIMIT>,
     /// From this share of a limit on, it says nothing unasked.
     pub soft_share: Ratio,
 }
@@ -36,13 +36,13 @@ pub struct BudgetConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct AllowanceConfig {
     /// The most tokens that models read and write within 24 hours.
-    pub tokens_per_day: Option<Count<0, MOST>>,
+    pub tokens_per_day: Option<BoundedInteger<0, MAX_LIMIT>>,
     /// The most that models cost within 24 hours, in `models.currency`.
     pub money_per_day: Option<Money>,
     /// The most that models cost within 30 days, in `models.currency`.
     pub money_per_month: Option<Money>,
     /// The most that it says unasked within an hour.
-    pub posts_per_hour: Option<Count<0, MOST>>,
+    pub posts_per_hour: Option<BoundedInteger<0, MAX_LIMIT>>,
 }
 
 /// A channel's limits, or the most that its models may cost within 30 days.
@@ -54,8 +54,8 @@ pub enum ChannelBudget {
 }
 
 impl BudgetConfig {
-    pub fn allowance(&self) -> Allowance {
-        Allowance {
+    pub fn allowance(&self) -> BudgetLimits {
+        BudgetLimits {
             tokens_per_day: self.tokens_per_day.map(|tokens| tokens.0),
             micros_per_day: self.money_per_day.map(micros),
             micros_per_month: self.money_per_month.map(micros),
@@ -65,12 +65,12 @@ impl BudgetConfig {
 }
 
 impl ChannelBudget {
-    pub fn allowance(&self) -> Allowance {
+    pub fn allowance(&self) -> BudgetLimits {
         match self {
             ChannelBudget::MoneyPerMonth(money) => {
-                Allowance { micros_per_month: Some(micros(*money)), ..Allowance::default() }
+                BudgetLimits { micros_per_month: Some(micros(*money)), ..BudgetLimits::default() }
             }
-            ChannelBudget::Limits(limits) => Allowance {
+            ChannelBudget::Limits(limits) => BudgetLimits {
                 tokens_per_day: limits.tokens_per_day.map(|tokens| tokens.0),
                 micros_per_day: limits.money_per_day.map(micros),
                 micros_per_month: limits.money_per_month.map(micros),
@@ -92,7 +92,9 @@ impl Default for BudgetConfig {
             money_per_day: None,
             money_per_month: None,
             posts_per_hour: None,
-            answers_per_person_per_hour: Count(usual.answers_per_hour.unwrap_or(MOST)),
+            answers_per_person_per_hour: BoundedInteger(
+                usual.answers_per_hour.unwrap_or(MAX_LIMIT),
+            ),
             soft_share: Ratio(usual.soft_share),
         }
     }

@@ -5,33 +5,33 @@ use serde::Deserialize;
 
 use crate::config::budget::ChannelBudget;
 use crate::config::facilitator::FacilitatorConfig;
-use crate::config::platforms::Threads;
+use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
-use crate::config::values::{QuietTimes, Ratio, Reaction, Seconds};
-use aizuchi_core::clock::seconds;
-use aizuchi_core::rules::{Mode, Rules};
+use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds};
+use aizuchi_core::clock::duration_from_seconds;
+use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// What holds for one channel. What is left out is as `response` and `facilitator` say.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
     /// What it does there.
-    #[schemars(with = "Option<schema::Modes>")]
+    #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
     /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
-    pub quiet_hours: Option<QuietTimes>,
+    pub quiet_hours: Option<QuietHoursSetting>,
     /// A judge that is less sure than this is not followed.
     pub min_confidence: Option<Ratio>,
     /// It keeps out of talk of which it has said more than this share.
     pub max_share: Option<Ratio>,
     /// What it may react with.
-    pub reactions: Option<Vec<Reaction>>,
+    pub reactions: Option<Vec<EmojiName>>,
     /// After it has spoken unasked, a companion keeps out of the talk for so long.
     pub cooldown_seconds: Option<Seconds>,
     /// How it listens there, if its mode is `facilitator`.
     pub facilitator: FacilitatorConfig,
     /// Whether a mention there opens a thread, on Discord.
-    pub threads: Option<Threads>,
+    pub threads: Option<ThreadsSetting>,
     /// What it may use up there: a section of limits, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
 }
@@ -43,23 +43,29 @@ pub struct ChannelKey(pub String);
 
 impl ChannelConfig {
     /// What is not set here is as usual.
-    pub fn over(&self, usual: &Rules) -> Rules {
-        let cooldown = |wait: Seconds| seconds(wait.0);
-        Rules {
+    pub fn apply_to(&self, usual: &ChannelRules) -> ChannelRules {
+        let cooldown = |wait: Seconds| duration_from_seconds(wait.0);
+        ChannelRules {
             mode: self.mode.unwrap_or(usual.mode),
             quiet_hours: self.quiet_hours.map_or(usual.quiet_hours, |hours| hours.0),
             min_confidence: self.min_confidence.map_or(usual.min_confidence, |least| least.0),
-            reactions: self.reactions.as_deref().map_or_else(|| usual.reactions.clone(), names),
-            facilitation: self.facilitator.over(&usual.facilitation),
+            reactions: self
+                .reactions
+                .as_deref()
+                .map_or_else(|| usual.reactions.clone(), emoji_names),
+            facilitation: self.facilitator.apply_to(&usual.facilitation),
             cooldown: self.cooldown_seconds.map_or(usual.cooldown, cooldown),
-            most_share: self.max_share.map_or(usual.most_share, |most| most.0),
-            allowance: self.budget.as_ref().map_or(usual.allowance, ChannelBudget::allowance),
+            max_share: self.max_share.map_or(usual.max_share, |most| most.0),
+            budget_limits: self
+                .budget
+                .as_ref()
+                .map_or(usual.budget_limits, ChannelBudget::allowance),
         }
     }
 }
 
 /// The emoji themselves.
-pub fn names(reactions: &[Reaction]) -> Vec<String> {
+pub fn emoji_names(reactions: &[EmojiName]) -> Vec<String> {
     reactions.iter().map(|reaction| reaction.0.clone()).collect()
 }
 

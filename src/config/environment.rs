@@ -16,7 +16,7 @@ pub struct Environment {
 
 impl Environment {
     /// The process's variables, and those of `.env` in a folder.
-    pub fn of_process(folder: &Path) -> anyhow::Result<Self> {
+    pub fn from_process(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(".env");
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
@@ -41,9 +41,9 @@ impl Environment {
         file: &str,
     ) -> anyhow::Result<Self> {
         let mut variables = BTreeMap::new();
-        let text = with_plain_dollars(text);
+        let text = escape_bare_dollars(text);
         for pair in dotenvy::from_read_iter(text.as_bytes()) {
-            let (name, value) = pair.map_err(|error| broken_line(&error, &text, file))?;
+            let (name, value) = pair.map_err(|error| line_error(&error, &text, file))?;
             variables.insert(name, value);
         }
         for (name, value) in process {
@@ -65,7 +65,7 @@ impl Environment {
     }
 
     /// A variable that is set to something.
-    pub fn filled(&self, name: &str) -> Option<&str> {
+    pub fn get_non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 }
@@ -79,7 +79,7 @@ impl fmt::Debug for Environment {
 
 /// A `$` without a brace is a `$`, as in the config: a password may hold one. Values in single
 /// quotes, of one line or several, are plain anyway.
-fn with_plain_dollars(text: &str) -> String {
+fn escape_bare_dollars(text: &str) -> String {
     let mut is_quoted = false;
     let line = |line: &str| {
         let value = line.split_once('=').map_or("", |(_, value)| value.trim_start());
@@ -98,7 +98,7 @@ fn with_plain_dollars(text: &str) -> String {
 }
 
 /// The line is found again by its text, which is not shown.
-fn broken_line(error: &dotenvy::Error, text: &str, file: &str) -> anyhow::Error {
+fn line_error(error: &dotenvy::Error, text: &str, file: &str) -> anyhow::Error {
     let line = match error {
         dotenvy::Error::LineParse(line, _) => text.find(line.trim_end()),
         _ => None,

@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::values::{Count, Seconds};
-use aizuchi_core::rules::Facilitation;
+use crate::config::values::{BoundedInteger, Seconds};
+use aizuchi_core::rules::FacilitationRules;
 
 /// How it listens in channels whose mode is `facilitator`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -17,25 +17,24 @@ pub struct FacilitatorConfig {
     /// Left out: 30.
     pub max_rest_seconds: Option<Seconds>,
     /// Of fewer lines nothing can be said. Left out: 3.
-    pub min_messages: Option<Count<1, 1000>>,
+    pub min_messages: Option<BoundedInteger<1, 1000>>,
     /// It looks at so many of the newest lines. Left out: 20.
-    pub buffer_size: Option<Count<1, 1000>>,
+    pub buffer_size: Option<BoundedInteger<1, 1000>>,
     /// After it has spoken unasked, it keeps out of the talk for so long. Left out: 10.
-    pub cooldown_minutes: Option<Count<0, 525_600>>,
+    pub cooldown_minutes: Option<BoundedInteger<0, 525_600>>,
     /// So many lines before its last intervention are compared with the talk of now. Left out: 5.
-    pub compare_window: Option<Count<1, 1000>>,
+    pub compare_window: Option<BoundedInteger<1, 1000>>,
 }
 
 impl FacilitatorConfig {
     /// What is not set here is as usual.
-    pub fn over(&self, usual: &Facilitation) -> Facilitation {
-        let lines = |count: Count<1, 1000>| usize::try_from(count.0).unwrap_or(usize::MAX);
-        let minutes = |count: Count<0, 525_600>| SignedDuration::from_mins(count.0.cast_signed());
-        Facilitation {
+    pub fn apply_to(&self, usual: &FacilitationRules) -> FacilitationRules {
+        let lines = |count: BoundedInteger<1, 1000>| usize::try_from(count.0).unwrap_or(usize::MAX);
+        let minutes =
+            |count: BoundedInteger<0, 525_600>| SignedDuration::from_mins(count.0.cast_signed());
+        FacilitationRules {
             rest_seconds: self.rest_seconds.map_or(usual.rest_seconds, |rest| rest.0),
-            longest_rest_seconds: self
-                .max_rest_seconds
-                .map_or(usual.longest_rest_seconds, |rest| rest.0),
+            max_rest_seconds: self.max_rest_seconds.map_or(usual.max_rest_seconds, |rest| rest.0),
             min_messages: self.min_messages.map_or(usual.min_messages, lines),
             buffer_size: self.buffer_size.map_or(usual.buffer_size, lines),
             cooldown: self.cooldown_minutes.map_or(usual.cooldown, minutes),

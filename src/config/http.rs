@@ -13,9 +13,9 @@ use crate::config::values::Port;
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
     /// Where the pages are. An address that other machines can reach needs `http.token`.
-    pub listen: Listen,
+    pub listen: ListenAddress,
     /// What a visitor must know, of at least 16 characters.
-    pub token: Option<Token>,
+    pub token: Option<HttpToken>,
 }
 
 /// A second listener, on all interfaces, that says only whether it lives and is ready.
@@ -30,21 +30,21 @@ pub struct HealthCheckConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline)]
-pub struct Listen(pub SocketAddr);
+pub struct ListenAddress(pub SocketAddr);
 
 /// A secret that is hard to guess.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("format" = "password", "minLength" = 16))]
-pub struct Token(pub Secret);
+pub struct HttpToken(pub Secret);
 
 impl Default for HttpConfig {
     fn default() -> Self {
-        Self { listen: Listen(SocketAddr::from(([127, 0, 0, 1], 8080))), token: None }
+        Self { listen: ListenAddress(SocketAddr::from(([127, 0, 0, 1], 8080))), token: None }
     }
 }
 
-impl TryFrom<String> for Listen {
+impl TryFrom<String> for ListenAddress {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -52,7 +52,7 @@ impl TryFrom<String> for Listen {
     }
 }
 
-impl TryFrom<String> for Token {
+impl TryFrom<String> for HttpToken {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {

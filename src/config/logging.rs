@@ -10,24 +10,24 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub struct LoggingConfig {
     /// What is at least this urgent is written.
-    pub level: Level,
+    pub level: LogLevel,
     /// How a line looks.
     pub format: LogFormat,
     /// Levels of parts of the program, by the part's name.
-    #[schemars(with = "BTreeMap<String, Level>")]
-    pub loggers: BTreeMap<Logger, Level>,
+    #[schemars(with = "BTreeMap<String, LogLevel>")]
+    pub loggers: BTreeMap<LoggerName, LogLevel>,
 }
 
 /// A part of the program, by the name it logs under.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Logger(pub String);
+pub struct LoggerName(pub String);
 
 /// How urgent a line is. Large and small letters are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", inline, extend("pattern" = "^(?i:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)$|\\$\\{"))]
-pub enum Level {
+pub enum LogLevel {
     Debug,
     Info,
     Warning,
@@ -51,23 +51,23 @@ pub enum LogFormat {
 
 impl Default for LoggingConfig {
     fn default() -> Self {
-        Self { level: Level::Info, format: LogFormat::Auto, loggers: BTreeMap::new() }
+        Self { level: LogLevel::Info, format: LogFormat::Auto, loggers: BTreeMap::new() }
     }
 }
 
-impl Level {
+impl LogLevel {
     /// As the log's filter calls it.
     pub fn filter(self) -> &'static str {
         match self {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warning => "warn",
-            Level::Error | Level::Critical => "error",
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warning => "warn",
+            LogLevel::Error | LogLevel::Critical => "error",
         }
     }
 }
 
-impl TryFrom<String> for Logger {
+impl TryFrom<String> for LoggerName {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -77,16 +77,16 @@ impl TryFrom<String> for Logger {
     }
 }
 
-impl TryFrom<String> for Level {
+impl TryFrom<String> for LogLevel {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
         match value.to_uppercase().as_str() {
-            "DEBUG" => Ok(Level::Debug),
-            "INFO" => Ok(Level::Info),
-            "WARNING" | "WARN" => Ok(Level::Warning),
-            "ERROR" => Ok(Level::Error),
-            "CRITICAL" | "FATAL" => Ok(Level::Critical),
+            "DEBUG" => Ok(LogLevel::Debug),
+            "INFO" => Ok(LogLevel::Info),
+            "WARNING" | "WARN" => Ok(LogLevel::Warning),
+            "ERROR" => Ok(LogLevel::Error),
+            "CRITICAL" | "FATAL" => Ok(LogLevel::Critical),
             _ => Err("it must be DEBUG, INFO, WARNING, ERROR or CRITICAL"),
         }
     }

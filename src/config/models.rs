@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::values::{Count, Money};
+use crate::config::values::{BoundedInteger, Money};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::{ModelPrice, Prices};
 
@@ -14,22 +14,23 @@ use aizuchi_core::llm::price::{ModelPrice, Prices};
 #[serde(default, deny_unknown_fields)]
 pub struct ModelsConfig {
     /// The longest that a connection to a model may take.
-    pub connect_timeout_seconds: Count<1, 600>,
+    pub connect_timeout_seconds: BoundedInteger<1, 600>,
     /// The longest that one call to a model may take.
-    pub timeout_seconds: Count<1, 600>,
+    pub timeout_seconds: BoundedInteger<1, 600>,
     /// How often a call is tried at all.
-    pub attempts: Count<1, 11>,
+    pub attempts: BoundedInteger<1, 11>,
     /// What prices are in: three letters.
     pub currency: Currency,
     /// Prices by model, for a million tokens; they fill the ledger's column of costs.
-    #[schemars(with = "BTreeMap<String, Price>")]
-    pub prices: BTreeMap<ModelId, Price>,
+    #[schemars(with = "BTreeMap<String, PriceConfig>")]
+    pub prices: BTreeMap<ModelId, PriceConfig>,
 }
 
 /// What a million tokens cost.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Price {
+#[schemars(rename = "Price")]
+pub struct PriceConfig {
     /// What is sent.
     pub input: Money,
     /// What is sent and was remembered by the provider. Left out: like `input`.
@@ -47,7 +48,7 @@ pub struct Currency(pub String);
 impl ModelsConfig {
     /// The table as the agent reads it.
     pub fn prices(&self) -> Prices {
-        let price = |(id, price): (&ModelId, &Price)| {
+        let price = |(id, price): (&ModelId, &PriceConfig)| {
             let cached_input = price.cached_input.unwrap_or(price.input).0;
             let price = ModelPrice { input: price.input.0, cached_input, output: price.output.0 };
             (id.to_string(), price)
@@ -59,9 +60,9 @@ impl ModelsConfig {
 impl Default for ModelsConfig {
     fn default() -> Self {
         Self {
-            connect_timeout_seconds: Count(10),
-            timeout_seconds: Count(60),
-            attempts: Count(3),
+            connect_timeout_seconds: BoundedInteger(10),
+            timeout_seconds: BoundedInteger(60),
+            attempts: BoundedInteger(3),
             currency: Currency("USD".to_owned()),
             prices: BTreeMap::new(),
         }

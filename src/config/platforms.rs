@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::secret::Secret;
-use crate::config::values::{Count, Seconds, SocketUrl, WebUrl};
-use aizuchi_core::clock::seconds;
+use crate::config::values::{BoundedInteger, Seconds, WebSocketUrl, WebUrl};
+use aizuchi_core::clock::duration_from_seconds;
 
 /// A Slack workspace. Its events come over Socket Mode with `app_token`, or over HTTP with
 /// `signing_secret`.
@@ -22,14 +22,14 @@ pub struct SlackConfig {
     /// The app's signing secret, instead of `app_token`: Slack sends its events to `/slack/events`.
     pub signing_secret: Option<SigningSecret>,
     /// Where a mention at a channel's top level is answered.
-    pub reply_in: ReplyIn,
+    pub reply_in: ReplyInSetting,
     /// How many connections it keeps open in Socket Mode.
-    pub connections: Count<1, 5>,
+    pub connections: BoundedInteger<1, 5>,
     /// So long after a post that Slack did not confirm, the post is looked for, and posted again
     /// only if it is not there.
     pub settle_seconds: Seconds,
     /// How many days of a channel's past are read when it is first seen.
-    pub history_days: Count<0, 3650>,
+    pub history_days: BoundedInteger<0, 3650>,
     /// Where Slack's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
 }
@@ -56,7 +56,7 @@ pub struct SigningSecret(pub Secret);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum ReplyIn {
+pub enum ReplyInSetting {
     /// Where it stood.
     #[default]
     Same,
@@ -66,10 +66,10 @@ pub enum ReplyIn {
 
 /// A Slack workspace that can be reached.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slack {
+pub struct ResolvedSlackConfig {
     pub bot_token: Secret,
-    pub events: SlackEvents,
-    pub reply_in: ReplyIn,
+    pub transport: SlackTransport,
+    pub reply_in: ReplyInSetting,
     /// How long Slack may take with a post that it did not confirm.
     pub settle: SignedDuration,
     /// How much of a channel's past is read when it is first seen.
@@ -80,9 +80,9 @@ pub struct Slack {
 
 /// How a workspace's events come.
 #[derive(Clone, Debug, PartialEq)]
-pub enum SlackEvents {
+pub enum SlackTransport {
     /// Socket Mode: this machine opens the connections.
-    Socket { app_token: Secret, connections: usize },
+    SocketMode { app_token: Secret, connections: usize },
     /// Slack sends requests to `/slack/events`.
     Http { signing_secret: Secret },
 }
@@ -94,27 +94,27 @@ pub struct DiscordConfig {
     /// The bot's token.
     pub token: Option<Secret>,
     /// Whether a mention at a channel's top level opens a thread.
-    pub threads: Threads,
+    pub threads: ThreadsSetting,
     /// After so many minutes of silence such a thread is put away.
     pub auto_archive_minutes: Option<ArchiveMinutes>,
     /// So long after a post that Discord did not confirm, the post is looked for, and posted again only if
     /// it is not there.
     pub settle_seconds: Seconds,
     /// How many days of a channel's past are read when it is first seen.
-    pub history_days: Count<0, 3650>,
+    pub history_days: BoundedInteger<0, 3650>,
     /// How many connections share the servers. Left out: as many as Discord recommends.
-    pub shards: Option<Count<1, 1024>>,
+    pub shards: Option<BoundedInteger<1, 1024>>,
     /// Where Discord's API is, for tests and proxies.
     pub api_base: Option<WebUrl>,
     /// Where Discord's gateway is, for tests and proxies.
-    pub gateway_url: Option<SocketUrl>,
+    pub gateway_url: Option<WebSocketUrl>,
 }
 
 /// Whether a mention at a channel's top level opens a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Threads {
+pub enum ThreadsSetting {
     /// It does, and in the thread nobody needs to mention it.
     Auto,
     /// It is answered where it stood.
@@ -139,11 +139,11 @@ impl TryFrom<u64> for ArchiveMinutes {
 
 /// A Discord bot that can be logged in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Discord {
+pub struct ResolvedDiscordConfig {
     pub token: Secret,
-    pub threads: Threads,
+    pub threads: ThreadsSetting,
     /// What is different in channels, by `#name` or id.
-    pub channels: BTreeMap<String, Threads>,
+    pub channels: BTreeMap<String, ThreadsSetting>,
     pub archive_minutes: Option<u16>,
     /// How long Discord may take with a post that it did not confirm.
     pub settle: SignedDuration,
@@ -157,17 +157,17 @@ pub struct Discord {
 
 impl DiscordConfig {
     /// How the bot is logged in. The error is a sentence about what is missing.
-    pub fn understood(&self) -> Result<Discord, &'static str> {
+    pub fn resolve(&self) -> Result<ResolvedDiscordConfig, &'static str> {
         let token = self.token.as_ref().ok_or(
             "discord needs token, the bot's token; leave out the whole section to be on no Discord \
              server",
         )?;
-        Ok(Discord {
+        Ok(ResolvedDiscordConfig {
             token: token.clone(),
             threads: self.threads,
             channels: BTreeMap::new(),
             archive_minutes: self.auto_archive_minutes.map(|minutes| minutes.0),
-            settle: seconds(self.settle_seconds.0),
+            settle: duration_from_seconds(self.settle_seconds.0),
             history: days(self.history_days),
             shards: self.shards.and_then(|shards| u32::try_from(shards.0).ok()),
             api_base: self.api_base.as_ref().map(|base| base.0.clone()),
@@ -180,10 +180,10 @@ impl Default for DiscordConfig {
     fn default() -> Self {
         Self {
             token: None,
-            threads: Threads::Never,
+            threads: ThreadsSetting::Never,
             auto_archive_minutes: None,
             settle_seconds: Seconds(30.0),
-            history_days: Count(7),
+            history_days: BoundedInteger(7),
             shards: None,
             api_base: None,
             gateway_url: None,
@@ -191,34 +191,34 @@ impl Default for DiscordConfig {
     }
 }
 
-fn days(count: Count<0, 3650>) -> SignedDuration {
+fn days(count: BoundedInteger<0, 3650>) -> SignedDuration {
     SignedDuration::from_hours(24) * i32::try_from(count.0).unwrap_or(i32::MAX)
 }
 
 impl SlackConfig {
     /// How the workspace is reached. The error is a sentence about what is missing or too much.
-    pub fn understood(&self) -> Result<Slack, &'static str> {
+    pub fn resolve(&self) -> Result<ResolvedSlackConfig, &'static str> {
         let bot_token = self.bot_token.as_ref().ok_or(
             "slack needs bot_token, the token that begins with xoxb-; leave out the whole section \
              to be in no Slack workspace",
         )?;
-        Ok(Slack {
+        Ok(ResolvedSlackConfig {
             bot_token: bot_token.0.clone(),
-            events: self.events()?,
+            transport: self.resolve_transport()?,
             reply_in: self.reply_in,
-            settle: seconds(self.settle_seconds.0),
+            settle: duration_from_seconds(self.settle_seconds.0),
             history: days(self.history_days),
             api_base: self.api_base.as_ref().map(WebUrl::as_base),
         })
     }
 
-    fn events(&self) -> Result<SlackEvents, &'static str> {
+    fn resolve_transport(&self) -> Result<SlackTransport, &'static str> {
         match (&self.app_token, &self.signing_secret) {
-            (Some(app_token), None) => Ok(SlackEvents::Socket {
+            (Some(app_token), None) => Ok(SlackTransport::SocketMode {
                 app_token: app_token.0.clone(),
                 connections: usize::try_from(self.connections.0).unwrap_or(usize::MAX),
             }),
-            (None, Some(secret)) => Ok(SlackEvents::Http { signing_secret: secret.0.clone() }),
+            (None, Some(secret)) => Ok(SlackTransport::Http { signing_secret: secret.0.clone() }),
             (Some(_), Some(_)) => {
                 Err("slack.app_token and slack.signing_secret do not go together: \
                                        app_token is for Socket Mode, where this machine calls Slack \
@@ -241,10 +241,10 @@ impl Default for SlackConfig {
             bot_token: None,
             app_token: None,
             signing_secret: None,
-            reply_in: ReplyIn::Same,
-            connections: Count(2),
+            reply_in: ReplyInSetting::Same,
+            connections: BoundedInteger(2),
             settle_seconds: Seconds(60.0),
-            history_days: Count(7),
+            history_days: BoundedInteger(7),
             api_base: None,
         }
     }

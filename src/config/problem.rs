@@ -5,32 +5,32 @@ use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-use crate::config::nearest;
-use crate::config::secret::shown;
+use crate::config::secret::displayable;
+use crate::config::suggestions;
 
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ConfigLocation {
     pub line: u64,
     pub column: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub place: Option<Place>,
+pub struct ConfigProblem {
+    pub location: Option<ConfigLocation>,
     /// The keys around it, the innermost first: it grows while the problem travels outwards.
     path: Vec<String>,
-    what: What,
+    kind: ProblemKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+enum ProblemKind {
     /// A sentence that needs nothing else.
     File(String),
     /// What follows the name of the key.
     Key(String),
     /// What a value is, where that may be told, and what it must be.
-    Value {
+    InvalidValue {
         is: Option<String>,
         must: String,
     },
@@ -41,36 +41,40 @@ enum What {
     },
 }
 
-impl Problem {
+impl ConfigProblem {
     /// About the file as a whole, or its syntax.
-    pub fn of_file(place: Option<Place>, sentence: impl Into<String>) -> Self {
-        Self { place, path: Vec::new(), what: What::File(sentence.into()) }
+    pub fn for_file(place: Option<ConfigLocation>, sentence: impl Into<String>) -> Self {
+        Self { location: place, path: Vec::new(), kind: ProblemKind::File(sentence.into()) }
     }
 
     /// A sentence that begins with the name of the key.
-    pub fn of_key(place: Place, predicate: impl Into<String>) -> Self {
-        Self { place: Some(place), path: Vec::new(), what: What::Key(predicate.into()) }
+    pub fn for_key(place: ConfigLocation, predicate: impl Into<String>) -> Self {
+        Self { location: Some(place), path: Vec::new(), kind: ProblemKind::Key(predicate.into()) }
     }
 
     /// `must` goes on after “but”.
-    pub fn of_value(place: Place, is: Option<String>, must: impl Into<String>) -> Self {
-        Self { place: Some(place), path: Vec::new(), what: What::Value { is, must: must.into() } }
+    pub fn for_value(place: ConfigLocation, is: Option<String>, must: impl Into<String>) -> Self {
+        Self {
+            location: Some(place),
+            path: Vec::new(),
+            kind: ProblemKind::InvalidValue { is, must: must.into() },
+        }
     }
 
-    pub fn unknown_key(place: Place, key: &str, known: &[&str]) -> Self {
+    pub fn unknown_key(place: ConfigLocation, key: &str, known: &[&str]) -> Self {
         let known = known.iter().map(|&key| key.to_owned()).collect();
         Self {
-            place: Some(place),
+            location: Some(place),
             path: Vec::new(),
-            what: What::Unknown { key: key.to_owned(), known },
+            kind: ProblemKind::Unknown { key: key.to_owned(), known },
         }
     }
 
     /// Where it stands and what stands there, if that is not known from further inside.
-    pub fn at(mut self, place: Place, is: Option<String>) -> Self {
-        if self.place.is_none() {
-            self.place = Some(place);
-            if let What::Value { is: unknown, .. } = &mut self.what {
+    pub fn at(mut self, place: ConfigLocation, is: Option<String>) -> Self {
+        if self.location.is_none() {
+            self.location = Some(place);
+            if let ProblemKind::InvalidValue { is: unknown, .. } = &mut self.kind {
                 *unknown = is;
             }
         }
@@ -84,55 +88,64 @@ impl Problem {
     }
 
     /// What is wrong with a key itself. One that nothing knows is named anyway.
-    pub fn with_key(self, place: Place, key: &str) -> Self {
+    pub fn with_key(self, place: ConfigLocation, key: &str) -> Self {
         let problem = self.at(place, None);
-        match problem.what {
-            What::Unknown { .. } => problem,
-            What::File(_) | What::Key(_) | What::Value { .. } | What::Missing(_) => {
-                problem.within(key)
-            }
+        match problem.kind {
+            ProblemKind::Unknown { .. } => problem,
+            ProblemKind::File(_)
+            | ProblemKind::Key(_)
+            | ProblemKind::InvalidValue { .. }
+            | ProblemKind::Missing(_) => problem.within(key),
         }
     }
 
     /// `FILE:LINE:COLUMN: what is wrong`.
-    pub fn in_file(&self, file: &str) -> String {
-        match self.place {
-            Some(Place { line, column }) => format!("{file}:{line}:{column}: {}", self.sentence()),
-            None => format!("{file}: {}", self.sentence()),
+    pub fn format_in(&self, file: &str) -> String {
+        match self.location {
+            Some(ConfigLocation { line, column }) => {
+                format!("{file}:{line}:{column}: {}", self.description())
+            }
+            None => format!("{file}: {}", self.description()),
         }
     }
 
-    fn sentence(&self) -> String {
+    fn description(&self) -> String {
         let path: Vec<String> =
-            self.path.iter().rev().map(|key| shown(key).unwrap_or("…".to_owned())).collect();
+            self.path.iter().rev().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
         let within = path.join(".");
-        match &self.what {
-            What::File(sentence) => sentence.clone(),
-            What::Key(predicate) => format!("{within} {predicate}"),
-            What::Value { is: Some(is), must } => format!("{within} is {is}, but {must}"),
-            What::Value { is: None, must } => format!("{within} cannot be used: {must}"),
-            What::Missing(key) => format!("{within} has no key \"{key}\", which it needs"),
-            What::Unknown { key, known } => nearest::unknown_key(&path, key, known),
+        match &self.kind {
+            ProblemKind::File(sentence) => sentence.clone(),
+            ProblemKind::Key(predicate) => format!("{within} {predicate}"),
+            ProblemKind::InvalidValue { is: Some(is), must } => {
+                format!("{within} is {is}, but {must}")
+            }
+            ProblemKind::InvalidValue { is: None, must } => {
+                format!("{within} cannot be used: {must}")
+            }
+            ProblemKind::Missing(key) => format!("{within} has no key \"{key}\", which it needs"),
+            ProblemKind::Unknown { key, known } => {
+                suggestions::describe_unknown_key(&path, key, known)
+            }
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Place { line, column }) = self.place {
+        if let Some(ConfigLocation { line, column }) = self.location {
             write!(f, "line {line}, column {column}: ")?;
         }
-        f.write_str(&self.sentence())
+        f.write_str(&self.description())
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for ConfigProblem {}
 
 /// What the types of settings say about a value: the reader adds where and which key.
-impl de::Error for Problem {
+impl de::Error for ConfigProblem {
     fn custom<T: fmt::Display>(must: T) -> Self {
-        let what = What::Value { is: None, must: must.to_string() };
-        Self { place: None, path: Vec::new(), what }
+        let what = ProblemKind::InvalidValue { is: None, must: must.to_string() };
+        Self { location: None, path: Vec::new(), kind: what }
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -144,13 +157,13 @@ impl de::Error for Problem {
     }
 
     fn missing_field(key: &'static str) -> Self {
-        Self { place: None, path: Vec::new(), what: What::Missing(key) }
+        Self { location: None, path: Vec::new(), kind: ProblemKind::Missing(key) }
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
         let known = known.iter().map(|&key| key.to_owned()).collect();
-        let what = What::Unknown { key: key.to_owned(), known };
-        Self { place: None, path: Vec::new(), what }
+        let what = ProblemKind::Unknown { key: key.to_owned(), known };
+        Self { location: None, path: Vec::new(), kind: what }
     }
 
     fn duplicate_field(key: &'static str) -> Self {

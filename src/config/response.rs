@@ -3,15 +3,17 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::channels::names;
+use crate::config::channels::emoji_names;
 use crate::config::schema;
-use crate::config::values::{Count, Interval, QuietTimes, Ratio, Reaction, Seconds};
+use crate::config::values::{
+    BoundedInteger, EmojiName, IntervalSeconds, QuietHoursSetting, Ratio, Seconds,
+};
 use aizuchi_core::agent::{self, StateCall};
-use aizuchi_core::clock::seconds;
+use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::hear::Waiting;
-use aizuchi_core::rhythm::Wait;
-use aizuchi_core::rules::{Allowance, Facilitation, Mode, Rules};
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode};
 
 /// When it speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -19,11 +21,11 @@ use aizuchi_core::rules::{Allowance, Facilitation, Mode, Rules};
 pub struct ResponseConfig {
     /// What it does in channels that say nothing else. Left out: `companion`, and `mention_only` while
     /// the built-in mind judges in a real workspace.
-    #[schemars(with = "Option<schema::Modes>")]
+    #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
     /// How the wait before a judgment is found.
-    #[schemars(with = "schema::Waits")]
-    pub wait: Wait,
+    #[schemars(with = "schema::WaitSchema")]
+    pub wait: WaitStrategy,
     /// A wait that follows the room's tempo is no shorter than this, nor longer than `min_wait_seconds`.
     pub min_wait_floor_seconds: Seconds,
     /// How long the talk must rest before it is judged. Left out: 300, and 12 in the local room,
@@ -35,7 +37,7 @@ pub struct ResponseConfig {
     pub max_wait_seconds: Seconds,
     /// When it speaks unasked, if the judge names no moment. Left out: `human` where the wait is
     /// `adaptive`, and `plain` where it is `fixed`, and in the local room.
-    pub timing: Option<Timing>,
+    pub timing: Option<TimingSetting>,
     /// The longest delay that a judge may ask for, or that a person's timing comes to.
     pub max_delay_seconds: Seconds,
     /// A mention that was missed is answered only if it is younger than this.
@@ -51,17 +53,17 @@ pub struct ResponseConfig {
     /// It keeps out of talk of which it has said more than this share.
     pub max_share: Ratio,
     /// What it may react with where it says nothing; with an empty list it does not.
-    pub reactions: Vec<Reaction>,
+    pub reactions: Vec<EmojiName>,
     /// `22:00-07:00`: within these hours it says nothing unasked.
-    pub quiet_hours: Option<QuietTimes>,
+    pub quiet_hours: Option<QuietHoursSetting>,
     /// How many of a channel's newest messages a prompt holds.
-    pub channel_messages_limit: Count<1, 1000>,
+    pub channel_messages_limit: BoundedInteger<1, 1000>,
     /// A channel's memory is in other channels' prompts if somebody wrote there in so many days.
-    pub active_channel_days: Count<0, 3650>,
+    pub active_channel_days: BoundedInteger<0, 3650>,
     /// A thread's memory is in prompts if somebody wrote there in so many days.
-    pub thread_memory_days: Count<0, 3650>,
+    pub thread_memory_days: BoundedInteger<0, 3650>,
     /// How often the list of a workspace's channels is read anew.
-    pub channel_sync_interval_seconds: Interval,
+    pub channel_sync_interval_seconds: IntervalSeconds,
 }
 
 /// How it is decided whether to speak.
@@ -69,7 +71,7 @@ pub struct ResponseConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct DecisionConfig {
     /// Which call names the state of a conversation.
-    #[schemars(with = "schema::StateCalls")]
+    #[schemars(with = "schema::StateCallSchema")]
     pub state: StateCall,
 }
 
@@ -77,7 +79,7 @@ pub struct DecisionConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Timing {
+pub enum TimingSetting {
     /// When a person of the channel would answer, who types besides.
     Human,
     /// At once.
@@ -118,39 +120,39 @@ impl JudgeGate {
 
 impl ResponseConfig {
     /// When it speaks unasked in a real workspace.
-    pub fn timing(&self) -> agent::Timing {
+    pub fn timing(&self) -> agent::PostTiming {
         let usual = match self.wait {
-            Wait::Adaptive => agent::Timing::Human,
-            Wait::Fixed => agent::Timing::Plain,
+            WaitStrategy::Adaptive => agent::PostTiming::HumanLike,
+            WaitStrategy::Fixed => agent::PostTiming::Immediate,
         };
         self.timing_or(usual)
     }
 
     /// When it speaks unasked in the local room. Mostly one person tries it there, watches the page, and
     /// takes a person's time for a fault; the wait is short there for the same reason.
-    pub fn room_timing(&self) -> agent::Timing {
-        self.timing_or(agent::Timing::Plain)
+    pub fn room_timing(&self) -> agent::PostTiming {
+        self.timing_or(agent::PostTiming::Immediate)
     }
 
-    fn timing_or(&self, usual: agent::Timing) -> agent::Timing {
+    fn timing_or(&self, usual: agent::PostTiming) -> agent::PostTiming {
         match self.timing {
-            Some(Timing::Human) => agent::Timing::Human,
-            Some(Timing::Plain) => agent::Timing::Plain,
+            Some(TimingSetting::Human) => agent::PostTiming::HumanLike,
+            Some(TimingSetting::Plain) => agent::PostTiming::Immediate,
             None => usual,
         }
     }
 
     /// What holds in a channel where nothing else is said.
-    pub fn rules(&self, mode: Mode, facilitation: Facilitation) -> Rules {
-        Rules {
+    pub fn rules(&self, mode: Mode, facilitation: FacilitationRules) -> ChannelRules {
+        ChannelRules {
             mode: self.mode.unwrap_or(mode),
             quiet_hours: self.quiet_hours.and_then(|hours| hours.0),
             min_confidence: self.min_confidence.0,
-            reactions: names(&self.reactions),
+            reactions: emoji_names(&self.reactions),
             facilitation,
-            cooldown: seconds(self.cooldown_seconds.0),
-            most_share: self.max_share.0,
-            allowance: Allowance::default(),
+            cooldown: duration_from_seconds(self.cooldown_seconds.0),
+            max_share: self.max_share.0,
+            budget_limits: BudgetLimits::default(),
         }
     }
 }
@@ -158,8 +160,8 @@ impl ResponseConfig {
 impl Default for ResponseConfig {
     fn default() -> Self {
         use JudgeGate::{Cooldown, Directed, Share, SpokeLast, Unchanged};
-        let waiting = Waiting::default();
-        let rules = Rules::default();
+        let waiting = WaitSettings::default();
+        let rules = ChannelRules::default();
         Self {
             mode: None,
             wait: waiting.wait,
@@ -168,19 +170,19 @@ impl Default for ResponseConfig {
             jitter_ratio: Ratio(waiting.jitter_ratio),
             max_wait_seconds: Seconds(waiting.max_wait_seconds),
             timing: None,
-            max_delay_seconds: Seconds(agent::Settings::default().max_delay_seconds),
+            max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
             max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],
             min_confidence: Ratio(rules.min_confidence),
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
-            max_share: Ratio(rules.most_share),
-            reactions: rules.reactions.into_iter().map(Reaction).collect(),
+            max_share: Ratio(rules.max_share),
+            reactions: rules.reactions.into_iter().map(EmojiName).collect(),
             quiet_hours: None,
-            channel_messages_limit: Count(50),
-            active_channel_days: Count(7),
-            thread_memory_days: Count(7),
-            channel_sync_interval_seconds: Interval(3600.0),
+            channel_messages_limit: BoundedInteger(50),
+            active_channel_days: BoundedInteger(7),
+            thread_memory_days: BoundedInteger(7),
+            channel_sync_interval_seconds: IntervalSeconds(3600.0),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::config::Config;
 /// How a language is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase", inline)]
-pub enum Languages {
+pub enum LanguageSchema {
     En,
     Ja,
 }
@@ -16,7 +16,7 @@ pub enum Languages {
 /// How a mode is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
-pub enum Modes {
+pub enum ModeSchema {
     /// Takes part as a member.
     Companion,
     /// Helps a discussion along.
@@ -32,7 +32,7 @@ pub enum Modes {
 /// How the way to find the wait is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
-pub enum Waits {
+pub enum WaitSchema {
     /// `min_wait_seconds` ± `jitter_ratio` after the newest line.
     Fixed,
     /// It follows the room's own tempo.
@@ -42,7 +42,7 @@ pub enum Waits {
 /// How the call that names a state is written.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
-pub enum StateCalls {
+pub enum StateCallSchema {
     /// The judge names it in its own call.
     Fused,
     /// `agents.state` is asked before the judge.
@@ -52,7 +52,7 @@ pub enum StateCalls {
 /// The schema that an editor completes and checks a config with.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Config).to_value();
-    admit_variables(&mut schema);
+    allow_variables(&mut schema);
     let retries = "/$defs/ClientArgs/properties/max_retries";
     if let Some(retries) = schema.pointer(retries).cloned()
         && let Some(known) = schema.pointer_mut("/$defs/ClientArgs/properties")
@@ -66,11 +66,11 @@ pub fn schema() -> Value {
 }
 
 /// Whatever is not a text anyway may be given by a variable.
-fn admit_variables(part: &mut Value) {
+fn allow_variables(part: &mut Value) {
     match part {
-        Value::Array(parts) => parts.iter_mut().for_each(admit_variables),
+        Value::Array(parts) => parts.iter_mut().for_each(allow_variables),
         Value::Object(object) => {
-            object.values_mut().for_each(admit_variables);
+            object.values_mut().for_each(allow_variables);
             let is_number =
                 |kind: &Value| matches!(kind.as_str(), Some("integer" | "number" | "boolean"));
             let is_closed = object.get("type").is_some_and(|kind| match kind.as_array() {

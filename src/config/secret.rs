@@ -17,7 +17,7 @@ const SECRET_KEYS: [&str; 7] =
     ["api_key", "app_token", "bot_token", "extra_headers", "signing_secret", "token", "secret"];
 
 /// How providers begin their keys.
-const BEGINNINGS: [&str; 9] =
+const SECRET_PREFIXES: [&str; 9] =
     ["sk-", "xox", "xapp-", "xai-", "AIza", "tvly-", "ghp_", "Bearer ", "Bot "];
 
 /// The longest value that an error repeats.
@@ -57,10 +57,10 @@ pub fn is_secret_key(key: &str) -> bool {
 }
 
 /// The text as an error may repeat it: not if it is long, or could be a secret in the wrong place.
-pub fn shown(text: &str) -> Option<String> {
-    let begins_like_one = BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
+pub fn displayable(text: &str) -> Option<String> {
+    let begins_like_one = SECRET_PREFIXES.iter().any(|beginning| text.starts_with(beginning));
     let has_word_of_noise =
-        text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_noise);
+        text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(looks_random);
     let is_fine = !begins_like_one
         && !has_word_of_noise
         && !text.contains('@')
@@ -69,7 +69,7 @@ pub fn shown(text: &str) -> Option<String> {
 }
 
 /// Long runs of letters and digits are not words.
-fn is_noise(word: &str) -> bool {
+fn looks_random(word: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| word.bytes().any(|letter| kind(&letter));
     word.len() >= 16 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
@@ -87,10 +87,10 @@ mod tests {
             "postgres://me:word@host/db",
             "a text that is much longer than anybody wants to read twice",
         ] {
-            assert_eq!(shown(text), None, "{text}");
+            assert_eq!(displayable(text), None, "{text}");
         }
         for text in ["soon", "adaptively", "openai/", "mysql://x", "-1", "claude-haiku-4-5"] {
-            assert_eq!(shown(text).as_deref(), Some(text));
+            assert_eq!(displayable(text).as_deref(), Some(text));
         }
     }
 

@@ -4,41 +4,41 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
-use crate::config::platforms::{Discord, Threads};
-use aizuchi_discord::{Patience, Settings, ThreadRules};
+use crate::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
+use aizuchi_discord::{DiscordSettings, DiscordTimeouts, ThreadSettings};
 
 /// Where Discord's API is.
 const API_BASE: &str = "https://discord.com/api/v10";
 
-impl Discord {
-    pub fn settings(&self, sync_every: SignedDuration, zone: TimeZone) -> Settings {
+impl ResolvedDiscordConfig {
+    pub fn settings(&self, sync_every: SignedDuration, zone: TimeZone) -> DiscordSettings {
         // As some programs want it written.
         let token = self.token.expose();
         let token = token.strip_prefix("Bot ").unwrap_or(token);
         let channels = self.channels.iter();
-        Settings {
+        DiscordSettings {
             token: SecretString::from(token),
             api_base: self.api_base.as_deref().map_or(API_BASE.to_owned(), api_base),
             gateway_url: self.gateway_url.clone(),
             shards: self.shards,
-            threads: ThreadRules {
-                usual: threads(self.threads),
+            threads: ThreadSettings {
+                default: threads(self.threads),
                 channels: channels.map(|(key, rule)| (key.clone(), threads(*rule))).collect(),
                 archive_minutes: self.archive_minutes,
             },
-            settle: self.settle,
-            history: self.history,
-            sync_every,
-            zone,
-            patience: Patience::default(),
+            settle_time: self.settle,
+            history_span: self.history,
+            sync_interval: sync_every,
+            time_zone: zone,
+            timeouts: DiscordTimeouts::default(),
         }
     }
 }
 
-fn threads(threads: Threads) -> aizuchi_discord::Threads {
+fn threads(threads: ThreadsSetting) -> aizuchi_discord::ThreadPolicy {
     match threads {
-        Threads::Auto => aizuchi_discord::Threads::Auto,
-        Threads::Never => aizuchi_discord::Threads::Never,
+        ThreadsSetting::Auto => aizuchi_discord::ThreadPolicy::Auto,
+        ThreadsSetting::Never => aizuchi_discord::ThreadPolicy::Never,
     }
 }
 

@@ -3,35 +3,38 @@
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
-use crate::config::platforms::{ReplyIn, Slack, SlackEvents};
+use crate::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
 use crate::config::secret::Secret;
-use aizuchi_slack::{Events, Patience, Settings};
+use aizuchi_slack::{EventTransport, SlackSettings, SlackTimeouts};
 
 /// Where Slack's API is.
 const API_BASE: &str = "https://slack.com/api/";
 
-impl Slack {
-    pub fn settings(&self, sync_every: SignedDuration) -> Settings {
+impl ResolvedSlackConfig {
+    pub fn settings(&self, sync_every: SignedDuration) -> SlackSettings {
         let secret = |secret: &Secret| SecretString::from(secret.expose());
-        Settings {
+        SlackSettings {
             bot_token: secret(&self.bot_token),
-            events: match &self.events {
-                SlackEvents::Socket { app_token, connections } => {
-                    Events::Socket { app_token: secret(app_token), connections: *connections }
+            events: match &self.transport {
+                SlackTransport::SocketMode { app_token, connections } => {
+                    EventTransport::SocketMode {
+                        app_token: secret(app_token),
+                        connections: *connections,
+                    }
                 }
-                SlackEvents::Http { signing_secret } => {
-                    Events::Hooks { signing_secret: secret(signing_secret) }
+                SlackTransport::Http { signing_secret } => {
+                    EventTransport::Webhooks { signing_secret: secret(signing_secret) }
                 }
             },
             api_base: self.api_base.clone().unwrap_or_else(|| API_BASE.to_owned()),
             reply_in: match self.reply_in {
-                ReplyIn::Same => aizuchi_slack::ReplyIn::Same,
-                ReplyIn::Thread => aizuchi_slack::ReplyIn::Thread,
+                ReplyInSetting::Same => aizuchi_slack::ReplyPlacement::TopLevel,
+                ReplyInSetting::Thread => aizuchi_slack::ReplyPlacement::Thread,
             },
-            settle: self.settle,
-            history: self.history,
-            sync_every,
-            patience: Patience::default(),
+            settle_time: self.settle,
+            history_span: self.history,
+            sync_interval: sync_every,
+            timeouts: SlackTimeouts::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::secret::Secret;
-use crate::config::values::{Count, WebUrl};
+use crate::config::values::{BoundedInteger, WebUrl};
 
 /// A tool whose section is left out is off.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -25,9 +25,9 @@ pub struct WebFetchConfig {
     /// A service that reads pages; left out, they are read directly.
     pub api_endpoint: Option<WebUrl>,
     /// The longest that a page may take.
-    pub timeout_seconds: Count<1, 600>,
+    pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest page, in characters; the rest is cut off.
-    pub max_content_length: Count<1, 10_000_000>,
+    pub max_content_length: BoundedInteger<1, 10_000_000>,
 }
 
 /// Searches the web.
@@ -41,9 +41,9 @@ pub struct WebSearchConfig {
     /// How thoroughly is searched.
     pub search_depth: SearchDepth,
     /// The most results.
-    pub max_results: Count<1, 20>,
+    pub max_results: BoundedInteger<1, 20>,
     /// The longest text of one result, in characters; 0 is no limit.
-    pub max_content_length: Count<0, 10_000_000>,
+    pub max_content_length: BoundedInteger<0, 10_000_000>,
 }
 
 /// How thoroughly is searched.
@@ -61,8 +61,8 @@ impl Default for WebFetchConfig {
         Self {
             enabled: true,
             api_endpoint: None,
-            timeout_seconds: Count(60),
-            max_content_length: Count(20_000),
+            timeout_seconds: BoundedInteger(60),
+            max_content_length: BoundedInteger(20_000),
         }
     }
 }
@@ -73,8 +73,8 @@ impl Default for WebSearchConfig {
             enabled: true,
             api_key: None,
             search_depth: SearchDepth::Basic,
-            max_results: Count(5),
-            max_content_length: Count(500),
+            max_results: BoundedInteger(5),
+            max_content_length: BoundedInteger(500),
         }
     }
 }

@@ -5,27 +5,27 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess};
 use serde_saphyr::{Error, Location, NonFiniteFloatPolicy, Spanned};
 
-use crate::config::problem::{Place, Problem};
-use crate::config::secret::shown;
+use crate::config::problem::{ConfigLocation, ConfigProblem};
+use crate::config::secret::displayable;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    pub place: Place,
-    pub value: Value,
+pub struct ConfigNode {
+    pub location: ConfigLocation,
+    pub value: ConfigValue,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ConfigValue {
     /// Nothing stands behind the key.
     Empty,
-    Text(Text),
-    List(Vec<Node>),
-    Section(Vec<Entry>),
+    Text(ConfigText),
+    List(Vec<ConfigNode>),
+    Section(Vec<ConfigEntry>),
 }
 
 /// A single value. What it is (a number, a name) is decided by the setting that reads it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Text {
+pub struct ConfigText {
     pub text: String,
     /// It is written in quotes, so it is never a number where a setting may be either.
     pub is_quoted: bool,
@@ -34,86 +34,87 @@ pub struct Text {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ConfigEntry {
     pub key: String,
-    pub key_place: Place,
-    pub node: Node,
+    pub key_location: ConfigLocation,
+    pub node: ConfigNode,
 }
 
-impl Node {
+impl ConfigNode {
     /// Reads YAML. An empty file is an empty node.
-    pub fn parse(source: &str) -> Result<Self, Problem> {
+    pub fn parse(source: &str) -> Result<Self, ConfigProblem> {
         let options = serde_saphyr::options! {
             strict_booleans: true,
             with_snippet: false,
             non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         };
         let raw = serde_saphyr::from_str_with_options(source, options);
-        let raw: Spanned<Raw> = raw.map_err(|error| broken(&error, source))?;
+        let raw: Spanned<RawValue> = raw.map_err(|error| syntax_problem(&error, source))?;
         Ok(raw.node(source))
     }
 
     /// The entry behind a path of keys.
-    pub fn find(&self, path: &[&str]) -> Option<&Entry> {
+    pub fn find(&self, path: &[&str]) -> Option<&ConfigEntry> {
         let (first, rest) = path.split_first()?;
         let entry = self.entries().iter().find(|entry| entry.key == *first)?;
         if rest.is_empty() { Some(entry) } else { entry.node.find(rest) }
     }
 
     /// Where the value behind a path of keys stands, if there is one.
-    pub fn place_of(&self, path: &[&str]) -> Option<Place> {
-        let is_set = |entry: &&Entry| entry.node.value != Value::Empty;
-        self.find(path).filter(is_set).map(|entry| entry.node.place)
+    pub fn location_of(&self, path: &[&str]) -> Option<ConfigLocation> {
+        let is_set = |entry: &&ConfigEntry| entry.node.value != ConfigValue::Empty;
+        self.find(path).filter(is_set).map(|entry| entry.node.location)
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ConfigEntry] {
         match &self.value {
-            Value::Section(entries) => entries,
-            Value::Empty | Value::Text(_) | Value::List(_) => &[],
+            ConfigValue::Section(entries) => entries,
+            ConfigValue::Empty | ConfigValue::Text(_) | ConfigValue::List(_) => &[],
         }
     }
 }
 
 /// What the YAML parser gives: a plain number or truth is read again from the source, since its
 /// own spelling is what a name or a token needs.
-enum Raw {
+enum RawValue {
     Empty,
     Plain,
     Text(String),
-    List(Vec<Spanned<Raw>>),
-    Section(Vec<(Spanned<String>, Spanned<Raw>)>),
+    List(Vec<Spanned<RawValue>>),
+    Section(Vec<(Spanned<String>, Spanned<RawValue>)>),
 }
 
 trait ToNode {
-    fn node(self, source: &str) -> Node;
+    fn node(self, source: &str) -> ConfigNode;
 }
 
-impl ToNode for Spanned<Raw> {
-    fn node(self, source: &str) -> Node {
-        let written = written(&self.defined, source);
+impl ToNode for Spanned<RawValue> {
+    fn node(self, source: &str) -> ConfigNode {
+        let written = source_slice(&self.defined, source);
         let is_quoted = written.starts_with(['"', '\'']);
-        let text = |text: String| Value::Text(Text { text, is_quoted, is_expanded: false });
+        let text =
+            |text: String| ConfigValue::Text(ConfigText { text, is_quoted, is_expanded: false });
         let value = match self.value {
-            Raw::Empty => Value::Empty,
-            Raw::Plain => text(written.trim().to_owned()),
-            Raw::Text(value) => text(value),
-            Raw::List(list) => {
-                Value::List(list.into_iter().map(|item| item.node(source)).collect())
+            RawValue::Empty => ConfigValue::Empty,
+            RawValue::Plain => text(written.trim().to_owned()),
+            RawValue::Text(value) => text(value),
+            RawValue::List(list) => {
+                ConfigValue::List(list.into_iter().map(|item| item.node(source)).collect())
             }
-            Raw::Section(entries) => {
-                let entry = |(key, value): (Spanned<String>, Spanned<Raw>)| Entry {
-                    key_place: place(&key.referenced),
+            RawValue::Section(entries) => {
+                let entry = |(key, value): (Spanned<String>, Spanned<RawValue>)| ConfigEntry {
+                    key_location: to_location(&key.referenced),
                     key: key.value,
                     node: value.node(source),
                 };
-                Value::Section(entries.into_iter().map(entry).collect())
+                ConfigValue::Section(entries.into_iter().map(entry).collect())
             }
         };
-        Node { place: place(&self.referenced), value }
+        ConfigNode { location: to_location(&self.referenced), value }
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for RawValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(RawVisitor)
     }
@@ -122,67 +123,67 @@ impl<'de> Deserialize<'de> for Raw {
 struct RawVisitor;
 
 impl<'de> de::Visitor<'de> for RawVisitor {
-    type Value = Raw;
+    type Value = RawValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a setting")
     }
 
-    fn visit_unit<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Empty)
+    fn visit_unit<E>(self) -> Result<RawValue, E> {
+        Ok(RawValue::Empty)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_bool<E>(self, _: bool) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_i64<E>(self, _: i64) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_i128<E>(self, _: i128) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_i128<E>(self, _: i128) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_u64<E>(self, _: u64) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_u128<E>(self, _: u128) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_u128<E>(self, _: u128) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
-        Ok(Raw::Plain)
+    fn visit_f64<E>(self, _: f64) -> Result<RawValue, E> {
+        Ok(RawValue::Plain)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
-        Ok(Raw::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<RawValue, E> {
+        Ok(RawValue::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawValue, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(Raw::List(items))
+        Ok(RawValue::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut section: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut section: A) -> Result<RawValue, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = section.next_entry()? {
             entries.push(entry);
         }
-        Ok(Raw::Section(entries))
+        Ok(RawValue::Section(entries))
     }
 }
 
-fn place(location: &Location) -> Place {
-    Place { line: location.line(), column: location.column() }
+fn to_location(location: &Location) -> ConfigLocation {
+    ConfigLocation { line: location.line(), column: location.column() }
 }
 
 /// The piece of the source that a value was written as.
-fn written<'a>(location: &Location, source: &'a str) -> &'a str {
+fn source_slice<'a>(location: &Location, source: &'a str) -> &'a str {
     let span = location.span();
     let range = span.byte_offset().zip(span.byte_len()).and_then(|(from, length)| {
         let from = usize::try_from(from).ok()?;
@@ -193,8 +194,8 @@ fn written<'a>(location: &Location, source: &'a str) -> &'a str {
 
 /// Says in plain words what the parser cannot read. Its own words are for programmers, and may
 /// hold a value.
-fn broken(error: &Error, source: &str) -> Problem {
-    let place = error.location().map(|location| place(&location));
+fn syntax_problem(error: &Error, source: &str) -> ConfigProblem {
+    let place = error.location().map(|location| to_location(&location));
     let error = match error {
         Error::AliasError { error, .. } => error,
         other => other,
@@ -207,9 +208,9 @@ fn broken(error: &Error, source: &str) -> Problem {
             "a tab stands where only spaces may indent a line"
         }
         Error::DuplicateMappingKey { key, .. } => {
-            let key = key.as_deref().and_then(shown);
+            let key = key.as_deref().and_then(displayable);
             let key = key.map_or("a key".to_owned(), |key| format!("the key \"{key}\""));
-            return Problem::of_file(
+            return ConfigProblem::for_file(
                 place,
                 format!("{key} stands twice in one section; keep one of them"),
             );
@@ -224,16 +225,16 @@ fn broken(error: &Error, source: &str) -> Problem {
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::RecursiveReferencesRequireWeakTypes { .. } => TOO_MUCH,
-        other => syntax(&other.to_string()),
+        | Error::RecursiveReferencesRequireWeakTypes { .. } => TOO_COMPLEX,
+        other => describe_syntax_error(&other.to_string()),
     };
-    Problem::of_file(place, sentence)
+    ConfigProblem::for_file(place, sentence)
 }
 
-const TOO_MUCH: &str = "the file is too large or too deeply nested to be a config";
+const TOO_COMPLEX: &str = "the file is too large or too deeply nested to be a config";
 
 /// The parser tells its errors of syntax apart by words only.
-fn syntax(words: &str) -> &'static str {
+fn describe_syntax_error(words: &str) -> &'static str {
     let says = |part: &str| words.contains(part);
     if says("tabs disallowed") {
         "a tab stands where only spaces may indent a line"
@@ -258,7 +259,7 @@ fn syntax(words: &str) -> &'static str {
     } else if says("expected string scalar") {
         "a key must be a name on one line"
     } else if says("recursion") || says("depth") || says("limit") {
-        TOO_MUCH
+        TOO_COMPLEX
     } else {
         "this cannot be read as YAML; check the indentation, the colons and the quotes around it"
     }

@@ -19,7 +19,7 @@ pub struct Seconds(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
 #[schemars(inline, extend("minimum" = 1, "maximum" = 31_622_400))]
-pub struct Interval(pub f64);
+pub struct IntervalSeconds(pub f64);
 
 /// How long a call may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -49,34 +49,34 @@ pub struct Money(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "u64")]
 #[schemars(inline, extend("minimum" = LEAST, "maximum" = MOST))]
-pub struct Count<const LEAST: u64, const MOST: u64>(pub u64);
+pub struct BoundedInteger<const LEAST: u64, const MOST: u64>(pub u64);
 
 /// A port that can be listened on.
-pub type Port = Count<1, 65_535>;
+pub type Port = BoundedInteger<1, 65_535>;
 
 /// A name on one line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1))]
-pub struct Name(pub String);
+pub struct DisplayName(pub String);
 
 /// An emoji, as itself or by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 32))]
-pub struct Reaction(pub String);
+pub struct EmojiName(pub String);
 
 /// The id of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1))]
-pub struct PersonId(pub String);
+pub struct ConfiguredUserId(pub String);
 
 /// From one time of the day to another, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", inline, extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
-pub struct QuietTimes(pub Option<QuietHours>);
+pub struct QuietHoursSetting(pub Option<QuietHours>);
 
 /// A folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -94,7 +94,7 @@ pub struct WebUrl(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(inline, extend("format" = "uri"))]
-pub struct SocketUrl(pub String);
+pub struct WebSocketUrl(pub String);
 
 impl WebUrl {
     /// With a slash at its end, so that a path can follow.
@@ -113,13 +113,13 @@ impl TryFrom<f64> for CallSeconds {
 }
 
 /// The longest span of time that a setting may name.
-const YEAR: f64 = 366.0 * 86_400.0;
+const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 
-impl TryFrom<f64> for Interval {
+impl TryFrom<f64> for IntervalSeconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (1.0..=YEAR).contains(&value);
+        let is_fine = (1.0..=MAX_SECONDS).contains(&value);
         is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to a year")
     }
 }
@@ -128,7 +128,7 @@ impl TryFrom<f64> for Seconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (0.0..=YEAR).contains(&value);
+        let is_fine = (0.0..=MAX_SECONDS).contains(&value);
         is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
     }
 }
@@ -159,7 +159,7 @@ impl TryFrom<f64> for Money {
     }
 }
 
-impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for Count<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for BoundedInteger<LEAST, MOST> {
     type Error = String;
 
     fn try_from(value: u64) -> Result<Self, String> {
@@ -170,7 +170,7 @@ impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for Count<LEAST, MOST> {
     }
 }
 
-impl TryFrom<String> for Name {
+impl TryFrom<String> for DisplayName {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -180,7 +180,7 @@ impl TryFrom<String> for Name {
     }
 }
 
-impl TryFrom<String> for Reaction {
+impl TryFrom<String> for EmojiName {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -190,7 +190,7 @@ impl TryFrom<String> for Reaction {
     }
 }
 
-impl TryFrom<String> for PersonId {
+impl TryFrom<String> for ConfiguredUserId {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -200,7 +200,7 @@ impl TryFrom<String> for PersonId {
     }
 }
 
-impl TryFrom<String> for QuietTimes {
+impl TryFrom<String> for QuietHoursSetting {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -208,7 +208,7 @@ impl TryFrom<String> for QuietTimes {
             return Ok(Self(None));
         }
         let hours = value.split_once('-');
-        let hours = hours.and_then(|(from, to)| Some((time(from)?, time(to)?)));
+        let hours = hours.and_then(|(from, to)| Some((parse_time(from)?, parse_time(to)?)));
         let hours = hours.filter(|(from, to)| from != to);
         let (from, to) =
             hours.ok_or("it must be two times of the day, like 22:00-07:00, or none")?;
@@ -235,7 +235,7 @@ impl TryFrom<String> for WebUrl {
     }
 }
 
-impl TryFrom<String> for SocketUrl {
+impl TryFrom<String> for WebSocketUrl {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -251,7 +251,7 @@ fn is_on_one_line(text: &str, most: usize) -> bool {
     !text.is_empty() && text.chars().count() <= most && !text.contains(char::is_control)
 }
 
-fn time(text: &str) -> Option<Time> {
+fn parse_time(text: &str) -> Option<Time> {
     let (hour, minute) = text.trim().split_once(':')?;
     let is_fine = hour.len() == 2 && minute.len() == 2;
     let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);

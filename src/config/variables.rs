@@ -6,56 +6,60 @@
 //! alone, or else makes missing variables empty.
 
 use crate::config::environment::Environment;
-use crate::config::problem::Problem;
-use crate::config::tree::{Entry, Node, Text, Value};
+use crate::config::problem::ConfigProblem;
+use crate::config::tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
 
 /// Expands every value below a node.
-pub fn expand(node: &mut Node, environment: &Environment) -> Result<(), Problem> {
-    expand_within(node, environment, Needs::Stop)
+pub fn expand(node: &mut ConfigNode, environment: &Environment) -> Result<(), ConfigProblem> {
+    expand_within(node, environment, OnMissing::Fail)
 }
 
 /// What a variable that is not there does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needs {
+enum OnMissing {
     /// It is an error.
-    Stop,
+    Fail,
     /// It leaves its value empty: nothing reads it.
-    Nothing,
+    LeaveEmpty,
 }
 
-fn expand_within(node: &mut Node, environment: &Environment, needs: Needs) -> Result<(), Problem> {
+fn expand_within(
+    node: &mut ConfigNode,
+    environment: &Environment,
+    needs: OnMissing,
+) -> Result<(), ConfigProblem> {
     match &mut node.value {
-        Value::Empty => {}
-        Value::List(items) => {
+        ConfigValue::Empty => {}
+        ConfigValue::List(items) => {
             for item in items {
                 expand_within(item, environment, needs)?;
             }
         }
-        Value::Section(entries) => {
-            let needs = if is_off(entries, environment) { Needs::Nothing } else { needs };
+        ConfigValue::Section(entries) => {
+            let needs = if is_off(entries, environment) { OnMissing::LeaveEmpty } else { needs };
             for entry in entries {
                 expand_within(&mut entry.node, environment, needs)
                     .map_err(|problem| problem.within(&entry.key))?;
             }
         }
-        Value::Text(Text { text, .. }) if !text.contains("${") => {}
-        Value::Text(text) => {
-            let expanded = match expanded(&text.text, environment) {
+        ConfigValue::Text(ConfigText { text, .. }) if !text.contains("${") => {}
+        ConfigValue::Text(text) => {
+            let expanded = match expand_text(&text.text, environment) {
                 Ok(expanded) => expanded,
-                Err(Wrong::Missing(_)) if needs == Needs::Nothing => {
-                    node.value = Value::Empty;
+                Err(ExpandError::Missing(_)) if needs == OnMissing::LeaveEmpty => {
+                    node.value = ConfigValue::Empty;
                     return Ok(());
                 }
-                Err(Wrong::Missing(wrong) | Wrong::Written(wrong)) => {
-                    return Err(Problem::of_key(node.place, wrong));
+                Err(ExpandError::Missing(wrong) | ExpandError::Malformed(wrong)) => {
+                    return Err(ConfigProblem::for_key(node.location, wrong));
                 }
             };
             let is_nothing = expanded.text.is_empty() && !text.is_quoted;
             if is_nothing {
-                node.value = Value::Empty;
+                node.value = ConfigValue::Empty;
             } else {
                 let is_expanded = text.is_expanded || expanded.is_expanded;
-                *text = Text { text: expanded.text, is_expanded, ..text.clone() };
+                *text = ConfigText { text: expanded.text, is_expanded, ..text.clone() };
             }
         }
     }
@@ -63,19 +67,21 @@ fn expand_within(node: &mut Node, environment: &Environment, needs: Needs) -> Re
 }
 
 /// Whether a section says that it is not used.
-fn is_off(entries: &[Entry], environment: &Environment) -> bool {
+fn is_off(entries: &[ConfigEntry], environment: &Environment) -> bool {
     let enabled = entries.iter().find(|entry| entry.key == "enabled");
-    let Some(Value::Text(text)) = enabled.map(|entry| &entry.node.value) else { return false };
-    let said = expanded(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
+    let Some(ConfigValue::Text(text)) = enabled.map(|entry| &entry.node.value) else {
+        return false;
+    };
+    let said = expand_text(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
     said.is_ok_and(|said| ["false", "no", "off"].contains(&said.as_str()))
 }
 
 /// Why a text cannot be expanded; each goes on after the name of the key.
-enum Wrong {
+enum ExpandError {
     /// A variable is not there.
     Missing(String),
     /// It is not written as it should be.
-    Written(String),
+    Malformed(String),
 }
 
 struct Expanded {
@@ -84,7 +90,7 @@ struct Expanded {
     is_expanded: bool,
 }
 
-fn expanded(text: &str, environment: &Environment) -> Result<Expanded, Wrong> {
+fn expand_text(text: &str, environment: &Environment) -> Result<Expanded, ExpandError> {
     let mut expanded = Expanded { text: String::new(), is_expanded: false };
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -95,9 +101,9 @@ fn expanded(text: &str, environment: &Environment) -> Result<Expanded, Wrong> {
             continue;
         }
         expanded.text.push_str(before);
-        let (inside, after) =
-            split_at_closing(after).ok_or_else(|| Wrong::Written(NEVER_CLOSED.to_owned()))?;
-        expanded.text.push_str(&value(inside, environment)?);
+        let (inside, after) = split_at_closing(after)
+            .ok_or_else(|| ExpandError::Malformed(NEVER_CLOSED.to_owned()))?;
+        expanded.text.push_str(&resolve_variable(inside, environment)?);
         expanded.is_expanded = true;
         rest = after;
     }
@@ -106,17 +112,17 @@ fn expanded(text: &str, environment: &Environment) -> Result<Expanded, Wrong> {
 }
 
 /// What stands for the inside of one `${…}`.
-fn value(inside: &str, environment: &Environment) -> Result<String, Wrong> {
-    let name_ends = inside.find(|letter: char| !is_of_name(letter)).unwrap_or(inside.len());
+fn resolve_variable(inside: &str, environment: &Environment) -> Result<String, ExpandError> {
+    let name_ends = inside.find(|letter: char| !is_name_character(letter)).unwrap_or(inside.len());
     let (name, operator) = inside.split_at(name_ends);
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(Wrong::Written(FORMS.to_owned()));
+        return Err(ExpandError::Malformed(INVALID_FORM.to_owned()));
     }
     let filled = environment.get(name).filter(|value| !value.is_empty());
     if let Some(default) = operator.strip_prefix(":-") {
         return match filled {
             Some(value) => Ok(value.to_owned()),
-            None => Ok(expanded(default, environment)?.text),
+            None => Ok(expand_text(default, environment)?.text),
         };
     }
     if let Some(message) = operator.strip_prefix(":?") {
@@ -124,23 +130,23 @@ fn value(inside: &str, environment: &Environment) -> Result<String, Wrong> {
             "" => format!("needs the variable {name}, which is empty or not set"),
             message => format!("needs the variable {name}: {message}"),
         };
-        return filled.map(str::to_owned).ok_or_else(|| Wrong::Missing(missing()));
+        return filled.map(str::to_owned).ok_or_else(|| ExpandError::Missing(missing()));
     }
     if !operator.is_empty() {
-        return Err(Wrong::Written(FORMS.to_owned()));
+        return Err(ExpandError::Malformed(INVALID_FORM.to_owned()));
     }
     let missing = || {
         format!(
             "needs the variable {name}, which is set neither in the environment nor in a .env file"
         )
     };
-    environment.get(name).map(str::to_owned).ok_or_else(|| Wrong::Missing(missing()))
+    environment.get(name).map(str::to_owned).ok_or_else(|| ExpandError::Missing(missing()))
 }
 
 const NEVER_CLOSED: &str = "has a ${ that is never closed; for a plain ${ write $${, and put a \
                             value with spaces or signs in quotes";
 
-const FORMS: &str = "has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or \
+const INVALID_FORM: &str = "has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or \
                      ${NAME:?message}; for a plain ${ write $${";
 
 /// Splits behind the brace that closes this one; defaults may hold variables of their own.
@@ -157,7 +163,7 @@ fn split_at_closing(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn is_of_name(letter: char) -> bool {
+fn is_name_character(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
@@ -193,7 +199,7 @@ mod tests {
             ("${MISSING:-$${NAME}}", "${NAME}"),
             ("${NAME:?set it}", "Aki"),
         ] {
-            let expanded = expanded(text, &environment()).ok().expect(text);
+            let expanded = expand_text(text, &environment()).ok().expect(text);
             assert_eq!(expanded.text, expected, "{text}");
         }
     }
@@ -213,8 +219,8 @@ mod tests {
             ("${NAME-x}", "names no variable"),
             ("${a b}", "names no variable"),
         ] {
-            let said = match expanded(text, &environment()) {
-                Err(Wrong::Missing(said) | Wrong::Written(said)) => said,
+            let said = match expand_text(text, &environment()) {
+                Err(ExpandError::Missing(said) | ExpandError::Malformed(said)) => said,
                 Ok(_) => panic!("{text} is refused"),
             };
             assert!(said.contains(expected), "{text}: {said}");

@@ -4,7 +4,7 @@ use jiff::tz::{TimeZone, db};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::nearest::alike;
+use crate::config::suggestions::similar_word;
 
 /// The name of a time zone, as the IANA has it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ impl TryFrom<String> for ZoneName {
         let names: Vec<String> = db().available().map(|name| name.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sentence = "it must be UTC or the name of a time zone, like Asia/Tokyo";
-        Err(match alike(&value, &names) {
+        Err(match similar_word(&value, &names) {
             Some(meant) => format!("{sentence}; did you mean {meant}?"),
             None => sentence.to_owned(),
         })

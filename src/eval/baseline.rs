@@ -2,7 +2,7 @@
 //! which is what seed 004 did away with. The list is here to show what it is worth; nothing decides
 //! by it.
 
-use crate::eval::Finding;
+use crate::eval::StateAnswer;
 use crate::eval::case::Case;
 use aizuchi_core::context::state::ConversationState;
 
@@ -69,12 +69,12 @@ const KEYWORDS: [(ConversationState, &[&str]); 3] = [
     ),
 ];
 
-pub fn always_active(cases: &[Case]) -> Vec<Finding> {
-    vec![Finding::State(ConversationState::Active); cases.len()]
+pub fn always_active(cases: &[Case]) -> Vec<StateAnswer> {
+    vec![StateAnswer::State(ConversationState::Active); cases.len()]
 }
 
-pub fn keywords(cases: &[Case]) -> Vec<Finding> {
-    cases.iter().map(|case| Finding::State(by_keywords(case))).collect()
+pub fn keywords(cases: &[Case]) -> Vec<StateAnswer> {
+    cases.iter().map(|case| StateAnswer::State(by_keywords(case))).collect()
 }
 
 fn by_keywords(case: &Case) -> ConversationState {

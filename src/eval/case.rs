@@ -9,13 +9,13 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::replay::history::{LATEST, problem_of};
-use aizuchi_core::chat::one_line;
+use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_core::chat::to_single_line;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::persona::Language;
 
 /// How many bad lines are told one by one.
-const TOLD: usize = 10;
+const MAX_REPORTED_LINES: usize = 10;
 /// In letters; an id is the name of a file, too.
 const LONGEST_ID: usize = 80;
 
@@ -31,12 +31,12 @@ pub struct Case {
     /// Each of them is right. There is at least one, and none stands there twice.
     pub labels: Vec<ConversationState>,
     /// By time. There is at least one.
-    pub messages: Vec<Line>,
+    pub messages: Vec<CaseMessage>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct CaseMessage {
     /// Epoch seconds.
     pub ts: f64,
     pub user: String,
@@ -45,7 +45,7 @@ pub struct Line {
     pub bot: bool,
 }
 
-impl Line {
+impl CaseMessage {
     /// To the millisecond; a case holds only lines that have a time.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
@@ -55,13 +55,13 @@ impl Line {
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FileLocation {
     pub file: String,
     /// Counted from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -92,55 +92,58 @@ pub fn text_of(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// Reads cases from texts, each with the name of its file.
 pub fn read(texts: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<Case>> {
-    let mut reading = Reading::default();
+    let mut reading = CaseReader::default();
     for (file, text) in texts {
         for (line, written) in numbered(text) {
-            reading.take(Place { file: file.clone(), line }, written);
+            reading.read_line(FileLocation { file: file.clone(), line }, written);
         }
     }
     reading.check_pairs();
-    reading.bad.sort();
-    refuse(&reading.bad)?;
+    reading.problems.sort();
+    ensure_no_problems(&reading.problems)?;
     let files: Vec<&str> = texts.iter().map(|(file, _)| &**file).collect();
     anyhow::ensure!(!reading.cases.is_empty(), "there are no cases in {}", files.join(", "));
     Ok(reading.cases)
 }
 
 /// Fails if anything is wrong.
-pub fn refuse(bad: &[(Place, String)]) -> anyhow::Result<()> {
+pub fn ensure_no_problems(bad: &[(FileLocation, String)]) -> anyhow::Result<()> {
     if bad.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> =
-        bad.iter().take(TOLD).map(|(place, problem)| format!("{place}: {problem}")).collect();
-    if bad.len() > TOLD {
-        told.push(format!("… and {} more", bad.len() - TOLD));
+    let mut told: Vec<String> = bad
+        .iter()
+        .take(MAX_REPORTED_LINES)
+        .map(|(place, problem)| format!("{place}: {problem}"))
+        .collect();
+    if bad.len() > MAX_REPORTED_LINES {
+        told.push(format!("… and {} more", bad.len() - MAX_REPORTED_LINES));
     }
     anyhow::bail!("{}", told.join("\n"))
 }
 
 #[derive(Default)]
-struct Reading {
+struct CaseReader {
     cases: Vec<Case>,
     /// Of each case.
-    places: Vec<Place>,
+    locations: Vec<FileLocation>,
     ids: HashSet<String>,
-    bad: Vec<(Place, String)>,
+    problems: Vec<(FileLocation, String)>,
 }
 
-impl Reading {
-    fn take(&mut self, place: Place, written: &[u8]) {
+impl CaseReader {
+    fn read_line(&mut self, place: FileLocation, written: &[u8]) {
         match parse(written) {
             // Some systems do not tell `A.txt` from `a.txt`.
             Ok(case) if !self.ids.insert(case.id.to_lowercase()) => {
                 let problem = "a case with this id came before".to_owned();
-                self.bad.push((place, problem));
+                self.problems.push((place, problem));
             }
             Ok(case) => {
                 self.cases.push(case);
-                self.places.push(place);
+                self.locations.push(place);
             }
-            Err(problem) => self.bad.push((place, problem)),
+            Err(problem) => self.problems.push((place, problem)),
         }
     }
 
@@ -157,8 +160,8 @@ impl Reading {
                 _ => Some(format!("its pair has {} cases and not two", halves.len())),
             };
             // What could not be read may be the other half.
-            if let Some(problem) = problem.filter(|_| self.bad.is_empty()) {
-                self.bad.push((self.places[halves[0]].clone(), problem));
+            if let Some(problem) = problem.filter(|_| self.problems.is_empty()) {
+                self.problems.push((self.locations[halves[0]].clone(), problem));
             }
         }
     }
@@ -178,32 +181,33 @@ pub fn pairs(cases: &[Case]) -> BTreeMap<(&str, &str), Vec<usize>> {
 /// A case as it is written, before anything of it is believed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawCase {
     id: String,
     language: Language,
     #[serde(default)]
     pair: Option<String>,
     about: String,
     labels: Vec<String>,
-    messages: Vec<Line>,
+    messages: Vec<CaseMessage>,
 }
 
 fn parse(line: &[u8]) -> Result<Case, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let written: Written = serde_json::from_str(text).map_err(|error| problem_of(&error))?;
-    let Written { id, language, pair, about, labels, messages } = written;
+    let written: RawCase =
+        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+    let RawCase { id, language, pair, about, labels, messages } = written;
     if !is_file_name(&id) {
         return Err(format!(
             "its id is not made of at most {LONGEST_ID} of the letters a to z, digits, `-`, `_` \
              and `.`, the first of them a letter or a digit"
         ));
     }
-    let is_word = |word: &str| !word.is_empty() && one_line(word) == word;
+    let is_word = |word: &str| !word.is_empty() && to_single_line(word) == word;
     if !is_word(&about) || !pair.as_deref().is_none_or(is_word) {
         return Err("its `about` or its `pair` is empty, or not one line".to_owned());
     }
     check_messages(&messages)?;
-    let labels = labels_of(&labels)?;
+    let labels = parse_labels(&labels)?;
     Ok(Case { id, language, pair, about, labels, messages })
 }
 
@@ -214,7 +218,7 @@ fn is_file_name(id: &str) -> bool {
         && id.chars().all(|letter| is_letter(letter) || matches!(letter, '-' | '_' | '.'))
 }
 
-fn labels_of(written: &[String]) -> Result<Vec<ConversationState>, String> {
+fn parse_labels(written: &[String]) -> Result<Vec<ConversationState>, String> {
     let mut labels = Vec::new();
     for (place, written) in written.iter().enumerate() {
         let named = ConversationState::ALL.into_iter().find(|state| state.label() == written);
@@ -233,20 +237,20 @@ fn labels_of(written: &[String]) -> Result<Vec<ConversationState>, String> {
     Ok(labels)
 }
 
-fn check_messages(messages: &[Line]) -> Result<(), String> {
+fn check_messages(messages: &[CaseMessage]) -> Result<(), String> {
     if messages.is_empty() {
         return Err("it has no messages".to_owned());
     }
     let mut before = 0.0;
     for (place, message) in messages.iter().enumerate() {
         let number = place + 1;
-        if !(0.0..LATEST).contains(&message.ts) {
+        if !(0.0..MAX_EPOCH_SECONDS).contains(&message.ts) {
             return Err(format!("the ts of message {number} is not a time in epoch seconds"));
         }
         if message.ts < before {
             return Err(format!("message {number} is older than the one before it"));
         }
-        if one_line(&message.user).is_empty() || message.text.trim().is_empty() {
+        if to_single_line(&message.user).is_empty() || message.text.trim().is_empty() {
             return Err(format!("the user or the text of message {number} is empty"));
         }
         before = message.ts;

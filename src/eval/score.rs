@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::eval::Finding;
+use crate::eval::StateAnswer;
 use crate::eval::case::{Case, pairs};
 use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Score {
+pub struct StateScore {
     pub cases: usize,
     pub right: usize,
     /// Answers that name no state, or several.
@@ -22,19 +22,26 @@ pub struct Score {
     pub confusion: BTreeMap<(ConversationState, Option<ConversationState>), usize>,
 }
 
-impl Score {
+impl StateScore {
     /// Of those cases that are wanted, with what was found out about each.
-    pub fn of(cases: &[Case], findings: &[Finding], is_wanted: impl Fn(&Case) -> bool) -> Self {
+    pub fn new(
+        cases: &[Case],
+        findings: &[StateAnswer],
+        is_wanted: impl Fn(&Case) -> bool,
+    ) -> Self {
         let mut score = Self::default();
         for (case, finding) in cases.iter().zip(findings).filter(|(case, _)| is_wanted(case)) {
             score.cases += 1;
             score.right += usize::from(is_right(case, finding));
             match finding {
-                Finding::State(_) => {}
-                Finding::NoState => score.no_state += 1,
-                Finding::Failed(_) => score.failed += 1,
+                StateAnswer::State(_) => {}
+                StateAnswer::NoState => score.no_state += 1,
+                StateAnswer::Failed(_) => score.failed += 1,
             }
-            *score.confusion.entry((wanted(case, finding), finding.state())).or_default() += 1;
+            *score
+                .confusion
+                .entry((expected_label(case, finding), finding.state()))
+                .or_default() += 1;
         }
         for halves in pairs(cases).into_values() {
             if halves.iter().all(|half| is_wanted(&cases[*half])) {
@@ -46,7 +53,7 @@ impl Score {
         score
     }
 
-    pub fn share_right(&self) -> f64 {
+    pub fn accuracy(&self) -> f64 {
         if self.cases == 0 { 0.0 } else { self.right as f64 / self.cases as f64 }
     }
 
@@ -71,11 +78,11 @@ impl Score {
     }
 }
 
-pub fn is_right(case: &Case, finding: &Finding) -> bool {
+pub fn is_right(case: &Case, finding: &StateAnswer) -> bool {
     finding.state().is_some_and(|state| case.labels.contains(&state))
 }
 
-fn wanted(case: &Case, finding: &Finding) -> ConversationState {
+fn expected_label(case: &Case, finding: &StateAnswer) -> ConversationState {
     let named = finding.state().filter(|state| case.labels.contains(state));
     named.or_else(|| case.labels.first().copied()).unwrap_or_default()
 }
@@ -83,12 +90,13 @@ fn wanted(case: &Case, finding: &Finding) -> ConversationState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::case::Line;
+    use crate::eval::case::CaseMessage;
     use ConversationState::{Active, Conflict, Ending, Misunderstanding};
     use aizuchi_core::persona::Language;
 
     fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
-        let line = Line { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };
+        let line =
+            CaseMessage { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };
         Case {
             id: id.to_owned(),
             language: Language::En,
@@ -111,15 +119,15 @@ mod tests {
             case("7", None, &[Active]),
         ];
         let findings = [
-            Finding::State(Ending),
-            Finding::State(Active),
-            Finding::State(Conflict),
-            Finding::State(Conflict),
-            Finding::State(Ending),
-            Finding::NoState,
-            Finding::Failed("nobody is there".to_owned()),
+            StateAnswer::State(Ending),
+            StateAnswer::State(Active),
+            StateAnswer::State(Conflict),
+            StateAnswer::State(Conflict),
+            StateAnswer::State(Ending),
+            StateAnswer::NoState,
+            StateAnswer::Failed("nobody is there".to_owned()),
         ];
-        let score = Score::of(&cases, &findings, |_| true);
+        let score = StateScore::new(&cases, &findings, |_| true);
         let confusion = [
             ((Ending, Some(Ending)), 1),
             ((Conflict, Some(Ending)), 1),
@@ -128,7 +136,7 @@ mod tests {
             ((Active, Some(Conflict)), 1),
             ((Active, Some(Active)), 2),
         ];
-        let expected = Score {
+        let expected = StateScore {
             cases: 7,
             right: 4,
             no_state: 1,
@@ -141,9 +149,9 @@ mod tests {
         let f1s = ConversationState::ALL.map(|label| score.f1(label));
         assert_eq!(f1s, [Some(2.0 / 3.0), None, Some(0.5), Some(2.0 / 3.0)]);
         assert!((score.macro_f1() - 11.0 / 18.0).abs() < 1e-9);
-        assert!((score.share_right() - 4.0 / 7.0).abs() < 1e-9);
-        let half = Score::of(&cases, &findings, |case| case.id == "1");
+        assert!((score.accuracy() - 4.0 / 7.0).abs() < 1e-9);
+        let half = StateScore::new(&cases, &findings, |case| case.id == "1");
         assert_eq!((half.cases, half.pairs), (1, 0));
-        assert_eq!(Score::of(&cases, &findings, |_| false).macro_f1(), 0.0);
+        assert_eq!(StateScore::new(&cases, &findings, |_| false).macro_f1(), 0.0);
     }
 }

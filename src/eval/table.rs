@@ -4,16 +4,16 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::eval::Finding;
-use crate::eval::report::{Miss, Report};
-use crate::eval::score::Score;
+use crate::eval::StateAnswer;
+use crate::eval::report::{MissedCase, StateReport};
+use crate::eval::score::StateScore;
 use aizuchi_core::context::state::ConversationState;
 
 /// How many misses are told.
-const TOLD: usize = 20;
+const MAX_LISTED_MISSES: usize = 20;
 
-pub fn tables(report: &Report, baselines: &[Report]) -> String {
-    let reports: Vec<&Report> = std::iter::once(report).chain(baselines).collect();
+pub fn tables(report: &StateReport, baselines: &[StateReport]) -> String {
+    let reports: Vec<&StateReport> = std::iter::once(report).chain(baselines).collect();
     let mut parts = vec![scores(&reports), confusion(report)];
     if !report.misses.is_empty() {
         parts.push(misses(&report.misses));
@@ -21,10 +21,10 @@ pub fn tables(report: &Report, baselines: &[Report]) -> String {
     parts.join("\n\n")
 }
 
-fn scores(reports: &[&Report]) -> String {
+fn scores(reports: &[&StateReport]) -> String {
     let names = reports.iter().map(|report| report.name.clone());
     let mut table = empty(std::iter::once(String::new()).chain(names));
-    let mut row = |name: &str, value: &dyn Fn(&Report) -> String| {
+    let mut row = |name: &str, value: &dyn Fn(&StateReport) -> String| {
         let values = reports.iter().map(|report| value(report));
         table.add_row(std::iter::once(name.to_owned()).chain(values));
     };
@@ -42,13 +42,13 @@ fn scores(reports: &[&Report]) -> String {
     for (place, (tag, _)) in reports[0].languages.iter().enumerate() {
         row(tag, &|report| group(&report.languages[place].1));
     }
-    for (place, (about, _)) in reports[0].abouts.iter().enumerate() {
-        row(about, &|report| group(&report.abouts[place].1));
+    for (place, (about, _)) in reports[0].by_topic.iter().enumerate() {
+        row(about, &|report| group(&report.by_topic[place].1));
     }
     right_aligned(table)
 }
 
-fn group(score: &Score) -> String {
+fn group(score: &StateScore) -> String {
     let right = share(score.right, score.cases);
     let pairs = if score.pairs == 0 {
         String::new()
@@ -58,7 +58,7 @@ fn group(score: &Score) -> String {
     format!("{right}, F1 {:.3}{pairs}", score.macro_f1())
 }
 
-fn pairs(score: &Score) -> String {
+fn pairs(score: &StateScore) -> String {
     if score.pairs == 0 { "–".to_owned() } else { share(score.right_pairs, score.pairs) }
 }
 
@@ -67,7 +67,7 @@ fn share(part: usize, whole: usize) -> String {
 }
 
 /// What was wanted in rows, what was named in columns.
-fn confusion(report: &Report) -> String {
+fn confusion(report: &StateReport) -> String {
     let labels = ConversationState::ALL.map(|label| label.label().to_owned());
     let head = std::iter::once("wanted, and named".to_owned());
     let mut table = empty(head.chain(labels).chain(["failed".to_owned()]));
@@ -84,19 +84,19 @@ fn confusion(report: &Report) -> String {
     }
 }
 
-fn misses(misses: &[Miss]) -> String {
-    let told = misses.iter().take(TOLD).map(|miss| {
+fn misses(misses: &[MissedCase]) -> String {
+    let told = misses.iter().take(MAX_LISTED_MISSES).map(|miss| {
         let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
         let (id, labels) = (&miss.id, labels.join(" or "));
         match &miss.finding {
-            Finding::State(state) => format!("{id}: {}, not {labels}", state.label()),
-            Finding::NoState => format!("{id}: no state, not {labels}"),
-            Finding::Failed(why) => format!("{id}: the call failed: {why}"),
+            StateAnswer::State(state) => format!("{id}: {}, not {labels}", state.label()),
+            StateAnswer::NoState => format!("{id}: no state, not {labels}"),
+            StateAnswer::Failed(why) => format!("{id}: the call failed: {why}"),
         }
     });
     let mut told: Vec<String> = told.collect();
-    if misses.len() > TOLD {
-        told.push(format!("… and {} more; --json tells all", misses.len() - TOLD));
+    if misses.len() > MAX_LISTED_MISSES {
+        told.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
     }
     told.join("\n")
 }
@@ -122,15 +122,15 @@ mod tests {
     #[test]
     fn the_first_misses_are_told_each_in_its_way() {
         use ConversationState::{Active, Conflict, Ending};
-        let miss = |labels: &[ConversationState], finding| Miss {
+        let miss = |labels: &[ConversationState], finding| MissedCase {
             id: "x".to_owned(),
             labels: labels.to_vec(),
             finding,
         };
         let mut all = vec![
-            miss(&[Ending, Conflict], Finding::State(Active)),
-            miss(&[Ending], Finding::NoState),
-            miss(&[Ending], Finding::Failed("nobody is there".to_owned())),
+            miss(&[Ending, Conflict], StateAnswer::State(Active)),
+            miss(&[Ending], StateAnswer::NoState),
+            miss(&[Ending], StateAnswer::Failed("nobody is there".to_owned())),
         ];
         let told = "x: ACTIVE, not ENDING or CONFLICT\nx: no state, not ENDING\n\
                     x: the call failed: nobody is there";

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Recorded {
+pub struct RecordedMessage {
     pub room: String,
     #[serde(default)]
     pub thread: Option<String>,
@@ -34,7 +34,7 @@ pub struct Recorded {
     pub opener: bool,
 }
 
-impl Recorded {
+impl RecordedMessage {
     /// Its time to the millisecond; [`read`] keeps only messages that have one.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
@@ -44,9 +44,9 @@ impl Recorded {
 
 /// One room's messages, by time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Room {
+pub struct RecordedChannel {
     pub name: String,
-    pub messages: Vec<Recorded>,
+    pub messages: Vec<RecordedMessage>,
 }
 
 /// A line that could not be read.
@@ -60,7 +60,7 @@ pub struct BadLine {
 /// Rooms in the order in which they first appear, and the lines that were left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    pub rooms: Vec<Room>,
+    pub channels: Vec<RecordedChannel>,
     pub bad_lines: Vec<BadLine>,
 }
 
@@ -96,35 +96,36 @@ impl History {
             match parse(bare) {
                 Ok(message) => {
                     let place = *places.entry(message.room.clone()).or_insert_with(|| {
-                        history
-                            .rooms
-                            .push(Room { name: message.room.clone(), messages: Vec::new() });
-                        history.rooms.len() - 1
+                        history.channels.push(RecordedChannel {
+                            name: message.room.clone(),
+                            messages: Vec::new(),
+                        });
+                        history.channels.len() - 1
                     });
                     if !known.insert((place, message.id.clone())) {
                         let problem = "a message with this id came before".to_owned();
                         history.bad_lines.push(BadLine { number, problem });
                     } else {
-                        history.rooms[place].messages.push(message);
+                        history.channels[place].messages.push(message);
                     }
                 }
                 Err(problem) => history.bad_lines.push(BadLine { number, problem }),
             }
         }
-        for room in &mut history.rooms {
+        for room in &mut history.channels {
             // Stable: messages of one moment stay in the order of the file.
-            room.messages.sort_by_key(Recorded::at);
+            room.messages.sort_by_key(RecordedMessage::at);
         }
         Ok(history)
     }
 
     pub fn messages(&self) -> usize {
-        self.rooms.iter().map(|room| room.messages.len()).sum()
+        self.channels.iter().map(|room| room.messages.len()).sum()
     }
 }
 
 /// The year 9000, so that a wait still fits behind it.
-pub const LATEST: f64 = 221_845_392_000.0;
+pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
 
 fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -134,10 +135,11 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-fn parse(line: &[u8]) -> Result<Recorded, String> {
+fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let message: Recorded = serde_json::from_str(text).map_err(|error| problem_of(&error))?;
-    if !(0.0..LATEST).contains(&message.ts) {
+    let message: RecordedMessage =
+        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+    if !(0.0..MAX_EPOCH_SECONDS).contains(&message.ts) {
         return Err("its ts is not a time in epoch seconds".to_owned());
     }
     if message.room.is_empty() || message.id.is_empty() {
@@ -147,7 +149,7 @@ fn parse(line: &[u8]) -> Result<Recorded, String> {
 }
 
 /// Why a line is not what it should be. The parser's own words would repeat what was said.
-pub fn problem_of(error: &serde_json::Error) -> String {
+pub fn describe_json_error(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {
             let problem = error.to_string();
@@ -193,13 +195,14 @@ mod tests {
             r#"{"room":"b","id":"6","ts":"missing field secret","author":"u","text":"never"}"#,
         );
         let history = History::read(text.as_bytes()).unwrap();
-        let ids: Vec<&str> = history.rooms[0].messages.iter().map(|message| &*message.id).collect();
+        let ids: Vec<&str> =
+            history.channels[0].messages.iter().map(|message| &*message.id).collect();
         assert_eq!(ids, ["1", "2"]);
         let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
         assert_eq!(numbers, [3, 5, 6, 7, 8, 9]);
         assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
         assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
-        assert_eq!(history.rooms[0].messages[0].at().as_millisecond(), 1250);
+        assert_eq!(history.channels[0].messages[0].at().as_millisecond(), 1250);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::replay::timing::Post;
+use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::decision::DecisionId;
 
 /// What an event file holds (DESIGN §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ReplayEventKind {
     Heard,
     /// A judge call starts, also if it is overtaken.
     JudgeCalled,
@@ -30,10 +30,10 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Event {
+pub struct ReplayEvent {
     /// The recording's own epoch seconds.
     pub t: f64,
-    pub kind: Kind,
+    pub kind: ReplayEventKind,
     pub room: Arc<str>,
     pub thread: Option<MessageId>,
     /// The newest message that was considered.
@@ -52,7 +52,7 @@ pub struct Event {
 
 /// One judge call, for the score.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct JudgeCall {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     /// How many human messages of its conversation had been heard.
@@ -60,14 +60,14 @@ pub struct Call {
     /// The newest line by a person that it was to judge.
     pub newest: Option<MessageId>,
     /// People moved on while it ran, so it judged nothing.
-    pub is_overtaken: bool,
+    pub is_superseded: bool,
     pub prompt_bytes: usize,
     pub prefix_bytes: usize,
 }
 
 /// One post, for the score.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spoken {
+pub struct PostRecord {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     /// How many human messages of its conversation had been heard.
@@ -83,11 +83,11 @@ pub struct Record {
     pub now: Timestamp,
     /// Human messages, by thread.
     pub heard_humans: HashMap<Option<MessageId>, usize>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<JudgeCall>,
     pub gated: usize,
-    pub spoken: Vec<Spoken>,
+    pub all_posts: Vec<PostRecord>,
     /// What was said unasked.
-    pub posts: Vec<Post>,
+    pub unsolicited_posts: Vec<UnsolicitedPost>,
     pub reacted: usize,
     /// Decisions that ended badly.
     pub failed: usize,
@@ -96,10 +96,10 @@ pub struct Record {
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
     /// When it last decided to speak, and behind which line by a person.
-    pub decided: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
+    pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
     pub output: Option<Box<dyn Write + Send>>,
     /// The first thing that went wrong; it ends the replay.
-    pub broken: Option<anyhow::Error>,
+    pub first_error: Option<anyhow::Error>,
 }
 
 impl Recorder {
@@ -118,8 +118,8 @@ impl Recorder {
 
 impl Record {
     /// An event of this moment; the caller fills in what it knows.
-    pub fn event(&self, kind: Kind, conversation: &ConversationId) -> Event {
-        Event {
+    pub fn event(&self, kind: ReplayEventKind, conversation: &ConversationId) -> ReplayEvent {
+        ReplayEvent {
             t: self.now.as_millisecond() as f64 / 1000.0,
             kind,
             room: self.room.clone(),
@@ -134,11 +134,11 @@ impl Record {
         }
     }
 
-    pub fn write(&mut self, event: &Event) {
+    pub fn write(&mut self, event: &ReplayEvent) {
         let Some(output) = &mut self.output else { return };
         let written = serde_json::to_writer(&mut *output, event).map_err(std::io::Error::from);
         if let Err(error) = written.and_then(|()| output.write_all(b"\n")) {
-            self.broken.get_or_insert(anyhow::Error::new(error).context("writing the events"));
+            self.first_error.get_or_insert(anyhow::Error::new(error).context("writing the events"));
         }
     }
 }

@@ -9,26 +9,26 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::replay::history::{Recorded, Room};
-use crate::replay::record::{Call, Record, Spoken};
-use crate::replay::timing::Timing;
+use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::record::{JudgeCall, PostRecord, Record};
+use crate::replay::timing::TimingScore;
 
 /// A question counts as reached when it is judged, or spoken to, within this time …
-const IN_TIME: SignedDuration = SignedDuration::from_secs(600);
+const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);
 /// … and is still among this many newest human messages.
-const IN_SIGHT: usize = 20;
+const REACH_MESSAGES: usize = 20;
 /// It is thought to speak this long after the judge is asked.
-const SPEAKS_AFTER: SignedDuration = SignedDuration::from_secs(10);
+const ASSUMED_POST_DELAY: SignedDuration = SignedDuration::from_secs(10);
 /// An exchange is active if two people spoke within this time before the call …
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and somebody goes on within this time after the persona would have spoken.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// Whoever writes within this time after another line was writing already: the two collide.
-const COLLISION: SignedDuration = SignedDuration::from_secs(5);
+const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 
 /// Sums over rooms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Score {
+pub struct ReplayScore {
     pub policy: String,
     pub messages: usize,
     pub human_messages: usize,
@@ -48,7 +48,7 @@ pub struct Score {
     pub calls_followed: usize,
     pub spoken_posts: usize,
     /// How its delays are like people's.
-    pub timing: Timing,
+    pub timing: TimingScore,
     /// Posts that stand in an active exchange.
     pub posts_in_exchange: usize,
     /// Posts that came before somebody who was writing.
@@ -64,19 +64,19 @@ pub struct Score {
     pub elapsed_seconds: f64,
 }
 
-impl Score {
-    pub fn add(&mut self, room: &Room, record: &Record) {
-        let mut conversations: BTreeMap<Option<&str>, Vec<&Recorded>> = BTreeMap::new();
+impl ReplayScore {
+    pub fn add(&mut self, room: &RecordedChannel, record: &Record) {
+        let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
         for message in room.messages.iter().filter(|message| !message.bot) {
             conversations.entry(message.thread.as_deref()).or_default().push(message);
         }
         self.messages += room.messages.len();
         self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
         self.judge_calls += record.calls.len();
-        self.overtaken_calls += record.calls.iter().filter(|call| call.is_overtaken).count();
+        self.overtaken_calls += record.calls.iter().filter(|call| call.is_superseded).count();
         self.gated += record.gated;
-        self.spoken_posts += record.spoken.len();
-        self.timing.add(room, &record.posts);
+        self.spoken_posts += record.all_posts.len();
+        self.timing.add(room, &record.unsolicited_posts);
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
@@ -86,30 +86,32 @@ impl Score {
                 .calls
                 .iter()
                 .filter(|call| call.thread.as_ref().map(|id| id.as_str()) == thread);
-            let calls: Vec<&Call> = calls.collect();
+            let calls: Vec<&JudgeCall> = calls.collect();
             let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
             let posts = record
-                .spoken
+                .all_posts
                 .iter()
                 .filter(|post| post.thread.as_ref().map(|id| id.as_str()) == thread);
-            let posts: Vec<&Spoken> = posts.collect();
+            let posts: Vec<&PostRecord> = posts.collect();
             let in_exchange = |at, heard, spoken| lands_in_exchange(at, heard, spoken, &humans);
-            let is_in = |call: &&&Call| in_exchange(call.at, call.heard, call.at + SPEAKS_AFTER);
+            let is_in =
+                |call: &&&JudgeCall| in_exchange(call.at, call.heard, call.at + ASSUMED_POST_DELAY);
             self.calls_in_exchange += calls.iter().filter(is_in).count();
-            let is_followed = |call: &&&Call| is_followed(&times, call.at);
+            let is_followed = |call: &&&JudgeCall| is_followed(&times, call.at);
             self.calls_followed += calls.iter().filter(is_followed).count();
-            let is_in = |post: &&&Spoken| in_exchange(post.at, post.heard, post.at);
+            let is_in = |post: &&&PostRecord| in_exchange(post.at, post.heard, post.at);
             self.posts_in_exchange += posts.iter().filter(is_in).count();
             self.posts_colliding +=
                 posts.iter().filter(|post| self::is_followed(&times, post.at)).count();
-            self.lines_colliding += colliding(&humans);
+            self.lines_colliding += count_collisions(&humans);
             for (place, question) in humans.iter().enumerate() {
                 if !open.contains(&*question.id) {
                     continue;
                 }
                 self.open_questions += 1;
                 let reaches = |at, heard| reaches(at, heard, place, question.at());
-                let is_judged = |call: &&Call| !call.is_overtaken && reaches(call.at, call.heard);
+                let is_judged =
+                    |call: &&JudgeCall| !call.is_superseded && reaches(call.at, call.heard);
                 self.reached_questions += usize::from(calls.iter().any(is_judged));
                 let is_answered = posts.iter().any(|post| reaches(post.at, post.heard));
                 self.answered_questions += usize::from(is_answered);
@@ -167,7 +169,7 @@ impl Score {
 
 /// Questions that begin a conversation, that no other person ever answered, and after which the
 /// recording goes on long enough to tell.
-fn open_questions(room: &Room) -> HashSet<&str> {
+fn open_questions(room: &RecordedChannel) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
         room.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
     let answered: HashSet<&str> = room
@@ -178,25 +180,30 @@ fn open_questions(room: &Room) -> HashSet<&str> {
         .filter(|(answer, asked)| authors.get(asked).is_some_and(|author| *author != answer.author))
         .map(|(_, asked)| asked)
         .collect();
-    let Some(end) = room.messages.last().map(Recorded::at) else { return HashSet::new() };
-    let is_open = |message: &&Recorded| {
+    let Some(end) = room.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
+    let is_open = |message: &&RecordedMessage| {
         message.opener
             && !message.bot
             && message.text.contains(['?', '？'])
             && !answered.contains(&*message.id)
-            && end.duration_since(message.at()) >= IN_TIME
+            && end.duration_since(message.at()) >= REACH_WINDOW
     };
     room.messages.iter().filter(is_open).map(|message| &*message.id).collect()
 }
 
 /// `place` counts the conversation's human messages.
 fn reaches(at: Timestamp, heard: usize, place: usize, asked: Timestamp) -> bool {
-    let is_in_time = at >= asked && at.duration_since(asked) <= IN_TIME;
-    heard > place && is_in_time && heard - place <= IN_SIGHT
+    let is_in_time = at >= asked && at.duration_since(asked) <= REACH_WINDOW;
+    heard > place && is_in_time && heard - place <= REACH_MESSAGES
 }
 
 /// People talked to each other before `at`, and go on after `spoken`.
-fn lands_in_exchange(at: Timestamp, heard: usize, spoken: Timestamp, humans: &[&Recorded]) -> bool {
+fn lands_in_exchange(
+    at: Timestamp,
+    heard: usize,
+    spoken: Timestamp,
+    humans: &[&RecordedMessage],
+) -> bool {
     let recent = humans[..heard]
         .iter()
         .rev()
@@ -209,14 +216,14 @@ fn lands_in_exchange(at: Timestamp, heard: usize, spoken: Timestamp, humans: &[&
 
 fn is_followed(times: &[Timestamp], at: Timestamp) -> bool {
     let next = times.partition_point(|time| *time <= at);
-    times.get(next).is_some_and(|next| next.duration_since(at) <= COLLISION)
+    times.get(next).is_some_and(|next| next.duration_since(at) <= COLLISION_WINDOW)
 }
 
 /// How many lines somebody else follows at once.
-fn colliding(humans: &[&Recorded]) -> usize {
-    let is_followed = |pair: &&[&Recorded]| {
+fn count_collisions(humans: &[&RecordedMessage]) -> usize {
+    let is_followed = |pair: &&[&RecordedMessage]| {
         let [one, next] = pair else { return false };
-        one.author != next.author && next.at().duration_since(one.at()) <= COLLISION
+        one.author != next.author && next.at().duration_since(one.at()) <= COLLISION_WINDOW
     };
     humans.windows(2).filter(is_followed).count()
 }
@@ -229,8 +236,8 @@ pub fn share(part: usize, whole: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn line(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> Recorded {
-        Recorded {
+    fn line(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
+        RecordedMessage {
             room: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
@@ -246,7 +253,7 @@ mod tests {
 
     #[test]
     fn only_questions_that_nobody_else_answered_are_open() {
-        let room = Room {
+        let room = RecordedChannel {
             name: "r".to_owned(),
             messages: vec![
                 line("1", 0.0, "ann", "open?", &[]),

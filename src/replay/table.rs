@@ -3,14 +3,14 @@
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
-use crate::replay::score::Score;
+use crate::replay::score::ReplayScore;
 
-pub fn table(scores: &[Score]) -> String {
+pub fn table(scores: &[ReplayScore]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
     let names = scores.iter().map(|score| score.policy.clone());
     table.set_header(std::iter::once(String::new()).chain(names));
-    let mut row = |name: &str, value: &dyn Fn(&Score) -> String| {
+    let mut row = |name: &str, value: &dyn Fn(&ReplayScore) -> String| {
         let values = scores.iter().map(value);
         table.add_row(std::iter::once(name.to_owned()).chain(values));
     };

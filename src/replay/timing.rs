@@ -8,27 +8,27 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::replay::history::{Recorded, Room};
+use crate::replay::history::{RecordedChannel, RecordedMessage};
 use aizuchi_core::chat::MessageId;
 
 /// Whoever writes later than this does not answer any more (benchmark B5).
-const ANSWERS_WITHIN: f64 = 3600.0;
+const MAX_ANSWER_SECONDS: f64 = 3600.0;
 /// A line so soon after another was written without having seen it (benchmark B5).
-const UNSEEN: f64 = 5.0;
+const UNSEEN_SECONDS: f64 = 5.0;
 
 /// One thing that it said unasked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Post {
+pub struct UnsolicitedPost {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     /// The newest line by a person when it was judged, and when it was decided.
-    pub behind: Option<MessageId>,
-    pub decided: Timestamp,
+    pub newest_human: Option<MessageId>,
+    pub decided_at: Timestamp,
 }
 
 /// Sums over the second halves of rooms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Timing {
+pub struct TimingScore {
     pub posts: usize,
     /// Posts that a person's line followed within 5 s.
     pub preempting_posts: usize,
@@ -37,32 +37,33 @@ pub struct Timing {
     pub preempting_lines: usize,
     /// What there is to compare, in seconds.
     #[serde(skip)]
-    spoken: Vec<f64>,
+    own_delays: Vec<f64>,
     /// By people, and what each weighs.
     #[serde(skip)]
-    human: Vec<(f64, f64)>,
+    human_delays: Vec<(f64, f64)>,
 }
 
-impl Timing {
-    pub fn add(&mut self, room: &Room, posts: &[Post]) {
-        let Some(half) = room.messages.get(room.messages.len() / 2).map(Recorded::at) else {
+impl TimingScore {
+    pub fn add(&mut self, room: &RecordedChannel, posts: &[UnsolicitedPost]) {
+        let Some(half) = room.messages.get(room.messages.len() / 2).map(RecordedMessage::at) else {
             return;
         };
-        let mut conversations: HashMap<Option<&str>, Vec<&Recorded>> = HashMap::new();
+        let mut conversations: HashMap<Option<&str>, Vec<&RecordedMessage>> = HashMap::new();
         for message in room.messages.iter().filter(|message| !message.bot) {
             conversations.entry(message.thread.as_deref()).or_default().push(message);
         }
         let said: HashMap<&str, f64> =
             room.messages.iter().map(|message| (&*message.id, message.ts)).collect();
-        let posts: Vec<&Post> = posts.iter().filter(|post| post.at >= half).collect();
+        let posts: Vec<&UnsolicitedPost> = posts.iter().filter(|post| post.at >= half).collect();
         let mut delays = Vec::new();
         for lines in conversations.values() {
-            let lines: Vec<&&Recorded> = lines.iter().filter(|line| line.at() >= half).collect();
+            let lines: Vec<&&RecordedMessage> =
+                lines.iter().filter(|line| line.at() >= half).collect();
             self.human_lines += lines.len();
             for pair in lines.windows(2).filter(|pair| pair[0].author != pair[1].author) {
                 let delay = pair[1].ts - pair[0].ts;
-                self.preempting_lines += usize::from(delay <= UNSEEN);
-                delays.extend((delay <= ANSWERS_WITHIN).then_some(delay));
+                self.preempting_lines += usize::from(delay <= UNSEEN_SECONDS);
+                delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
         self.posts += posts.len();
@@ -71,12 +72,12 @@ impl Timing {
             let lines = conversations.get(&thread).map_or(&[][..], Vec::as_slice);
             let next = lines.partition_point(|line| line.at() <= post.at);
             let next = lines.get(next).map(|next| next.at().duration_since(post.at));
-            let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN);
+            let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN_SECONDS);
             self.preempting_posts += usize::from(is_soon);
         }
         let timed = posts.iter().filter_map(|post| {
-            let behind = said.get(post.behind.as_ref()?.as_str())?;
-            Some((epoch(post.decided) - behind, epoch(post.at) - behind))
+            let behind = said.get(post.newest_human.as_ref()?.as_str())?;
+            Some((epoch(post.decided_at) - behind, epoch(post.at) - behind))
         });
         self.compare(&timed.collect::<Vec<_>>(), delays);
     }
@@ -88,7 +89,7 @@ impl Timing {
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
         let mut waits: Vec<(f64, f64)> = Vec::new();
         for (wait, spoken) in posts.iter().filter(|(wait, _)| longer(*wait) > 0) {
-            self.spoken.push(*spoken);
+            self.own_delays.push(*spoken);
             waits.push((*wait, 1.0 / longer(*wait) as f64));
         }
         waits.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -97,7 +98,7 @@ impl Timing {
             while let Some((_, share)) = waits.next_if(|(wait, _)| *wait < delay) {
                 weight += share;
             }
-            self.human.extend((weight > 0.0).then_some((delay, weight)));
+            self.human_delays.extend((weight > 0.0).then_some((delay, weight)));
         }
     }
 
@@ -110,9 +111,9 @@ impl Timing {
     /// compared that are longer than it had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
         let mut steps: Vec<(f64, f64)> = Vec::new();
-        let all = self.spoken.len() as f64;
-        steps.extend(self.spoken.iter().map(|delay| (*delay, 1.0 / all)));
-        steps.extend(self.human.iter().map(|(delay, weight)| (*delay, -weight / all)));
+        let all = self.own_delays.len() as f64;
+        steps.extend(self.own_delays.iter().map(|delay| (*delay, 1.0 / all)));
+        steps.extend(self.human_delays.iter().map(|(delay, weight)| (*delay, -weight / all)));
         steps.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (mut difference, mut distance) = (0.0, 0.0_f64);
         for (place, (delay, step)) in steps.iter().enumerate() {
@@ -122,13 +123,13 @@ impl Timing {
                 distance = distance.max(f64::abs(difference));
             }
         }
-        (!self.spoken.is_empty()).then_some(distance)
+        (!self.own_delays.is_empty()).then_some(distance)
     }
 
     /// Its median delay, and people's.
     pub fn medians(&self) -> Option<(f64, f64)> {
-        let spoken: Vec<(f64, f64)> = self.spoken.iter().map(|delay| (*delay, 1.0)).collect();
-        Some((median(spoken)?, median(self.human.clone())?))
+        let spoken: Vec<(f64, f64)> = self.own_delays.iter().map(|delay| (*delay, 1.0)).collect();
+        Some((median(spoken)?, median(self.human_delays.clone())?))
     }
 }
 
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn the_distance_is_the_widest_gap_between_the_shares() {
         let timing = |posts: &[(f64, f64)], delays: &[f64]| {
-            let mut timing = Timing::default();
+            let mut timing = TimingScore::default();
             timing.compare(posts, delays.to_vec());
             timing.distance()
         };
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn only_the_second_half_and_other_people_count() {
-        let line = |id: &str, ts: f64, author: &str| Recorded {
+        let line = |id: &str, ts: f64, author: &str| RecordedMessage {
             room: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
@@ -193,14 +194,17 @@ mod tests {
             line("6", 105.0, "bob"),
         ];
         let at = |second| Timestamp::from_second(second).unwrap();
-        let post = |second, behind: &str| Post {
+        let post = |second, behind: &str| UnsolicitedPost {
             at: at(second),
             thread: None,
-            behind: Some(MessageId::new(behind)),
-            decided: at(second),
+            newest_human: Some(MessageId::new(behind)),
+            decided_at: at(second),
         };
-        let mut timing = Timing::default();
-        timing.add(&Room { name: "r".to_owned(), messages }, &[post(50, "2"), post(103, "3")]);
+        let mut timing = TimingScore::default();
+        timing.add(
+            &RecordedChannel { name: "r".to_owned(), messages },
+            &[post(50, "2"), post(103, "3")],
+        );
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));
         assert_eq!((timing.human_lines, timing.preempting_lines), (2, 0));
     }

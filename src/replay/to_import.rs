@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::replay::history::{History, Recorded};
+use crate::replay::history::{History, RecordedMessage};
 use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
-use aizuchi_import::{Belongings, LeftOut, OldLine};
+use aizuchi_import::{ImportData, ImportedMessage, SkippedItems};
 
 /// What a recording holds. `persona`: who of its authors the persona was.
-pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>) -> Belongings {
-    let kind = |line: &Recorded| match (persona, line.bot) {
+pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>) -> ImportData {
+    let kind = |line: &RecordedMessage| match (persona, line.bot) {
         (Some(persona), _) if persona.as_str() == line.author => AuthorKind::Persona,
         (_, true) => AuthorKind::Bot,
         (_, false) => AuthorKind::Human,
     };
     let mut users = BTreeMap::new();
     let mut lines = Vec::new();
-    for room in &history.rooms {
+    for room in &history.channels {
         for line in &room.messages {
             let name = line.name.as_deref().unwrap_or(&line.author);
             let user = User {
@@ -28,30 +28,34 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
                 kind: kind(line),
                 role: Role::Member,
             };
-            lines.push(old_line(line, workspace, user.kind));
+            lines.push(to_imported_message(line, workspace, user.kind));
             users.insert(user.id.clone(), user);
         }
     }
-    let channels = history.rooms.iter().map(|room| Channel {
+    let channels = history.channels.iter().map(|room| Channel {
         workspace: workspace.clone(),
         id: ChannelId::new(room.name.as_str()),
         name: room.name.as_str().into(),
         visibility: Visibility::Private,
     });
-    Belongings {
+    ImportData {
         workspace: workspace.clone(),
         channels: channels.collect(),
         users: users.into_values().collect(),
-        lines,
+        messages: lines,
         memories: Vec::new(),
         memos: Vec::new(),
-        left_out: LeftOut::of("lines", history.bad_lines.len(), "they cannot be read")
+        skipped: SkippedItems::new_if_any("lines", history.bad_lines.len(), "they cannot be read")
             .into_iter()
             .collect(),
     }
 }
 
-fn old_line(line: &Recorded, workspace: &WorkspaceId, kind: AuthorKind) -> OldLine {
+fn to_imported_message(
+    line: &RecordedMessage,
+    workspace: &WorkspaceId,
+    kind: AuthorKind,
+) -> ImportedMessage {
     let message = Message {
         conversation: ConversationId {
             workspace: workspace.clone(),
@@ -65,5 +69,5 @@ fn old_line(line: &Recorded, workspace: &WorkspaceId, kind: AuthorKind) -> OldLi
         mentions: Vec::new(),
         edits: 0,
     };
-    OldLine { message, has_platform_id: true }
+    ImportedMessage { message, has_platform_id: true }
 }

@@ -9,28 +9,28 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::web::{LARGEST_BODY, Problem, Web, shapes};
+use crate::web::{ApiProblem, MAX_BODY_BYTES, Web, views};
 use aizuchi_core::chat::{ChannelId, MessageId, ReactionChange};
-use aizuchi_core::platform::local::reaction::Reacting;
-use aizuchi_core::platform::local::refusal::SayError;
-use aizuchi_core::platform::local::{OwnLine, Saying, workspace};
-use aizuchi_core::store::{DecisionQuery, LineQuery, Span};
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::reaction::ReactionRequest;
+use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
+use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange};
 
 /// How many lines or decisions one answer holds.
 const PAGE: usize = 200;
 
 /// What bodies look like, for whoever sends something else.
-const SAY_SHAPE: &str =
+const POST_FORMAT: &str =
     r#"{"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#;
-const EDIT_SHAPE: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
-const REACT_SHAPE: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
-const NAME_SHAPE: &str = r#"{"name": "…"}"#;
+const EDIT_FORMAT: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
+const REACT_FORMAT: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
+const NAME_FORMAT: &str = r#"{"name": "…"}"#;
 
-pub(super) type Answer = Result<Json<Value>, Problem>;
+pub(super) type ApiResult = Result<Json<Value>, ApiProblem>;
 
-pub async fn channels(State(web): State<Arc<Web>>) -> Answer {
+pub async fn channels(State(web): State<Arc<Web>>) -> ApiResult {
     let revision = *web.revisions.borrow();
-    let (channels, muted_until) = shapes::manner(&web.room.manner().await?);
+    let (channels, muted_until) = views::participation(&web.room.controls().await?);
     Ok(Json(json!({
         "persona": { "name": web.persona.name },
         "channels": channels,
@@ -47,24 +47,24 @@ pub struct NameBody {
 pub async fn add_channel(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, NAME_SHAPE))?;
+) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
     let added = web.room.add_channel(&body.name).await;
-    let channel = added.map_err(|error| refused(&web, &error))?;
-    Ok((StatusCode::CREATED, Json(shapes::channel(&channel))))
+    let channel = added.map_err(|error| local_room_problem(&web, &error))?;
+    Ok((StatusCode::CREATED, Json(views::channel(&channel))))
 }
 
-pub async fn people(State(web): State<Arc<Web>>) -> Json<Value> {
-    Json(json!({ "people": shapes::people(&web.room.names()) }))
+pub async fn users(State(web): State<Arc<Web>>) -> Json<Value> {
+    Json(json!({ "people": views::users(&web.room.user_names()) }))
 }
 
-pub async fn add_person(
+pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, NAME_SHAPE))?;
-    let added = web.room.add_person(&body.name).await;
-    let (name, is_new) = added.map_err(|error| refused(&web, &error))?;
+) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
+    let added = web.room.add_user(&body.name).await;
+    let (name, is_new) = added.map_err(|error| local_room_problem(&web, &error))?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(json!({ "name": name }))))
 }
@@ -83,35 +83,40 @@ pub struct MessagesQuery {
 pub async fn messages(
     State(web): State<Arc<Web>>,
     query: Result<Query<MessagesQuery>, QueryRejection>,
-) -> Answer {
+) -> ApiResult {
     let Query(query) =
         query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
     // Read first: what the page has is then at least as new as this.
     let revision = *web.revisions.borrow();
     let channel = known_channel(&web, query.channel).await?;
-    let span = span(&web, &channel, query.after, query.before).await?;
+    let span = message_range(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
     let (parent, wants_decisions) = (thread.clone(), query.decisions);
-    let query =
-        LineQuery { workspace: workspace(), channel: channel.clone(), thread, span, limit: PAGE };
-    let lines = web.archive.lines(query).await?;
-    let messages: Vec<Value> = lines.iter().map(shapes::message).collect();
+    let query = MessageQuery {
+        workspace: workspace_id(),
+        channel: channel.clone(),
+        thread,
+        range: span,
+        limit: PAGE,
+    };
+    let lines = web.archive.messages(query).await?;
+    let messages: Vec<Value> = lines.iter().map(views::message).collect();
     let mut answer = json!({ "messages": messages, "revision": revision });
     if let Some(parent) = parent {
-        let parent = web.archive.line(&workspace(), &channel, &parent).await?;
-        answer["parent"] = json!(parent.as_ref().map(shapes::message));
+        let parent = web.archive.message(&workspace_id(), &channel, &parent).await?;
+        answer["parent"] = json!(parent.as_ref().map(views::message));
     }
     if wants_decisions {
         let lines = lines.iter().map(|line| line.message.id.clone()).collect();
-        let query = DecisionQuery::Lines { workspace: workspace(), channel, lines };
+        let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages: lines };
         let decisions = web.archive.decisions(query).await?;
-        answer["decisions"] = decisions.iter().map(shapes::decision).collect();
+        answer["decisions"] = decisions.iter().map(views::decision).collect();
     }
     Ok(Json(answer))
 }
 
 #[derive(Deserialize)]
-pub struct SayBody {
+pub struct PostBody {
     id: Option<String>,
     channel: String,
     thread: Option<String>,
@@ -119,21 +124,21 @@ pub struct SayBody {
     text: String,
 }
 
-pub async fn say(
+pub async fn post_message(
     State(web): State<Arc<Web>>,
-    body: Result<Json<SayBody>, JsonRejection>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, SAY_SHAPE))?;
-    let saying = Saying {
+    body: Result<Json<PostBody>, JsonRejection>,
+) -> Result<(StatusCode, Json<Value>), ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
+    let saying = LocalMessage {
         id: body.id,
         channel: ChannelId::new(body.channel),
         thread: body.thread.filter(|thread| !thread.is_empty()).map(MessageId::new),
         user: body.user,
         text: body.text,
     };
-    let said = web.room.say(saying).await;
-    let (id, at) = said.map_err(|error| refused(&web, &error))?;
-    Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": shapes::seconds(at) }))))
+    let said = web.room.send_message(saying).await;
+    let (id, at) = said.map_err(|error| local_room_problem(&web, &error))?;
+    Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": views::seconds(at) }))))
 }
 
 #[derive(Deserialize)]
@@ -147,13 +152,17 @@ pub async fn edit(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     body: Result<Json<EditBody>, JsonRejection>,
-) -> Answer {
+) -> ApiResult {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, EDIT_SHAPE))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, EDIT_FORMAT))?;
     let id = MessageId::new(id);
-    let own = OwnLine { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
-    let at = web.room.edit(own, &body.text).await.map_err(|error| refused(&web, &error))?;
-    Ok(Json(json!({ "id": id, "ts": shapes::seconds(at) })))
+    let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
+    let at = web
+        .room
+        .edit_message(own, &body.text)
+        .await
+        .map_err(|error| local_room_problem(&web, &error))?;
+    Ok(Json(json!({ "id": id, "ts": views::seconds(at) })))
 }
 
 #[derive(Deserialize)]
@@ -166,13 +175,14 @@ pub async fn delete(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
     query: Result<Query<DeleteQuery>, QueryRejection>,
-) -> Answer {
+) -> ApiResult {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let ask = "say where and whose it is: /api/messages/…?channel=…&user=…";
     let Query(query) = query.map_err(|_| bad_request(ask))?;
     let id = MessageId::new(id);
-    let own = OwnLine { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
-    web.room.delete(own).await.map_err(|error| refused(&web, &error))?;
+    let own =
+        OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
+    web.room.delete_message(own).await.map_err(|error| local_room_problem(&web, &error))?;
     Ok(Json(json!({ "id": id })))
 }
 
@@ -189,16 +199,16 @@ pub struct ReactBody {
 pub async fn react(
     State(web): State<Arc<Web>>,
     body: Result<Json<ReactBody>, JsonRejection>,
-) -> Result<StatusCode, Problem> {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, REACT_SHAPE))?;
-    let reacting = Reacting {
+) -> Result<StatusCode, ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, REACT_FORMAT))?;
+    let reacting = ReactionRequest {
         channel: ChannelId::new(body.channel),
         message: MessageId::new(body.message),
         user: body.user,
         emoji: body.emoji,
         change: if body.remove { ReactionChange::Removed } else { ReactionChange::Added },
     };
-    web.room.take_reaction(reacting).await.map_err(|error| refused(&web, &error))?;
+    web.room.change_reaction(reacting).await.map_err(|error| local_room_problem(&web, &error))?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -211,94 +221,97 @@ pub struct DecisionsQuery {
 pub async fn decisions(
     State(web): State<Arc<Web>>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
-) -> Answer {
+) -> ApiResult {
     let ask = "say of what: /api/decisions?message=… or ?channel=…";
     let Query(query) = query.map_err(|_| bad_request(ask))?;
     let revision = *web.revisions.borrow();
     let query = match (query.message, query.channel) {
         (Some(message), _) => {
-            DecisionQuery::Message { workspace: workspace(), message: MessageId::new(message) }
+            DecisionQuery::Message { workspace: workspace_id(), message: MessageId::new(message) }
         }
         (None, Some(channel)) => {
             let channel = known_channel(&web, channel).await?;
-            DecisionQuery::Channel { workspace: workspace(), channel, limit: PAGE }
+            DecisionQuery::Channel { workspace: workspace_id(), channel, limit: PAGE }
         }
         (None, None) => return Err(bad_request(ask)),
     };
     let decisions = web.archive.decisions(query).await?;
-    let decisions: Vec<Value> = decisions.iter().map(shapes::decision).collect();
+    let decisions: Vec<Value> = decisions.iter().map(views::decision).collect();
     Ok(Json(json!({ "decisions": decisions, "revision": revision })))
 }
 
-pub async fn dead_letters(State(web): State<Arc<Web>>) -> Answer {
+pub async fn dead_letters(State(web): State<Arc<Web>>) -> ApiResult {
     let letters = web.archive.dead_letters().await?;
-    let letters: Vec<Value> = letters.iter().map(shapes::dead_letter).collect();
+    let letters: Vec<Value> = letters.iter().map(views::dead_letter).collect();
     Ok(Json(json!({ "dead_letters": letters })))
 }
 
-async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, Problem> {
+async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, ApiProblem> {
     let channel = ChannelId::new(channel);
-    web.room.known_channel(&channel).await.map_err(|error| refused(web, &error))?;
+    web.room.require_channel(&channel).await.map_err(|error| local_room_problem(web, &error))?;
     Ok(channel)
 }
 
 /// `after` is a message's id or a time in epoch seconds.
-async fn span(
+async fn message_range(
     web: &Web,
     channel: &ChannelId,
     after: Option<String>,
     before: Option<String>,
-) -> Result<Span, Problem> {
+) -> Result<MessageRange, ApiProblem> {
     let unknown = |id: &str| {
-        Problem::new(StatusCode::NOT_FOUND, format!("there is no message {id:?} in this channel"))
+        ApiProblem::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no message {id:?} in this channel"),
+        )
     };
     let after = match (after, before) {
-        (None, None) => return Ok(Span::Newest),
+        (None, None) => return Ok(MessageRange::Newest),
         (Some(_), Some(_)) => return Err(bad_request("give either after or before")),
         (None, Some(before)) => {
             let id = MessageId::new(before.as_str());
-            let line = web.archive.line(&workspace(), channel, &id).await?;
-            return line.map(|_| Span::Before(id)).ok_or_else(|| unknown(&before));
+            let line = web.archive.message(&workspace_id(), channel, &id).await?;
+            return line.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(&before));
         }
         (Some(after), None) => after,
     };
     let id = MessageId::new(after.as_str());
-    if web.archive.line(&workspace(), channel, &id).await?.is_some() {
-        return Ok(Span::After(id));
+    if web.archive.message(&workspace_id(), channel, &id).await?.is_some() {
+        return Ok(MessageRange::After(id));
     }
     let time = after.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
     let time = time.and_then(|seconds| {
         jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
     });
-    time.map(Span::AfterTime).ok_or_else(|| unknown(&after))
+    time.map(MessageRange::AfterTime).ok_or_else(|| unknown(&after))
 }
 
-pub(super) fn refused(web: &Web, error: &SayError) -> Problem {
+pub(super) fn local_room_problem(web: &Web, error: &LocalRoomError) -> ApiProblem {
     let status = match error {
-        SayError::UnknownChannel(_) | SayError::UnknownThread(_) | SayError::UnknownLine(_) => {
-            StatusCode::NOT_FOUND
-        }
-        SayError::NotOwn => StatusCode::FORBIDDEN,
-        SayError::BadName
-        | SayError::BadChannelName
-        | SayError::BadId
-        | SayError::BadEmoji
-        | SayError::BadMinutes
-        | SayError::Empty => StatusCode::UNPROCESSABLE_ENTITY,
-        SayError::NameTaken(_) | SayError::ChannelTaken(_) | SayError::IdTaken => {
-            StatusCode::CONFLICT
-        }
-        SayError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        SayError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+        LocalRoomError::UnknownChannel(_)
+        | LocalRoomError::UnknownThread(_)
+        | LocalRoomError::UnknownMessage(_) => StatusCode::NOT_FOUND,
+        LocalRoomError::NotAuthor => StatusCode::FORBIDDEN,
+        LocalRoomError::InvalidName
+        | LocalRoomError::InvalidChannelName
+        | LocalRoomError::InvalidId
+        | LocalRoomError::InvalidEmoji
+        | LocalRoomError::InvalidMinutes
+        | LocalRoomError::EmptyText => StatusCode::UNPROCESSABLE_ENTITY,
+        LocalRoomError::NameTaken(_)
+        | LocalRoomError::ChannelTaken(_)
+        | LocalRoomError::IdTaken => StatusCode::CONFLICT,
+        LocalRoomError::TextTooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        LocalRoomError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    Problem::new(status, error.sentence(web.persona.language))
+    ApiProblem::new(status, error.describe(web.persona.language))
 }
 
-pub(super) fn unreadable(web: &Web, rejection: &JsonRejection, shape: &str) -> Problem {
+pub(super) fn invalid_body(web: &Web, rejection: &JsonRejection, shape: &str) -> ApiProblem {
     let status = rejection.status();
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            let limit = LARGEST_BODY / 1024 / 1024;
+            let limit = MAX_BODY_BYTES / 1024 / 1024;
             let words = web
                 .persona
                 .language
@@ -310,9 +323,9 @@ pub(super) fn unreadable(web: &Web, rejection: &JsonRejection, shape: &str) -> P
         }
         _ => format!("send {shape}"),
     };
-    Problem::new(status, sentence)
+    ApiProblem::new(status, sentence)
 }
 
-fn bad_request(sentence: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, sentence)
+fn bad_request(sentence: &str) -> ApiProblem {
+    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{self, Account, Fact, words};
-use crate::web::{Problem, Web};
-use aizuchi_core::decision::{Attempt, DecisionId, Ended, Exchange};
+use crate::ledger::{self, DecisionDetails, LabeledValue, labels};
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::decision::{Attempt, DecisionId, DecisionResult, ModelExchange};
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::workspace;
-use aizuchi_core::store::{DecisionQuery, Line};
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::{DecisionQuery, StoredMessage};
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -18,21 +18,21 @@ use axum::response::Html;
 #[template(path = "decision.html")]
 struct DecisionPage<'a> {
     language: &'a str,
-    words: Words,
+    words: PageLabels,
     number: i64,
     channel: &'a str,
     ended: &'a str,
     is_failure: bool,
     is_open: bool,
     why: String,
-    facts: Vec<Fact>,
-    considered: Vec<ShownLine>,
-    said: Vec<ShownLine>,
-    calls: Vec<Call>,
+    facts: Vec<LabeledValue>,
+    considered: Vec<MessageRow>,
+    said: Vec<MessageRow>,
+    calls: Vec<CallRow>,
 }
 
 /// The page's fixed texts.
-struct Words {
+struct PageLabels {
     title: &'static str,
     back: &'static str,
     considered: &'static str,
@@ -46,7 +46,7 @@ struct Words {
     dropped: &'static str,
 }
 
-struct ShownLine {
+struct MessageRow {
     at: String,
     iso: String,
     name: String,
@@ -54,9 +54,9 @@ struct ShownLine {
 }
 
 /// A model call.
-struct Call {
+struct CallRow {
     title: String,
-    facts: Vec<Fact>,
+    facts: Vec<LabeledValue>,
     prompt: Option<String>,
     answer: Option<String>,
 }
@@ -64,57 +64,68 @@ struct Call {
 pub async fn decision(
     State(web): State<Arc<Web>>,
     id: Result<Path<i64>, PathRejection>,
-) -> Result<Html<String>, Problem> {
-    let absent = || Problem::new(StatusCode::NOT_FOUND, "there is no such decision");
+) -> Result<Html<String>, ApiProblem> {
+    let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision");
     let Path(id) = id.map_err(|_| absent())?;
-    let query = DecisionQuery::One { workspace: workspace(), id: DecisionId(id) };
+    let query = DecisionQuery::One { workspace: workspace_id(), id: DecisionId(id) };
     let decision = web.archive.decisions(query).await?.pop().ok_or_else(absent)?;
     let exchanges = web.archive.exchanges(decision.id).await?;
-    let account = Account::read(&*web.archive, decision).await?;
+    let account = DecisionDetails::load(&*web.archive, decision).await?;
     let decision = &account.decision;
     let language = web.persona.language;
-    let shown = |lines: &[Line]| lines.iter().map(|line| shown_line(line, language)).collect();
+    let shown =
+        |lines: &[StoredMessage]| lines.iter().map(|line| message_row(line, language)).collect();
     let calls = decision.attempts.iter().zip(exchanges);
     let page = DecisionPage {
         language: language.tag(),
-        words: Words::of(language),
+        words: PageLabels::new(language),
         number: id,
         channel: &account.channel_name,
-        ended: words::ended(decision.ended, language),
-        is_failure: decision.ended == Some(Ended::Failed),
+        ended: labels::ended(decision.ended, language),
+        is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
-        facts: account.facts(language).into_iter().chain(account.next(language)).collect(),
+        facts: account
+            .labeled_values(language)
+            .into_iter()
+            .chain(account.aftermath(language))
+            .collect(),
         considered: shown(&account.considered),
-        said: shown(&account.said),
+        said: shown(&account.posted_messages),
         calls: calls
             .map(|(attempt, exchange)| call(attempt, exchange, language, &web.currency))
             .collect(),
     };
-    let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    let broken =
+        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     page.render().map(Html).map_err(broken)
 }
 
-fn shown_line(line: &Line, language: Language) -> ShownLine {
-    ShownLine {
-        at: ledger::moment(line.message.at),
+fn message_row(line: &StoredMessage, language: Language) -> MessageRow {
+    MessageRow {
+        at: ledger::format_time(line.message.at),
         iso: line.message.at.to_string(),
-        name: line.name.to_string(),
-        text: ledger::text(line, language),
+        name: line.author_name.to_string(),
+        text: ledger::message_text(line, language),
     }
 }
 
-fn call(attempt: &Attempt, exchange: Option<Exchange>, language: Language, currency: &str) -> Call {
-    Call {
+fn call(
+    attempt: &Attempt,
+    exchange: Option<ModelExchange>,
+    language: Language,
+    currency: &str,
+) -> CallRow {
+    CallRow {
         title: ledger::call_title(attempt, language),
-        facts: ledger::call_facts(attempt, language, currency),
+        facts: ledger::call_values(attempt, language, currency),
         prompt: exchange.as_ref().map(|exchange| exchange.prompt.to_string()),
         answer: exchange.and_then(|exchange| exchange.answer).map(|answer| answer.to_string()),
     }
 }
 
-impl Words {
-    fn of(language: Language) -> Self {
+impl PageLabels {
+    fn new(language: Language) -> Self {
         Self {
             title: language.pick("Decision", "判断"),
             back: language.pick("Back to the room", "部屋に戻る"),

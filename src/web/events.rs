@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::web::{Problem, Web, shapes};
+use crate::web::{ApiProblem, Web, views};
 use aizuchi_core::decision::Decision;
-use aizuchi_core::platform::local::{LocalRoom, workspace};
-use aizuchi_core::store::{Archive, Line, StoreError};
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
 /// How much is read at a time: little, since a page that reads slowly holds it, but far more than
 /// can change with one revision.
@@ -34,17 +34,17 @@ pub async fn events(
     State(web): State<Arc<Web>>,
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiProblem> {
     let after = query
-        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "after is a revision, a number"))?;
+        .map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, "after is a revision, a number"))?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
     revisions.mark_changed();
-    let mut room_changes = web.room.changes();
+    let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
-    let tail = Tail {
-        seen: resumed.or(after.after).unwrap_or(newest).min(newest),
+    let tail = EventStream {
+        last_revision: resumed.or(after.after).unwrap_or(newest).min(newest),
         archive: web.archive.clone(),
         clock: web.clock.clone(),
         revisions,
@@ -52,7 +52,7 @@ pub async fn events(
         room_changes,
         status: None,
         snapshots: VecDeque::new(),
-        waiting: VecDeque::new(),
+        queued_changes: VecDeque::new(),
     };
     let events = stream::unfold(tail, |mut tail| async {
         let event = tail.next().await?;
@@ -63,43 +63,43 @@ pub async fn events(
 }
 
 /// One page's place in the stream of changes.
-struct Tail {
+struct EventStream {
     archive: Arc<dyn Archive>,
     clock: aizuchi_core::clock::Clock,
     revisions: watch::Receiver<u64>,
     room: Arc<LocalRoom>,
     room_changes: watch::Receiver<u64>,
-    seen: u64,
+    last_revision: u64,
     /// The pending steps as they were sent last.
     status: Option<Vec<Value>>,
     /// Snapshots that stand for no revision.
     snapshots: VecDeque<Event>,
-    waiting: VecDeque<(u64, Change)>,
+    queued_changes: VecDeque<(u64, RoomChange)>,
 }
 
-enum Change {
-    Message(Box<Line>),
+enum RoomChange {
+    Message(Box<StoredMessage>),
     Decision(Box<Decision>),
 }
 
-impl Change {
-    fn event(&self) -> Event {
+impl RoomChange {
+    fn to_event(&self) -> Event {
         let (kind, value) = match self {
-            Change::Message(line) => ("message", shapes::message(line)),
-            Change::Decision(row) => ("decision", shapes::decision(row)),
+            RoomChange::Message(line) => ("message", views::message(line)),
+            RoomChange::Decision(row) => ("decision", views::decision(row)),
         };
         Event::default().event(kind).data(value.to_string())
     }
 }
 
-impl Tail {
+impl EventStream {
     /// `None` ends the stream; the page connects again.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some((revision, change)) = self.waiting.pop_front() {
+            if let Some((revision, change)) = self.queued_changes.pop_front() {
                 // Only the last change of a revision stands for the whole of it.
-                let is_last = self.waiting.front().is_none_or(|(next, _)| *next != revision);
-                let event = change.event();
+                let is_last = self.queued_changes.front().is_none_or(|(next, _)| *next != revision);
+                let event = change.to_event();
                 return Some(if is_last { event.id(revision.to_string()) } else { event });
             }
             if let Some(snapshot) = self.snapshots.pop_front() {
@@ -125,22 +125,24 @@ impl Tail {
     }
 
     async fn read(&mut self, newest: u64) -> Result<(), StoreError> {
-        let lines = self.archive.lines_since(&workspace(), self.seen, BATCH).await?;
-        let decisions = self.archive.decisions_since(&workspace(), self.seen, BATCH).await?;
+        let lines = self.archive.messages_since(&workspace_id(), self.last_revision, BATCH).await?;
+        let decisions =
+            self.archive.decisions_since(&workspace_id(), self.last_revision, BATCH).await?;
         // What was committed meanwhile may be in one of the reads and not in the other; and where
         // a read was cut short, nothing behind the cut may overtake it.
         // Changes of one revision stay together.
         let lines_end = lines.get(BATCH - 1).map_or(newest, |line| line.revision - 1);
         let decisions_end = decisions.get(BATCH - 1).map_or(newest, |row| row.revision - 1);
         let end = newest.min(lines_end).min(decisions_end);
-        let lines = lines.into_iter().map(|line| (line.revision, Change::Message(Box::new(line))));
+        let lines =
+            lines.into_iter().map(|line| (line.revision, RoomChange::Message(Box::new(line))));
         let decisions =
-            decisions.into_iter().map(|row| (row.revision, Change::Decision(Box::new(row))));
-        let mut changes: Vec<(u64, Change)> = lines.chain(decisions).collect();
+            decisions.into_iter().map(|row| (row.revision, RoomChange::Decision(Box::new(row))));
+        let mut changes: Vec<(u64, RoomChange)> = lines.chain(decisions).collect();
         changes.retain(|(revision, _)| *revision <= end);
         changes.sort_by_key(|(revision, _)| *revision);
-        self.waiting.extend(changes);
-        self.seen = self.seen.max(end);
+        self.queued_changes.extend(changes);
+        self.last_revision = self.last_revision.max(end);
         if end < newest {
             self.revisions.mark_changed();
         }
@@ -149,8 +151,8 @@ impl Tail {
 
     /// Who and what is here, and how it takes part.
     async fn read_room(&mut self) -> Result<(), StoreError> {
-        let (channels, muted_until) = shapes::manner(&self.room.manner().await?);
-        let people = shapes::people(&self.room.names());
+        let (channels, muted_until) = views::participation(&self.room.controls().await?);
+        let people = views::users(&self.room.user_names());
         let room = json!({ "channels": channels, "muted_until": muted_until, "people": people });
         self.snapshots.push_back(Event::default().event("room").data(room.to_string()));
         Ok(())
@@ -158,11 +160,11 @@ impl Tail {
 
     async fn read_status(&mut self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let steps = self.archive.steps(&workspace()).await?;
-        let steps: Vec<Value> = steps.iter().map(|step| shapes::step(step, now)).collect();
+        let steps = self.archive.pending_steps(&workspace_id()).await?;
+        let steps: Vec<Value> = steps.iter().map(|step| views::step(step, now)).collect();
         if self.status.as_ref() != Some(&steps) {
             let store = self.archive.installation();
-            let status = json!({ "store": store, "now": shapes::seconds(now), "steps": steps });
+            let status = json!({ "store": store, "now": views::seconds(now), "steps": steps });
             self.snapshots.push_back(Event::default().event("status").data(status.to_string()));
             self.status = Some(steps);
         }

@@ -9,15 +9,15 @@ use axum::response::IntoResponse;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::web::{Problem, Web};
-use aizuchi_core::metrics::Snapshot;
-use aizuchi_core::platform::catching_up::Progress;
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::metrics::GaugeSnapshot;
+use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 
 /// Another one does the work; it waits for its place.
-pub async fn standing_by() -> Problem {
+pub async fn standby() -> ApiProblem {
     let why = "it stands by: another Aizuchi is active on the same database";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
+    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
 }
 
 /// The process runs and answers.
@@ -27,27 +27,28 @@ pub async fn live() -> Json<Value> {
 
 /// The store can be read and, as far as was tried last, written; all platforms are heard; and due steps are
 /// worked at. Whoever reads what it missed is ready all the same, and tells how far it is.
-pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> {
-    let unready = |why: String| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
+pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, ApiProblem> {
+    let unready = |why: String| ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why);
     if web.shutdown.is_cancelled() {
         return Err(unready("it is shutting down".to_owned()));
     }
     web.archive.health().await?;
-    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.off_air()) {
+    if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
         return Err(unready(why));
     }
     // Due steps may wait while all hands are busy, as long as something gets done.
     let overdue = overdue(&web).await?;
-    if overdue > SignedDuration::ZERO && web.pulse.is_still(web.clock.now()) {
+    if overdue > SignedDuration::ZERO && web.pulse.is_stalled(web.clock.now()) {
         let seconds = overdue.as_secs();
         return Err(unready(format!("steps have been due for {seconds} s, and nothing is done")));
     }
-    let told = |progress: Progress| {
-        let told = progress.told(web.persona.language);
-        let Progress { platform, channels, read, threads } = progress;
+    let told = |progress: BackfillProgress| {
+        let told = progress.describe(web.persona.language);
+        let BackfillProgress { platform, channels, channels_read: read, threads_read: threads } =
+            progress;
         json!({ "platform": platform, "channels": channels, "read": read, "threads": threads, "told": told })
     };
-    let catching_up: Vec<Value> = web.platforms.catching_up().into_iter().map(told).collect();
+    let catching_up: Vec<Value> = web.platforms.backfill_progress().into_iter().map(told).collect();
     if catching_up.is_empty() {
         return Ok(Json(json!({ "status": "ready" })));
     }
@@ -59,13 +60,13 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, Problem> 
 pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], web.metrics.text(snapshot.as_ref()))
+    ([(header::CONTENT_TYPE, kind)], web.metrics.to_openmetrics(snapshot.as_ref()))
 }
 
-async fn snapshot(web: &Web) -> Result<Snapshot, StoreError> {
+async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
     let backlog = web.archive.backlog().await?;
     let overdue = overdue(web).await?;
-    Ok(Snapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
+    Ok(GaugeSnapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
 }
 
 /// How long the oldest step has been due.

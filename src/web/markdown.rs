@@ -4,11 +4,13 @@
 use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_cmark_escape::escape_href;
 
-use aizuchi_core::platform::strong::{has_marks, parts, plain, with_marks, without_marks};
+use aizuchi_core::platform::emphasis::{
+    has_emphasis_marks, mark_emphasis, restore_asterisks, restore_event, to_events,
+};
 
 /// Safe HTML for a Markdown text.
 pub fn html(text: &str) -> String {
-    let text = with_marks(text);
+    let text = mark_emphasis(text);
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
     // Links that are open, and whether they lead anywhere.
     let mut links = Vec::new();
@@ -19,18 +21,18 @@ pub fn html(text: &str) -> String {
             Event::End(TagEnd::CodeBlock) => is_code = false,
             _ => {}
         }
-        if is_code { vec![without_marks(event)] } else { tame(event, &mut links) }
+        if is_code { vec![restore_event(event)] } else { sanitize(event, &mut links) }
     });
     let mut shown = String::with_capacity(text.len() * 2);
     html::push_html(&mut shown, safe);
     shown
 }
 
-fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
+fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
     match event {
-        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(plain(&text))],
-        event @ Event::Code(_) => vec![without_marks(event)],
-        Event::Text(text) if has_marks(&text) => parts(&text),
+        Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(restore_asterisks(&text))],
+        event @ Event::Code(_) => vec![restore_event(event)],
+        Event::Text(text) if has_emphasis_marks(&text) => to_events(&text),
         // Alignment would be a style, which the page forbids.
         Event::Start(Tag::Table(columns)) => {
             vec![Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))]
@@ -38,7 +40,7 @@ fn tame<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         // A chat's line break is one.
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-            let address = plain(&dest_url);
+            let address = restore_asterisks(&dest_url);
             let leads = is_web(&address) && !links.contains(&true);
             links.push(leads);
             if leads { vec![Event::InlineHtml(anchor(&address))] } else { Vec::new() }

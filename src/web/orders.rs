@@ -8,21 +8,21 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
-use crate::web::api::{Answer, refused, unreadable};
-use crate::web::{Problem, Web, shapes};
+use crate::web::api::{ApiResult, invalid_body, local_room_problem};
+use crate::web::{ApiProblem, Web, views};
 use aizuchi_core::chat::ChannelId;
-use aizuchi_core::platform::local::orders::Listening;
-use aizuchi_core::platform::local::workspace;
+use aizuchi_core::platform::local::controls::ConsentChange;
+use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
 
-const MUTE_SHAPE: &str =
+const MUTE_FORMAT: &str =
     r#"{"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
-const UNMUTE_SHAPE: &str = r#"{"channel": "…"}; without a channel: everywhere"#;
-const MODE_SHAPE: &str = r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
-const OPT_OUT_SHAPE: &str = r#"{"user": "…"} and, to be listened to again, "undo": true"#;
+const UNMUTE_FORMAT: &str = r#"{"channel": "…"}; without a channel: everywhere"#;
+const MODE_FORMAT: &str = r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
+const OPT_OUT_FORMAT: &str = r#"{"user": "…"} and, to be listened to again, "undo": true"#;
 
 type Body<T> = Result<Json<T>, JsonRejection>;
-type Done = Result<StatusCode, Problem>;
+type OrderResult = Result<StatusCode, ApiProblem>;
 
 /// A misspelled key must not silence every channel.
 #[derive(Deserialize)]
@@ -32,10 +32,10 @@ pub struct MuteBody {
     minutes: Option<u64>,
 }
 
-pub async fn mute(State(web): State<Arc<Web>>, body: Body<MuteBody>) -> Done {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, MUTE_SHAPE))?;
+pub async fn mute(State(web): State<Arc<Web>>, body: Body<MuteBody>) -> OrderResult {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MUTE_FORMAT))?;
     let muted = web.room.mute(body.channel.map(ChannelId::new), body.minutes).await;
-    muted.map(|()| StatusCode::NO_CONTENT).map_err(|error| refused(&web, &error))
+    muted.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
 }
 
 #[derive(Deserialize)]
@@ -44,10 +44,10 @@ pub struct UnmuteBody {
     channel: Option<String>,
 }
 
-pub async fn unmute(State(web): State<Arc<Web>>, body: Body<UnmuteBody>) -> Done {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, UNMUTE_SHAPE))?;
+pub async fn unmute(State(web): State<Arc<Web>>, body: Body<UnmuteBody>) -> OrderResult {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, UNMUTE_FORMAT))?;
     let unmuted = web.room.unmute(body.channel.map(ChannelId::new)).await;
-    unmuted.map(|()| StatusCode::NO_CONTENT).map_err(|error| refused(&web, &error))
+    unmuted.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
 }
 
 #[derive(Deserialize)]
@@ -59,10 +59,10 @@ pub struct ModeBody {
     mode: Option<Mode>,
 }
 
-pub async fn mode(State(web): State<Arc<Web>>, body: Body<ModeBody>) -> Done {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, MODE_SHAPE))?;
-    let ordered = web.room.take_part(ChannelId::new(body.channel), body.mode).await;
-    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| refused(&web, &error))
+pub async fn set_mode(State(web): State<Arc<Web>>, body: Body<ModeBody>) -> OrderResult {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MODE_FORMAT))?;
+    let ordered = web.room.set_mode(ChannelId::new(body.channel), body.mode).await;
+    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
 }
 
 #[derive(Deserialize)]
@@ -73,15 +73,15 @@ pub struct OptOutBody {
     undo: bool,
 }
 
-pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> Done {
-    let Json(body) = body.map_err(|rejection| unreadable(&web, &rejection, OPT_OUT_SHAPE))?;
-    let listening = if body.undo { Listening::OptIn } else { Listening::OptOut };
-    let ordered = web.room.listen(&body.user, listening).await;
-    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| refused(&web, &error))
+pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> OrderResult {
+    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, OPT_OUT_FORMAT))?;
+    let listening = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
+    let ordered = web.room.change_consent(&body.user, listening).await;
+    ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
 }
 
-pub async fn spending(State(web): State<Arc<Web>>) -> Answer {
-    let spendings = web.archive.spending(&workspace(), web.clock.now()).await?;
+pub async fn spending(State(web): State<Arc<Web>>) -> ApiResult {
+    let spendings = web.archive.spending(&workspace_id(), web.clock.now()).await?;
     let channels = web.room.channels().await?;
-    Ok(Json(shapes::spending(&spendings, &channels, web.room.rulebook(), &web.currency)))
+    Ok(Json(views::spending(&spendings, &channels, web.room.rulebook(), &web.currency)))
 }

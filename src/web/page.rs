@@ -12,7 +12,7 @@ use rust_embed::RustEmbed;
 use serde_json::json;
 
 use crate::ledger;
-use crate::web::{Problem, Web};
+use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;
 
 #[derive(Template)]
@@ -30,7 +30,7 @@ struct RoomPage<'a> {
 #[folder = "src/web/static"]
 struct Files;
 
-pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> {
+pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProblem> {
     // What settles a line when it is heard. That the persona's own lines are its own need not be said.
     let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode, Gate::Command];
     let language = web.persona.language;
@@ -39,14 +39,14 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
     let settings = json!({
         "language": web.persona.language.tag(),
         "persona": web.persona.name,
-        "wait_seconds": web.wait_seconds,
-        "usual_wait_seconds": web.usual_wait_seconds,
-        "mind": web.mind,
-        "judge": web.judge,
+        "wait_seconds": web.room_wait_seconds,
+        "usual_wait_seconds": web.platform_wait_seconds,
+        "mind": web.response_model,
+        "judge": web.judgment_model,
         "gates": gates,
     });
-    let behind = web.platforms.catching_up().into_iter().filter(|it| !it.is_complete());
-    let behind: Vec<String> = behind.map(|progress| progress.told(language)).collect();
+    let behind = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
+    let behind: Vec<String> = behind.map(|progress| progress.describe(language)).collect();
     let page = RoomPage {
         catching_up: behind.join(" "),
         language: web.persona.language.tag(),
@@ -54,13 +54,14 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, Problem> 
         // A name must not be able to close the element.
         settings: settings.to_string().replace('<', "\\u003c"),
     };
-    let broken = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
+    let broken =
+        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
     page.render().map(Html).map_err(broken)
 }
 
 pub async fn file(name: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response {
     let Some(file) = name.ok().and_then(|Path(name)| Files::get(&name)) else {
-        return Problem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
+        return ApiProblem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
     };
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());

@@ -2,12 +2,12 @@
 
 use std::process::Output;
 
-use aizuchi_core::store::database::address::Address;
+use aizuchi_core::store::database::location::DatabaseLocation;
 
 use crate::command::aizuchi;
 use crate::program::Home;
+use aizuchi_harness::harness::TestStore;
 use aizuchi_harness::providers::{Limits, Server, Treatment};
-use aizuchi_harness::world::Kept;
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());
@@ -147,10 +147,10 @@ async fn an_aizuchi_that_runs_is_no_obstacle() {
 
 #[tokio::test]
 async fn on_a_server_another_may_be_active() {
-    let kept = Kept::postgres().await;
+    let kept = TestStore::postgres().await;
     let home = Home::on(aizuchi_harness::net::free_port(), 1000.0);
     let address = kept.database.as_ref().unwrap().address.clone();
-    let Address::Server(server) = &address else { panic!("{address} is no server") };
+    let DatabaseLocation::Postgres(server) = &address else { panic!("{address} is no server") };
     let config = std::fs::read_to_string(home.config()).unwrap();
     let file = format!("sqlite://{}", home.database().display());
     assert!(config.contains(&file), "{config}");

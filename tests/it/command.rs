@@ -46,7 +46,7 @@ fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
     use aizuchi::config::Config;
     let waits = |config: &str| {
         let config = Config::parse(config).unwrap();
-        (config.room_waiting().min_wait_seconds, config.waiting().min_wait_seconds)
+        (config.room_wait_settings().min_wait_seconds, config.wait_settings().min_wait_seconds)
     };
     assert_eq!(waits(""), (12.0, 300.0));
     assert_eq!(waits("# nothing\n"), (12.0, 300.0));
@@ -58,21 +58,30 @@ fn the_room_waits_only_shortly_unless_a_config_says_otherwise() {
 #[test]
 fn the_room_takes_nobodys_time_unless_a_config_says_so() {
     use aizuchi::config::Config;
-    use aizuchi_core::agent::Timing;
+    use aizuchi_core::agent::PostTiming;
     use aizuchi_core::platform::{Platforms, local};
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();
         let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());
         let clock = aizuchi_core::clock::Clock::system();
         let platforms = Platforms::default();
-        let answers = aizuchi::app::answers(&config, store.clone(), store.clone());
-        let agent =
-            aizuchi::app::agent(&config, (store, answers), platforms, clock, Arc::default(), 0);
+        let answers = aizuchi::app::build_command_answers(&config, store.clone(), store.clone());
+        let agent = aizuchi::app::build_agent(
+            &config,
+            (store, answers),
+            platforms,
+            clock,
+            Arc::default(),
+            0,
+        );
         let settings = agent.unwrap().settings;
-        (settings.timings[&local::workspace()], settings.timing)
+        (settings.workspace_timings[&local::workspace_id()], settings.timing)
     };
-    assert_eq!(timings(""), (Timing::Plain, Timing::Human));
-    assert_eq!(timings("response:\n  timing: human\n"), (Timing::Human, Timing::Human));
+    assert_eq!(timings(""), (PostTiming::Immediate, PostTiming::HumanLike));
+    assert_eq!(
+        timings("response:\n  timing: human\n"),
+        (PostTiming::HumanLike, PostTiming::HumanLike)
+    );
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod slack;
 use std::time::Duration;
 
 use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, Loaded, Thinkers};
-use aizuchi_core::store::database::address::Address;
+use aizuchi::config::{Config, LoadedConfig, ModelSelection};
+use aizuchi_core::store::database::location::DatabaseLocation;
 use assert_cmd::Command;
 
 #[test]
@@ -41,8 +41,8 @@ agents:
     let config = Config::read(text, "config.yaml", &environment(&pairs, "")).unwrap().config;
     assert_eq!(config.persona.name.0, "Aki");
     assert_eq!(config.persona.system_prompt, "$NAME ${NAME} Aki");
-    assert_eq!(config.waiting().min_wait_seconds, 2.5);
-    assert_eq!(config.waiting().jitter_ratio, 0.1);
+    assert_eq!(config.wait_settings().min_wait_seconds, 2.5);
+    assert_eq!(config.wait_settings().jitter_ratio, 0.1);
     assert_eq!(config.retention.prompts_days.0, 7);
     assert_eq!(config.health_check.port, None);
     assert!(!config.tools.web_fetch.unwrap().enabled);
@@ -98,7 +98,7 @@ fn variables_come_from_beside_the_config() {
 fn a_key_with_nothing_behind_it_is_not_set() {
     let text = "persona:\n  name:\nresponse:\nslack:\nagents:\n  response:\n  memory:\nchannels:\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
-    assert_eq!(loaded, Loaded { config: Config::default(), warnings: Vec::new() });
+    assert_eq!(loaded, LoadedConfig { config: Config::default(), warnings: Vec::new() });
     let empty = Config::read("# nothing\n", "config.yaml", &Environment::default()).unwrap();
     assert_eq!(empty.config, Config::default());
     assert_eq!(
@@ -117,8 +117,8 @@ fn a_listener_for_others_needs_a_token() {
 
 #[test]
 fn the_database_has_two_names() {
-    let database = |text: &str| Config::parse(text).unwrap().database();
-    let file = |path: &str| Address::File(path.into());
+    let database = |text: &str| Config::parse(text).unwrap().database_address();
+    let file = |path: &str| DatabaseLocation::Sqlite(path.into());
     assert_eq!(database(""), file("data/aizuchi.db"));
     assert_eq!(database("storage: {url: 'sqlite://a.db'}"), file("a.db"));
     assert_eq!(database("memory: {database_path: ./data/b.db}"), file("./data/b.db"));
@@ -129,7 +129,7 @@ fn the_database_has_two_names() {
 #[test]
 fn the_policies_are_configs() {
     for file in std::fs::read_dir("policies").unwrap() {
-        let loaded = Config::load(Some(&file.unwrap().path()), Thinkers::AsConfigured).unwrap();
+        let loaded = Config::load(Some(&file.unwrap().path()), ModelSelection::Configured).unwrap();
         assert_eq!(loaded.warnings, [""; 0]);
     }
 }
@@ -152,10 +152,10 @@ fn environment(pairs: &[(&str, &str)], file: &str) -> Environment {
 #[test]
 fn prompts_are_of_a_zone_and_of_a_length() {
     let text = "timezone: Asia/Tokyo\ncontext:\n  max_tokens: 9000\n  sections: {memos: 0}\n";
-    let settings = Config::parse(text).unwrap().agent();
+    let settings = Config::parse(text).unwrap().agent_settings();
     assert_eq!(settings.zone.iana_name(), Some("Asia/Tokyo"));
     assert_eq!((settings.budget.max_tokens, settings.budget.sections.memos), (9000, 0));
     assert_eq!(settings.budget.sections.recalled, 1500);
-    let utc = Config::parse("timezone: UTC").unwrap().agent();
+    let utc = Config::parse("timezone: UTC").unwrap().agent_settings();
     assert_eq!(utc.zone.iana_name(), Some("UTC"));
 }

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use aizuchi::config::Config;
 use aizuchi::eval::case::{self, Case, pairs};
-use aizuchi::eval::question::{Questions, ask};
-use aizuchi::eval::score::Score;
-use aizuchi::eval::{Finding, baseline};
+use aizuchi::eval::prompts::{CasePrompts, ask_all};
+use aizuchi::eval::score::StateScore;
+use aizuchi::eval::{StateAnswer, baseline};
 use aizuchi_core::agent::Mind;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
 use async_trait::async_trait;
@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
+use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::{Limits, Server, Treatment};
-use aizuchi_harness::world::at;
 
 /// Must be seen in no error.
 const CHAT: &str = "the treasure is under the old oak";
@@ -300,7 +300,7 @@ fn dumped_prompts_are_what_a_model_gets_and_can_be_answered_elsewhere() {
     assert_eq!((code, &*told), (Some(0), ""));
     assert_eq!(said, format!("{} prompts are in prompts/new\n", cases.len()));
     let config = Config::default();
-    let questions = Questions::new(&config, &config.persona()).unwrap();
+    let questions = CasePrompts::new(&config, &config.persona()).unwrap();
     let dumped = std::fs::read_dir(folder.path().join("prompts/new")).unwrap();
     assert_eq!(dumped.count(), cases.len());
     let mut answers = Vec::new();
@@ -363,10 +363,10 @@ impl Llm for CountingMind {
         "counting"
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
-        let newest = prompt.context.target().last().unwrap().text.to_string();
+        let newest = prompt.context.target_messages().last().unwrap().text.to_string();
         self.asked.lock().unwrap().push(newest.clone());
         // The first ones take longest.
         let turns = 100 / self.asked.lock().unwrap().len();
@@ -377,7 +377,7 @@ impl Llm for CountingMind {
         match &*newest {
             "down" => Err(LlmError::Refused("it is closed".to_owned())),
             "never" => std::future::pending().await,
-            words => Ok(Answer::of(words.to_owned(), Usage::default())),
+            words => Ok(LlmResponse::new(words.to_owned(), Usage::default())),
         }
     }
 }
@@ -394,7 +394,7 @@ async fn a_few_are_asked_side_by_side_and_answers_stay_with_their_cases() {
     let text = lines(&written.collect::<Vec<_>>()).into_bytes();
     let cases = case::read(&[("cases.jsonl".to_owned(), text)]).unwrap();
     let config = Config::default();
-    let questions = Questions::new(&config, &config.persona()).unwrap();
+    let questions = CasePrompts::new(&config, &config.persona()).unwrap();
     let prompts: Vec<Prompt> = cases.iter().map(|case| questions.prompt(case)).collect();
     let counting = Arc::new(CountingMind::default());
     let mind = Mind { llm: counting.clone(), persona: config.persona() };
@@ -403,7 +403,7 @@ async fn a_few_are_asked_side_by_side_and_answers_stay_with_their_cases() {
     let progress = || {
         answered.fetch_add(1, Ordering::SeqCst);
     };
-    let asking = ask(&mind, &prompts, limit, &clock, &progress);
+    let asking = ask_all(&mind, &prompts, limit, &clock, &progress);
     // Time passes once there is only the one left that never answers.
     let time = async {
         for _ in 0..100_000 {
@@ -415,16 +415,16 @@ async fn a_few_are_asked_side_by_side_and_answers_stay_with_their_cases() {
         clock.advance_to(at(30));
     };
     let (findings, ()) = tokio::join!(asking, time);
-    let state = Finding::State;
+    let state = StateAnswer::State;
     assert_eq!(
         findings,
         [
             state(ConversationState::Ending),
-            Finding::Failed("the model refuses: it is closed".to_owned()),
+            StateAnswer::Failed("the model refuses: it is closed".to_owned()),
             state(ConversationState::Conflict),
-            Finding::NoState,
+            StateAnswer::NoState,
             state(ConversationState::Active),
-            Finding::Failed("no answer within 30s".to_owned()),
+            StateAnswer::Failed("no answer within 30s".to_owned()),
             state(ConversationState::Misunderstanding),
             state(ConversationState::Ending),
         ]
@@ -502,9 +502,9 @@ fn the_cases_that_come_with_the_project_are_whole() {
 fn neither_silence_nor_keywords_solve_the_cases() {
     let cases = shipped();
     for findings in [baseline::always_active(&cases), baseline::keywords(&cases)] {
-        let score = Score::of(&cases, &findings, |_| true);
-        assert!(score.share_right() < 0.55 && score.right_pairs * 4 < score.pairs, "{score:?}");
-        let words = Score::of(&cases, &findings, |case| case.about == "S08");
+        let score = StateScore::new(&cases, &findings, |_| true);
+        assert!(score.accuracy() < 0.55 && score.right_pairs * 4 < score.pairs, "{score:?}");
+        let words = StateScore::new(&cases, &findings, |case| case.about == "S08");
         assert!(words.right_pairs * 4 < words.pairs, "{words:?}");
     }
 }

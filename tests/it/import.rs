@@ -7,17 +7,17 @@ use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, ChannelId, Heard, Mention, Message, UserId, Visibility,
     WorkspaceId,
 };
-use aizuchi_core::context::Limits;
-use aizuchi_core::store::database::address::Address;
-use aizuchi_core::store::database::onlooker::Onlooker;
-use aizuchi_core::store::{LineQuery, Span};
-use aizuchi_import::{self, Belongings, OldLine};
+use aizuchi_core::context::ContextLimits;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::store::{MessageQuery, MessageRange};
+use aizuchi_import::{self, ImportData, ImportedMessage};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::world::{self, Extras, Kept, World, at, top};
+use aizuchi_harness::harness::{self, Harness, HarnessOptions, TestStore, at, top_level};
 
 /// The tables as myao2 makes them.
 const TABLES: &str = "
@@ -119,10 +119,14 @@ impl Move {
         said.replace(&self.folder.path().display().to_string(), "DIR")
     }
 
-    async fn kept(&self) -> Kept {
-        let store =
-            Arc::new(Onlooker::open(&Address::File(self.new.clone())).await.unwrap().store());
-        Kept { store: store.clone(), archive: store, database: None }
+    async fn kept(&self) -> TestStore {
+        let store = Arc::new(
+            ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(self.new.clone()))
+                .await
+                .unwrap()
+                .into_store(),
+        );
+        TestStore { store: store.clone(), archive: store, database: None }
     }
 
     async fn revision(&self) -> i64 {
@@ -132,15 +136,15 @@ impl Move {
         row.await.unwrap().get("revision")
     }
 
-    async fn lines(&self, channel: &str) -> Vec<aizuchi_core::store::Line> {
-        let query = LineQuery {
+    async fn lines(&self, channel: &str) -> Vec<aizuchi_core::store::StoredMessage> {
+        let query = MessageQuery {
             workspace: team(),
             channel: ChannelId::new(channel),
             thread: None,
-            span: Span::Newest,
+            range: MessageRange::Newest,
             limit: 100,
         };
-        self.kept().await.archive.lines(query).await.unwrap()
+        self.kept().await.archive.messages(query).await.unwrap()
     }
 }
 
@@ -176,7 +180,13 @@ async fn what_myao2_kept_is_brought_along() {
         .map(|line| {
             let message = &line.message;
             let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
-            (message.at.to_string(), &*line.name, message.author.kind, &*message.text, thread)
+            (
+                message.at.to_string(),
+                &*line.author_name,
+                message.author.kind,
+                &*message.text,
+                thread,
+            )
         })
         .collect();
     let parent = Some("1767603600.000100".to_owned());
@@ -205,7 +215,7 @@ async fn nothing_is_answered_and_nothing_is_remembered_again() {
     moved.import(&moved.old, &["--workspace", "T1"], 0);
     let kept = moved.kept().await;
     assert_eq!(kept.store.next_ready().await.unwrap(), None);
-    assert_eq!(kept.store.next_chore().await.unwrap(), None);
+    assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
     assert!(moved.lines("C1").await.iter().all(|line| line.gate.is_some()));
 }
 
@@ -215,8 +225,8 @@ async fn what_was_remembered_stays_in_its_channel() {
     moved.import(&moved.old, &["--workspace", "T1"], 0);
     let kept = moved.kept().await;
     let context = async |channel: &str| {
-        let place = aizuchi_core::chat::ConversationId { workspace: team(), ..top(channel) };
-        let window = Limits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
+        let place = aizuchi_core::chat::ConversationId { workspace: team(), ..top_level(channel) };
+        let window = ContextLimits::default().window("2026-01-06T12:00:00Z".parse().unwrap());
         kept.store.context(&place, &window).await.unwrap()
     };
     let garden = context("C1").await;
@@ -267,27 +277,29 @@ async fn importing_twice_changes_nothing() {
 #[tokio::test]
 async fn what_the_platforms_history_has_is_not_there_twice() {
     let line = |id: &str, second: i64, text: &str, kind| {
-        let message = world::line(top("garden"), id, at(second), "myao", text);
+        let message = harness::message(top_level("garden"), id, at(second), "myao", text);
         Message { author: Author { kind, ..message.author.clone() }, ..message }
     };
-    let own = |id: &str, second: i64, text: &str| OldLine {
+    let own = |id: &str, second: i64, text: &str| ImportedMessage {
         message: line(id, second, text, AuthorKind::Persona),
         has_platform_id: false,
     };
-    for kept in Kept::each().await {
-        let waiting = aizuchi_import::waiting();
-        let world = World::new(kept).await.having(Extras { waiting, ..Extras::default() });
+    for kept in TestStore::each().await {
+        let waiting = aizuchi_import::wait_settings();
+        let world = Harness::new(kept)
+            .await
+            .with_options(HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() });
         let heard = line("1.2", -7200, "He  does.", AuthorKind::Persona);
-        world.ears.hear(Heard::Message(heard, Arrival::CaughtUp)).await.unwrap();
-        let fresh = OldLine {
+        world.inbox.hear(Heard::Message(heard, Arrival::Backfilled)).await.unwrap();
+        let fresh = ImportedMessage {
             message: line("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
             has_platform_id: true,
         };
-        let belongings = Belongings {
-            workspace: world::workspace(),
-            channels: vec![world::channel_of("garden", Visibility::Private)],
+        let belongings = ImportData {
+            workspace: harness::workspace(),
+            channels: vec![harness::new_channel("garden", Visibility::Private)],
             users: Vec::new(),
-            lines: vec![
+            messages: vec![
                 own("before", -7200, "Who?"),
                 own("same", -7190, "He does."),
                 own("later", -3000, "He does."),
@@ -296,27 +308,29 @@ async fn what_the_platforms_history_has_is_not_there_twice() {
             ],
             memories: Vec::new(),
             memos: Vec::new(),
-            left_out: Vec::new(),
+            skipped: Vec::new(),
         };
         let bring = async || {
-            let (ears, archive) = (&world.ears, &*world.kept.archive);
-            aizuchi_import::bring(belongings.clone(), ears, archive, Some(at(-2000))).await.unwrap()
+            let (inbox, archive) = (&world.inbox, &*world.store.archive);
+            aizuchi_import::import_data(belongings.clone(), inbox, archive, Some(at(-2000)))
+                .await
+                .unwrap()
         };
         let report = bring().await;
-        assert_eq!((report.lines.new, report.lines.known), (3, 1));
-        assert_eq!((report.left_out.len(), report.left_out[0].count), (1, 1));
+        assert_eq!((report.messages.new, report.messages.existing), (3, 1));
+        assert_eq!((report.skipped.len(), report.skipped[0].count), (1, 1));
         let ids: Vec<_> = world
-            .lines("garden")
+            .messages("garden")
             .await
             .into_iter()
             .map(|line| line.message.id.to_string())
             .collect();
         assert_eq!(ids, ["1.2", "before", "later", "3.4"]);
         let again = bring().await;
-        assert_eq!((again.lines.new, again.lines.known), (0, 4));
+        assert_eq!((again.messages.new, again.messages.existing), (0, 4));
         // Not even a line of just now is owed an answer, and a public channel stays public.
-        assert_eq!(world.kept.store.next_ready().await.unwrap(), None);
-        let channels = world.kept.archive.channels(&world::workspace()).await.unwrap();
+        assert_eq!(world.store.store.next_ready().await.unwrap(), None);
+        let channels = world.store.archive.channels(&harness::workspace()).await.unwrap();
         assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
     }
 }
@@ -351,7 +365,8 @@ async fn recorded_talk_is_brought_along() {
     assert!(said.contains("messages  2 brought along"), "{said}");
     assert!(said.contains("left out  lines: 1; they cannot be read"), "{said}");
     let lines = moved.lines("garden").await;
-    let told: Vec<_> = lines.iter().map(|line| (&*line.name, line.message.author.kind)).collect();
+    let told: Vec<_> =
+        lines.iter().map(|line| (&*line.author_name, line.message.author.kind)).collect();
     assert_eq!(told, [("Ana", AuthorKind::Human), ("mio", AuthorKind::Persona)]);
 }
 

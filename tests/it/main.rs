@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod admission;
-mod apart;
+mod subprocess;
 mod api;
 mod browser;
 mod check;
@@ -15,8 +15,8 @@ mod eval;
 mod fakes;
 mod forget;
 mod import;
-mod kept;
-mod minds;
+mod persistence;
+mod model_settings;
 mod orders;
 mod program;
 mod prompt_command;

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::context::Limits;
+use aizuchi_core::context::ContextLimits;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::local::workspace;
-use aizuchi_core::prompt::prompts::{Judging, Scene};
-use aizuchi_core::rules::Rules;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::prompt::builder::{JudgeOptions, PromptOptions};
+use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::Store;
-use aizuchi_core::store::database::address::Address;
-use aizuchi_core::store::database::onlooker::Onlooker;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use serde_json::json;
 
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
-use aizuchi_harness::world::prompts;
+use aizuchi_harness::harness::prompts;
 
 /// A home whose prompts tell the time of nowhere in particular.
 fn home() -> Home {
@@ -63,17 +63,22 @@ fn without_the_time(prompt: &str) -> String {
 
 /// What the library would ask, as the default settings have it.
 async fn expected(home: &Home, verb: &str, thread: Option<&str>) -> String {
-    let store = Onlooker::open(&Address::File(home.database())).await.unwrap().store();
+    let store = ReadOnlyDatabase::open(&DatabaseLocation::Sqlite(home.database()))
+        .await
+        .unwrap()
+        .into_store();
     let conversation = ConversationId {
-        workspace: workspace(),
+        workspace: workspace_id(),
         channel: ChannelId::new("general"),
         thread: thread.map(MessageId::new),
     };
     let now = Clock::system().now();
-    let context = store.context(&conversation, &Limits::default().window(now)).await.unwrap();
-    let reactions = Rules::default().reactions;
-    let judging = Judging { reactions, ..Judging::default() };
-    let (context, scene) = (Arc::new(context), Scene { judging, ..Scene::at(now) });
+    let context =
+        store.context(&conversation, &ContextLimits::default().window(now)).await.unwrap();
+    let reactions = ChannelRules::default().reactions;
+    let judging = JudgeOptions { reactions, ..JudgeOptions::default() };
+    let (context, scene) =
+        (Arc::new(context), PromptOptions { judge_options: judging, ..PromptOptions::new(now) });
     let persona = Arc::new(Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: String::new(),

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use aizuchi::replay::history::History;
-use aizuchi::replay::score::Score;
-use aizuchi::replay::{Judge, Policy, Rules, replay};
+use aizuchi::replay::score::ReplayScore;
+use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
 
 fn root() -> &'static Path {
@@ -63,12 +63,12 @@ impl Write for Tape {
 fn run(
     history: &History,
     policy: &Policy,
-    judge: Judge,
+    judge: ReplayJudge,
     latency_ms: u64,
     seed: u64,
-) -> (Score, Vec<Value>, Vec<u8>) {
+) -> (ReplayScore, Vec<Value>, Vec<u8>) {
     let tape = Tape::default();
-    let rules = Rules { judge, latency_ms, seed };
+    let rules = ReplaySettings { judge, latency_ms, seed };
     let (score, _) =
         replay(history, policy, &rules, Some(Box::new(tape.clone())), &|_| {}).unwrap();
     let bytes = tape.0.lock().unwrap().clone();
@@ -85,9 +85,9 @@ fn count(events: &[Value], kind: &str) -> usize {
 fn equal_seeds_give_equal_bytes() {
     let history = history(10);
     let policy = policy("debounce-30");
-    let (_, _, one) = run(&history, &policy, Judge::Builtin, 4000, 1);
-    let (_, _, again) = run(&history, &policy, Judge::Builtin, 4000, 1);
-    let (_, _, other) = run(&history, &policy, Judge::Builtin, 4000, 2);
+    let (_, _, one) = run(&history, &policy, ReplayJudge::Builtin, 4000, 1);
+    let (_, _, again) = run(&history, &policy, ReplayJudge::Builtin, 4000, 1);
+    let (_, _, other) = run(&history, &policy, ReplayJudge::Builtin, 4000, 2);
     assert_eq!(one, again);
     assert_ne!(one, other);
 }
@@ -95,12 +95,12 @@ fn equal_seeds_give_equal_bytes() {
 #[test]
 fn every_message_is_judged_once_even_in_the_same_moment() {
     let mut history = history(3);
-    for room in &mut history.rooms {
+    for room in &mut history.channels {
         for message in &mut room.messages {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
         }
     }
-    let (score, events, _) = run(&history, &policy("every-message"), Judge::Silent, 0, 1);
+    let (score, events, _) = run(&history, &policy("every-message"), ReplayJudge::Silent, 0, 1);
     assert_eq!(score.human_messages, 16);
     assert_eq!(score.judge_calls, 16);
     assert_eq!(count(&events, "judge_called"), 16);
@@ -109,7 +109,7 @@ fn every_message_is_judged_once_even_in_the_same_moment() {
 
 #[test]
 fn a_rest_is_judged_once_and_the_end_of_the_room_is_a_rest() {
-    let (score, events, _) = run(&history(4), &policy("debounce-30"), Judge::Silent, 0, 1);
+    let (score, events, _) = run(&history(4), &policy("debounce-30"), ReplayJudge::Silent, 0, 1);
     // Four bursts and one question.
     assert_eq!(score.judge_calls, 5);
     assert_eq!((score.open_questions, score.reached_questions), (1, 1));
@@ -129,14 +129,15 @@ fn a_plain_timer_waits_as_long_as_people_talk() {
         };
         let lines: Vec<String> = (0..10_800 / gap).map(|number| line(number).to_string()).collect();
         let history = History::read(lines.join("\n").as_bytes()).unwrap();
-        let (score, _, _) = run(&history, &policy(name), Judge::Silent, 0, 1);
+        let (score, _, _) = run(&history, &policy(name), ReplayJudge::Silent, 0, 1);
         assert_eq!(score.judge_calls, 1, "{name}");
     }
 }
 
 #[test]
 fn calls_that_take_time_are_overtaken_by_new_lines() {
-    let (score, events, _) = run(&history(3), &policy("every-message"), Judge::Silent, 4000, 1);
+    let (score, events, _) =
+        run(&history(3), &policy("every-message"), ReplayJudge::Silent, 4000, 1);
     assert_eq!(score.judge_calls, 16);
     assert_eq!(score.overtaken_calls, count(&events, "cancelled"));
     assert_eq!(score.overtaken_calls, 12, "all but the last of each burst, and the lone question");
@@ -144,7 +145,7 @@ fn calls_that_take_time_are_overtaken_by_new_lines() {
 
 #[test]
 fn who_always_speaks_speaks_after_each_rest() {
-    let (score, events, _) = run(&history(3), &policy("debounce-30"), Judge::Speak, 4000, 1);
+    let (score, events, _) = run(&history(3), &policy("debounce-30"), ReplayJudge::Speak, 4000, 1);
     assert_eq!(score.spoken_posts, 4);
     for speak in events.iter().filter(|event| event["kind"] == "speak") {
         let t = speak["t"].as_f64().unwrap();
@@ -159,7 +160,7 @@ fn who_always_speaks_speaks_after_each_rest() {
 #[test]
 fn who_always_speaks_speaks_to_what_is_open() {
     let history = history(3);
-    let (_, events, _) = run(&history, &policy("adaptive"), Judge::Speak, 4000, 1);
+    let (_, events, _) = run(&history, &policy("adaptive"), ReplayJudge::Speak, 4000, 1);
     let speaks: Vec<_> = events.iter().filter(|event| event["kind"] == "speak").collect();
     let about = |line: &str| speaks.iter().filter(|speak| speak["about"] == line).count();
     // After the burst with the question in its wake, and the ones without.
@@ -182,15 +183,15 @@ fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
     lines.extend((2..10).map(|id| line(id, 900 + id * 100, None, "hm")));
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let history = History::read(lines.join("\n").as_bytes()).unwrap();
-    let (score, _, _) = run(&history, &policy("quiet-300"), Judge::Silent, 0, 1);
+    let (score, _, _) = run(&history, &policy("quiet-300"), ReplayJudge::Silent, 0, 1);
     assert_eq!((score.judge_calls, score.open_questions, score.reached_questions), (2, 1, 0));
 }
 
 #[test]
 fn the_example_that_comes_with_the_project_is_whole() {
     let history = History::open(&root().join("examples/small-history.jsonl")).unwrap();
-    assert_eq!((history.rooms.len(), history.bad_lines.len()), (2, 0));
-    let (score, _, _) = run(&history, &Policy::default_settings(), Judge::Builtin, 4000, 1);
+    assert_eq!((history.channels.len(), history.bad_lines.len()), (2, 0));
+    let (score, _, _) = run(&history, &Policy::default_settings(), ReplayJudge::Builtin, 4000, 1);
     assert_eq!((score.messages, score.open_questions), (127, 2));
     assert!(score.spoken_posts > 0);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use aizuchi::replay::history::History;
-use aizuchi::replay::{Judge, Policy, Rules, replay};
+use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ proptest! {
         let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/adaptive.yaml");
         let policy = Policy::open(&policy).unwrap();
         let tape = Tape::default();
-        let rules = Rules { judge: Judge::Silent, latency_ms: latency, seed: 1 };
+        let rules = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: latency, seed: 1 };
         replay(&history, &policy, &rules, Some(Box::new(tape.clone())), &|_| {}).unwrap();
         let events = String::from_utf8(tape.0.lock().unwrap().clone()).unwrap();
         let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

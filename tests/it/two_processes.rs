@@ -14,7 +14,7 @@ use aizuchi_fakes::slack::ts::Ts;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, query};
 
 use crate::program::{Home, Program};
-use crate::slack::stage::{Setting, Stage};
+use crate::slack::harness::{Setting, SlackHarness};
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::postgres;
 use aizuchi_harness::providers::Treatment;
@@ -41,7 +41,7 @@ async fn h42_one_is_killed_amid_the_talk_and_the_other_takes_over() {
     let pair = Pair::new().await;
     let (first, second) = pair.start().await;
     // When it dies, two answers are said, it does not know of a third that that one is, and it asks for the rest.
-    pair.stage.slack.fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    pair.stage.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
     pair.stage.model.will_say(&["fine"; 3]);
     pair.stage.model.then(vec![Treatment::Never; LINES / EVERY / 2 - 3]);
     pair.talk(0..LINES / 2);
@@ -50,7 +50,7 @@ async fn h42_one_is_killed_amid_the_talk_and_the_other_takes_over() {
     pair.until(|slack| slack.posts().len() == 3).await;
     let began = Instant::now();
     first.kill();
-    pair.stage.slack.release();
+    pair.stage.slack.release_hanging();
     pair.talk(LINES / 2..LINES);
     pair.second.until_ready_is(&second, 200).await;
     assert!(began.elapsed() < LEASE, "it takes over within the lease: {:?}", began.elapsed());
@@ -119,7 +119,7 @@ async fn h42_one_whose_session_the_server_ends_hands_over() {
 
 /// One workspace, one database, and the configs of two processes.
 struct Pair {
-    stage: Stage,
+    stage: SlackHarness,
     channels: Vec<String>,
     url: String,
     first: Home,
@@ -129,7 +129,8 @@ struct Pair {
 impl Pair {
     async fn new() -> Self {
         let stage =
-            Stage::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
+            SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() })
+                .await;
         let channel = |number: usize| {
             let members = vec![stage.mio.clone(), stage.ren.clone(), stage.bot.clone()];
             let name = format!("bed-{number}");
@@ -155,7 +156,7 @@ impl Pair {
     async fn start(&self) -> (Program, Program) {
         let first = self.first.start_beside().await;
         self.first.until_ready_is(&first, 200).await;
-        self.until(|slack| slack.connections().open >= 2).await;
+        self.until(|slack| slack.connection_counts().open >= 2).await;
         for channel in self.channels.iter().chain([&self.stage.tea, &self.stage.attic]) {
             let kept = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
             self.until_counted(&kept, 1).await;
@@ -212,7 +213,7 @@ impl Pair {
 
     /// Waits until something is so in the workspace.
     async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        let mut changed = self.stage.slack.changed();
+        let mut changed = self.stage.slack.subscribe();
         let waiting = async {
             while !is_so(&self.stage.slack) {
                 changed.changed().await.unwrap();

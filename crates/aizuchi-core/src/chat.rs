@@ -50,7 +50,7 @@ opaque_id!(
 );
 
 /// Stands for the persona's joining in the place of a line's id: as people see it, that is said in a room, too.
-pub const JOINED: &str = "joined";
+pub const JOINED_MESSAGE_ID: &str = "joined";
 
 /// A channel's top level (`thread` is `None`) or one thread: the unit that is judged and answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ impl Message {
     }
 
     /// Everyone a reader of this line may have to know by name.
-    pub fn named(&self) -> impl Iterator<Item = &UserId> {
+    pub fn referenced_users(&self) -> impl Iterator<Item = &UserId> {
         let mentioned = self.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
             Mention::Persona => None,
@@ -178,9 +178,9 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     Live,
-    CaughtUp,
+    Backfilled,
     /// Caught up on, and the history shows that the persona has spoken there since.
-    Answered,
+    BackfilledAnswered,
 }
 
 /// What a platform delivers.
@@ -192,7 +192,7 @@ pub enum Heard {
     Channel(Channel),
     User(User),
     Reaction(Reaction),
-    Bookmark(Bookmark),
+    Cursor(Cursor),
 }
 
 /// A line's text was replaced by its author.
@@ -231,10 +231,10 @@ pub struct Reaction {
 /// How far a platform's history has been heard, so that the next start knows where to go on. Only the
 /// platform's adapter understands it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bookmark {
+pub struct Cursor {
     pub workspace: WorkspaceId,
     /// What is being read.
-    pub place: Arc<str>,
+    pub stream: Arc<str>,
     /// How far.
     pub value: Arc<str>,
 }
@@ -248,15 +248,16 @@ pub enum ReactionChange {
 /// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
 /// out letters that nobody sees or that turn the text around. What joins or parts the letters of a
 /// script, or makes one picture of some, stays.
-pub fn one_line(text: &str) -> String {
+pub fn to_single_line(text: &str) -> String {
     // Names and ids mostly are such a line.
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.trim().to_owned();
     }
     let shapes = |letter: char| matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
-    let stays = |letter: char| ends_line(letter) || shapes(letter) || !is_unseen(letter);
+    let stays = |letter: char| is_line_break(letter) || shapes(letter) || !is_invisible(letter);
     let letters = text.chars().filter(|letter| stays(*letter));
-    let flat: String = letters.map(|letter| if ends_line(letter) { ' ' } else { letter }).collect();
+    let flat: String =
+        letters.map(|letter| if is_line_break(letter) { ' ' } else { letter }).collect();
     flat.trim().to_owned()
 }
 
@@ -271,7 +272,7 @@ pub fn starts_with_name(text: &str, name: &str) -> bool {
 }
 
 /// Does it end a line, for anybody who may read it?
-pub fn ends_line(letter: char) -> bool {
+pub fn is_line_break(letter: char) -> bool {
     matches!(
         letter,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
@@ -279,7 +280,7 @@ pub fn ends_line(letter: char) -> bool {
 }
 
 /// Nothing that a reader sees: what Unicode lets anybody ignore, blanks that are letters, and controls.
-pub fn is_unseen(letter: char) -> bool {
+pub fn is_invisible(letter: char) -> bool {
     let is_format = matches!(
         letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -304,7 +305,7 @@ mod tests {
             ("é\u{1b}[31m", "é[31m"),
             ("❤\u{fe0f} 👩\u{200d}👧", "❤\u{fe0f} 👩\u{200d}👧"),
         ] {
-            assert_eq!(one_line(text), line, "{text:?}");
+            assert_eq!(to_single_line(text), line, "{text:?}");
         }
     }
 }

@@ -17,16 +17,16 @@ const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Tells the time, to the millisecond, and waits for it.
 #[derive(Clone, Debug)]
-pub struct Clock(Kind);
+pub struct Clock(ClockKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ClockKind {
     System,
-    Manual(Arc<Mutex<Manual>>),
+    Manual(Arc<Mutex<ManualClock>>),
 }
 
 #[derive(Debug)]
-struct Manual {
+struct ManualClock {
     now: Timestamp,
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
     next_sleeper: u64,
@@ -38,24 +38,24 @@ pub struct TimedOut;
 
 impl Clock {
     pub fn system() -> Self {
-        Self(Kind::System)
+        Self(ClockKind::System)
     }
 
     pub fn manual(now: Timestamp) -> Self {
-        let manual = Manual { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
-        Self(Kind::Manual(Arc::new(Mutex::new(manual))))
+        let manual = ManualClock { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
+        Self(ClockKind::Manual(Arc::new(Mutex::new(manual))))
     }
 
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Kind::System => to_millisecond(Timestamp::now()),
-            Kind::Manual(manual) => lock(manual).now,
+            ClockKind::System => truncate_to_millisecond(Timestamp::now()),
+            ClockKind::Manual(manual) => lock(manual).now,
         }
     }
 
     pub async fn sleep_until(&self, at: Timestamp) {
         match &self.0 {
-            Kind::System => loop {
+            ClockKind::System => loop {
                 let left = Timestamp::now().duration_until(at);
                 let Ok(left) = std::time::Duration::try_from(left) else {
                     return;
@@ -65,7 +65,7 @@ impl Clock {
                 }
                 tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
             },
-            Kind::Manual(manual) => Sleep { manual: manual.clone(), at, number: None }.await,
+            ClockKind::Manual(manual) => Sleep { manual: manual.clone(), at, number: None }.await,
         }
     }
 
@@ -75,7 +75,7 @@ impl Clock {
         limit: SignedDuration,
         work: F,
     ) -> Result<F::Output, TimedOut> {
-        if let Kind::System = &self.0 {
+        if let ClockKind::System = &self.0 {
             let limit = std::time::Duration::try_from(limit).unwrap_or_default();
             return tokio::time::timeout(limit, work).await.map_err(|_| TimedOut);
         }
@@ -89,7 +89,7 @@ impl Clock {
 
     /// Moves a manual clock on and wakes who has slept long enough. The system's clock stays.
     pub fn advance_to(&self, at: Timestamp) {
-        let Kind::Manual(manual) = &self.0 else {
+        let ClockKind::Manual(manual) = &self.0 else {
             return;
         };
         let mut due = Vec::new();
@@ -107,16 +107,16 @@ impl Clock {
     }
 
     /// When a manual clock's first sleeper wants to be woken.
-    pub fn next_sleeper(&self) -> Option<Timestamp> {
+    pub fn next_wake_at(&self) -> Option<Timestamp> {
         match &self.0 {
-            Kind::System => None,
-            Kind::Manual(manual) => lock(manual).sleepers.keys().next().map(|(at, _)| *at),
+            ClockKind::System => None,
+            ClockKind::Manual(manual) => lock(manual).sleepers.keys().next().map(|(at, _)| *at),
         }
     }
 }
 
 /// A number in `[0, 1)`, the same for the same `seed` and words.
-pub fn chance(seed: u64, words: &[&str]) -> f64 {
+pub fn seeded_random(seed: u64, words: &[&str]) -> f64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
     for word in words {
@@ -131,18 +131,18 @@ pub fn chance(seed: u64, words: &[&str]) -> f64 {
 }
 
 /// Seconds from a setting, as a duration to the millisecond.
-pub fn seconds(seconds: f64) -> SignedDuration {
+pub fn duration_from_seconds(seconds: f64) -> SignedDuration {
     SignedDuration::from_millis((seconds * 1000.0).round() as i64)
 }
 
 /// What platforms and the store keep of a moment.
-pub fn to_millisecond(at: Timestamp) -> Timestamp {
+pub fn truncate_to_millisecond(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond())
         .expect("a timestamp's milliseconds are in range")
 }
 
 struct Sleep {
-    manual: Arc<Mutex<Manual>>,
+    manual: Arc<Mutex<ManualClock>>,
     at: Timestamp,
     number: Option<u64>,
 }
@@ -175,7 +175,7 @@ impl Drop for Sleep {
     }
 }
 
-fn lock(manual: &Mutex<Manual>) -> MutexGuard<'_, Manual> {
+fn lock(manual: &Mutex<ManualClock>) -> MutexGuard<'_, ManualClock> {
     manual.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn chance_is_repeatable_and_spread() {
-        assert_eq!(chance(1, &["a", "b"]), chance(1, &["a", "b"]));
-        assert_ne!(chance(1, &["a", "b"]), chance(2, &["a", "b"]));
-        assert_ne!(chance(1, &["ab", ""]), chance(1, &["a", "b"]));
-        let draws: Vec<f64> = (0..1000).map(|n| chance(7, &[&n.to_string()])).collect();
+        assert_eq!(seeded_random(1, &["a", "b"]), seeded_random(1, &["a", "b"]));
+        assert_ne!(seeded_random(1, &["a", "b"]), seeded_random(2, &["a", "b"]));
+        assert_ne!(seeded_random(1, &["ab", ""]), seeded_random(1, &["a", "b"]));
+        let draws: Vec<f64> = (0..1000).map(|n| seeded_random(7, &[&n.to_string()])).collect();
         let mean = draws.iter().sum::<f64>() / 1000.0;
         assert!((0.47..0.53).contains(&mean), "mean {mean}");
         assert!(draws.iter().all(|draw| (0.0..1.0).contains(draw)));
@@ -214,7 +214,7 @@ mod tests {
         let dropped = clock.timeout(SignedDuration::from_secs(5), std::future::pending::<()>());
         assert!(dropped.now_or_never().is_none());
         pool.run_until_stalled();
-        assert_eq!(clock.next_sleeper(), Some(start + SignedDuration::from_secs(10)));
+        assert_eq!(clock.next_wake_at(), Some(start + SignedDuration::from_secs(10)));
         clock.advance_to(start + SignedDuration::from_secs(20));
         pool.run_until_stalled();
         assert_eq!(*woken.lock().unwrap(), [10, 20]);

@@ -1,9 +1,9 @@
 //! What people order in plain words, in either language: that it says why, keeps quiet, or forgets them. The
 //! whole line after its name has to be a command; anything else is talk, for a mind to answer.
 
-pub mod answer;
-pub mod read;
-pub mod words;
+pub mod reply;
+pub mod parse;
+pub mod reply_texts;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,9 +12,9 @@ use crate::rules::Mode;
 use crate::store::Order;
 
 /// `stop` is said in anger or in a meeting; both are over after a while.
-pub const STOPS_FOR: SignedDuration = SignedDuration::from_hours(1);
+pub const STOP_DURATION: SignedDuration = SignedDuration::from_hours(1);
 /// Nobody is muted by a slip of the finger for longer than this; whoever wants more says no end at all.
-pub const LONGEST_MUTE: SignedDuration = SignedDuration::from_hours(24 * 365);
+pub const MAX_MUTE: SignedDuration = SignedDuration::from_hours(24 * 365);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -26,10 +26,10 @@ pub enum Command {
     Memory,
     /// Say nothing, for so long or until somebody says otherwise.
     Mute {
-        length: Option<SignedDuration>,
-        place: Place,
+        duration: Option<SignedDuration>,
+        scope: MuteScope,
     },
-    Unmute(Place),
+    Unmute(MuteScope),
     /// Say nothing more here for now.
     Stop,
     /// Take part here like this; `None`: as the settings say.
@@ -44,30 +44,35 @@ pub enum Command {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    Here,
-    Everywhere,
+pub enum MuteScope {
+    Channel,
+    Workspace,
 }
 
 /// A command, who gave it, where and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct CommandRequest {
     pub command: Command,
-    pub place: ConversationId,
+    pub conversation: ConversationId,
     /// Who reads along.
     pub visibility: Visibility,
-    pub by: UserId,
+    pub user: UserId,
     pub role: Role,
     pub at: Timestamp,
 }
 
-impl Given {
-    pub fn of(command: Command, message: &Message, visibility: Visibility, role: Role) -> Self {
+impl CommandRequest {
+    pub fn from_message(
+        command: Command,
+        message: &Message,
+        visibility: Visibility,
+        role: Role,
+    ) -> Self {
         Self {
             command,
-            place: message.conversation.clone(),
+            conversation: message.conversation.clone(),
             visibility,
-            by: message.author.id.clone(),
+            user: message.author.id.clone(),
             role,
             at: message.at,
         }
@@ -78,14 +83,14 @@ impl Given {
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
-            | Command::Mute { place: Place::Everywhere, .. }
-            | Command::Unmute(Place::Everywhere) => self.role == Role::Admin,
+            | Command::Mute { scope: MuteScope::Workspace, .. }
+            | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
             Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
             Command::Why
             | Command::Status
             | Command::Memory
-            | Command::Mute { place: Place::Here, .. }
-            | Command::Unmute(Place::Here)
+            | Command::Mute { scope: MuteScope::Channel, .. }
+            | Command::Unmute(MuteScope::Channel)
             | Command::Stop
             | Command::ForgetMe
             | Command::OptOut
@@ -95,11 +100,13 @@ impl Given {
     }
 
     /// What is to be kept because of it, if anything. Carrying it out twice is carrying it out once.
-    pub fn order(&self) -> Option<Order> {
-        let workspace = self.place.workspace.clone();
-        let channel = |place: Place| (place == Place::Here).then(|| self.place.channel.clone());
-        let (by, user) = (self.role, self.by.clone());
-        let mute = |length: Option<SignedDuration>, place: Place| {
+    pub fn to_order(&self) -> Option<Order> {
+        let workspace = self.conversation.workspace.clone();
+        let channel = |place: MuteScope| {
+            (place == MuteScope::Channel).then(|| self.conversation.channel.clone())
+        };
+        let (by, user) = (self.role, self.user.clone());
+        let mute = |length: Option<SignedDuration>, place: MuteScope| {
             let until = length.map_or(Timestamp::MAX, |length| self.at + length);
             Order::Mute { workspace: workspace.clone(), channel: channel(place), until, by }
         };
@@ -108,13 +115,15 @@ impl Given {
         }
         Some(match self.command {
             Command::Why | Command::Status | Command::Memory | Command::Help => return None,
-            Command::Mute { length, place } => mute(length, place),
-            Command::Stop => mute(Some(STOPS_FOR), Place::Here),
+            Command::Mute { duration: length, scope: place } => mute(length, place),
+            Command::Stop => mute(Some(STOP_DURATION), MuteScope::Channel),
             Command::Unmute(place) => Order::Unmute { workspace, channel: channel(place), by },
             Command::Mode(mode) => {
-                Order::Mode { workspace, channel: self.place.channel.clone(), mode }
+                Order::Mode { workspace, channel: self.conversation.channel.clone(), mode }
             }
-            Command::Reset => Order::Reset { conversation: self.place.clone(), until: self.at },
+            Command::Reset => {
+                Order::Reset { conversation: self.conversation.clone(), until: self.at }
+            }
             Command::ForgetMe => Order::Forget { workspace, user },
             Command::OptOut => Order::OptOut { workspace, user },
             Command::OptIn => Order::OptIn { workspace, user },

@@ -52,23 +52,23 @@ pub struct Judgment {
     #[serde(default)]
     pub situation_changed: Option<bool>,
     /// When the persona means to speak, where the judge has left that to it and it takes its time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moment: Option<Timestamp>,
+    #[serde(rename = "moment", default, skip_serializing_if = "Option::is_none")]
+    pub post_at: Option<Timestamp>,
 }
 
 /// What was weighed before a model was asked, or instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weighed {
+pub struct Evaluation {
     pub mode: Mode,
     /// The gates that let it pass, in their order.
-    pub passed: Vec<Gate>,
+    pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
 }
 
 /// How a decision ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum DecisionResult {
     Spoke,
     /// It said nothing, and put an emoji on a line.
     Reacted,
@@ -83,16 +83,16 @@ pub enum Ended {
     Failed,
 }
 
-impl Ended {
+impl DecisionResult {
     pub fn name(self) -> &'static str {
         match self {
-            Ended::Spoke => "spoke",
-            Ended::Reacted => "reacted",
-            Ended::ChoseSilence => "chose_silence",
-            Ended::Dropped => "dropped",
-            Ended::Muted => "muted",
-            Ended::OverBudget => "over_budget",
-            Ended::Failed => "failed",
+            DecisionResult::Spoke => "spoke",
+            DecisionResult::Reacted => "reacted",
+            DecisionResult::ChoseSilence => "chose_silence",
+            DecisionResult::Dropped => "dropped",
+            DecisionResult::Muted => "muted",
+            DecisionResult::OverBudget => "over_budget",
+            DecisionResult::Failed => "failed",
         }
     }
 }
@@ -100,19 +100,19 @@ impl Ended {
 /// What a model call did to its decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AttemptEnd {
+pub enum AttemptResult {
     Kept,
     /// People moved on: the result was discarded, its tokens are booked.
     Superseded,
     Failed,
 }
 
-impl AttemptEnd {
+impl AttemptResult {
     pub fn name(self) -> &'static str {
         match self {
-            AttemptEnd::Kept => "kept",
-            AttemptEnd::Superseded => "superseded",
-            AttemptEnd::Failed => "failed",
+            AttemptResult::Kept => "kept",
+            AttemptResult::Superseded => "superseded",
+            AttemptResult::Failed => "failed",
         }
     }
 }
@@ -140,20 +140,20 @@ pub struct Attempt {
     /// What it cost, where the model's price is known.
     pub price: Option<Price>,
     pub latency: SignedDuration,
-    pub end: AttemptEnd,
+    pub result: AttemptResult,
     pub judgment: Option<Judgment>,
     /// Why it failed, for the operator. Never holds chat text.
     pub error: Option<String>,
     /// What did not fit into the prompt.
-    pub left_out: Vec<LeftOut>,
+    pub omissions: Vec<PromptOmission>,
     /// The words themselves, on their way into the store. They are kept apart from the ledger, and
     /// not for ever, so a row that was read back has none.
-    pub exchange: Option<Arc<Exchange>>,
+    pub exchange: Option<Arc<ModelExchange>>,
 }
 
 /// What a prompt was too short for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct PromptOmission {
     /// The section of the prompt.
     pub section: Arc<str>,
     /// Lines, memories, entries or memos.
@@ -171,49 +171,49 @@ pub struct Price {
 
 /// What a model was asked, and what it said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct ModelExchange {
     pub prompt: Arc<str>,
     /// `None` if it did not answer, or nobody waited for the answer.
     pub answer: Option<Arc<str>>,
     /// What the prompt holds. When a line of it is edited or deleted, the exchange goes.
-    pub made_from: Lineage,
+    pub lineage: Lineage,
     /// The store's revision that the prompt was made from: what has changed since then must not be
     /// kept in an old shape. Only on the way into the store.
-    pub considered: u64,
+    pub seen_revision: u64,
 }
 
 impl Attempt {
     /// The same without what the model was asked and wrote: a line that it saw has changed, and it may
     /// repeat that.
-    pub fn without_words(self) -> Self {
+    pub fn without_text(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
         Self { exchange: None, judgment: self.judgment.map(blank), ..self }
     }
 
     /// The attempt as the ledger keeps it: discarded if people had moved on.
-    pub fn kept_if(self, is_current: bool) -> Self {
-        let end = match (is_current, self.end) {
-            (false, AttemptEnd::Kept) => AttemptEnd::Superseded,
-            (true, end) | (false, end @ (AttemptEnd::Superseded | AttemptEnd::Failed)) => end,
+    pub fn superseded_unless(self, is_current: bool) -> Self {
+        let end = match (is_current, self.result) {
+            (false, AttemptResult::Kept) => AttemptResult::Superseded,
+            (true, end) | (false, end @ (AttemptResult::Superseded | AttemptResult::Failed)) => end,
         };
-        Self { end, ..self }
+        Self { result: end, ..self }
     }
 }
 
 /// What happened after a decision had closed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Next {
+pub struct DecisionFollowUp {
     /// The first human line there by somebody who had not written the newest line it covers.
-    pub answered: Option<Answered>,
+    pub first_reply: Option<FirstReply>,
     /// People's reactions to what was said.
     pub reactions: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct FirstReply {
     pub message: MessageId,
     /// Since the newest line that the decision covers was said.
-    pub after: SignedDuration,
+    pub delay: SignedDuration,
 }
 
 /// A row of the ledger. It covers its conversation's human lines since the last closed one.
@@ -226,23 +226,23 @@ pub struct Decision {
     /// The human lines it covers, oldest first.
     pub messages: Vec<MessageId>,
     /// Somebody is owed an answer.
-    pub addressed: bool,
+    pub is_addressed: bool,
     /// What was weighed last, once something was.
-    pub weighed: Option<Weighed>,
+    pub evaluation: Option<Evaluation>,
     pub gate: Option<Gate>,
     /// The verdict that counted, if a judge was asked.
     pub judgment: Option<Judgment>,
     /// What was judged; see [`Context::state`].
-    pub state: Option<StateHash>,
-    pub ended: Option<Ended>,
+    pub state_hash: Option<StateHash>,
+    pub ended: Option<DecisionResult>,
     /// One sentence for people, in the persona's language.
     pub why: Option<String>,
     /// The lines that came of it.
-    pub said: Vec<MessageId>,
+    pub posted_messages: Vec<MessageId>,
     /// The line that it has reacted to, and the emoji.
-    pub reacted: Option<(MessageId, Arc<str>)>,
+    pub reaction: Option<(MessageId, Arc<str>)>,
     /// What happened next, once something has.
-    pub next: Next,
+    pub follow_up: DecisionFollowUp,
     pub attempts: Vec<Attempt>,
     pub revision: u64,
 }

@@ -8,7 +8,7 @@ pub mod chat;
 pub mod persona;
 pub mod rules;
 pub mod rhythm;
-pub mod quote;
+pub mod overlap;
 pub mod memory;
 pub mod memo;
 pub mod recall;
@@ -23,7 +23,7 @@ pub mod store;
 
 // A message comes in; some are commands. The port that chat platforms fit.
 pub mod command;
-pub mod hear;
+pub mod inbox;
 pub mod platform;
 
 // The words for models, and models.

@@ -2,25 +2,27 @@
 //! changes is gathered in a [`notebook::Notebook`] and written by the store with the outcome.
 
 pub mod notebook;
-mod words;
+mod responses;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId, Visibility, ends_line, one_line};
-use crate::memory::{LineId, MemoryId};
-use crate::quote::{Measure, Quotes};
+use crate::chat::{ChannelId, UserId, Visibility, is_line_break, to_single_line};
+use crate::memory::{MemoryId, MessageRef};
+use crate::overlap::{OverlapIndex, OverlapThreshold};
 
 /// In characters.
-pub const LONGEST_NAME: usize = 32;
-pub const MOST_TAGS: usize = 3;
+pub const MAX_NAME_LENGTH: usize = 32;
+pub const MAX_TAGS: usize = 3;
 /// The longest page of a list of memos.
-pub const LONGEST_LIST: usize = 50;
+pub const MAX_LIST_LENGTH: usize = 50;
 
 /// What is taken for a repetition of somebody's words. A memo may be short.
-const REPEATED: Measure = Measure { run: 12, whole: 6, unspaced: 2 };
+const TEXT_OVERLAP: OverlapThreshold =
+    OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
 /// The same in names and tags: one word says too little.
-const NAMED: Measure = Measure { whole: usize::MAX, ..REPEATED };
+const NAME_OVERLAP: OverlapThreshold =
+    OverlapThreshold { min_whole_length: usize::MAX, ..TEXT_OVERLAP };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memo {
@@ -45,7 +47,7 @@ pub struct Memo {
 
 /// Where a memo is seen, and where its name is its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Realm {
+pub enum MemoScope {
     /// Everywhere: it was said in public.
     Workspace,
     /// In this channel only (invariant 9).
@@ -57,19 +59,19 @@ pub enum Realm {
 pub enum MemoChange {
     /// One that somebody else has given its name meanwhile stays; this one then goes by a
     /// [`free_name`].
-    Put {
+    Upsert {
         memo: Memo,
         /// The one that this is in another shape; it keeps its id and the lines behind it.
         replaces: Option<MemoryId>,
         /// Lines that it repeats, besides those that the reply answers.
-        lines: Vec<LineId>,
+        messages: Vec<MessageRef>,
     },
     Remove(MemoryId),
 }
 
 /// What a new memo holds, as a model says it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Entry {
+pub struct NewMemo {
     pub name: String,
     pub content: String,
     pub priority: i64,
@@ -79,7 +81,7 @@ pub struct Entry {
 
 /// What becomes different about a memo. What is left out stays; `detail` takes the old one's place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Amendment {
+pub struct MemoUpdate {
     #[serde(default)]
     pub content: Option<String>,
     #[serde(default)]
@@ -96,38 +98,40 @@ pub struct Amendment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoError {
     #[error("Name cannot be empty")]
-    NoName,
-    #[error("Name must be {LONGEST_NAME} characters or less")]
-    LongName,
+    EmptyName,
+    #[error("Name must be {MAX_NAME_LENGTH} characters or less")]
+    NameTooLong,
     #[error("Name must be one line of visible letters")]
-    OddName,
+    InvalidName,
     #[error("Priority must be between 1 and 5")]
-    Priority,
+    InvalidPriority,
     #[error("Content cannot be empty")]
-    NoContent,
-    #[error("Maximum {MOST_TAGS} tags allowed per memo")]
-    Tags,
+    EmptyContent,
+    #[error("Maximum {MAX_TAGS} tags allowed per memo")]
+    TooManyTags,
     #[error("Nothing that should change was given")]
-    NoChange,
+    NothingToChange,
     #[error("It was made in public and can only be changed there; keep one of another name here")]
-    NotFromHere,
+    ReadOnlyHere,
 }
 
 impl Memo {
-    pub fn realm(&self) -> Realm {
+    pub fn scope(&self) -> MemoScope {
         match self.visibility {
-            Visibility::Public => Realm::Workspace,
-            Visibility::Private | Visibility::Direct => Realm::Channel(self.channel.clone()),
+            Visibility::Public => MemoScope::Workspace,
+            Visibility::Private | Visibility::Direct => MemoScope::Channel(self.channel.clone()),
         }
     }
 
     /// As a store keeps it. `replaced` is the memo that it is another shape of, if that is still there;
     /// `known` says who may know what the reply in the channel `here` was made from. If that is not
     /// everybody, nothing of it gets into a public memo, and the room has its own (invariant 9).
-    pub fn placed(&self, replaced: Option<&Memo>, known: Visibility, here: &ChannelId) -> Self {
+    pub fn to_stored(&self, replaced: Option<&Memo>, known: Visibility, here: &ChannelId) -> Self {
         let (visibility, channel) = match replaced {
-            Some(kept) if kept.realm() != Realm::Workspace => (kept.visibility, &kept.channel),
-            Some(_) | None if self.realm() != Realm::Workspace => (self.visibility, &self.channel),
+            Some(kept) if kept.scope() != MemoScope::Workspace => (kept.visibility, &kept.channel),
+            Some(_) | None if self.scope() != MemoScope::Workspace => {
+                (self.visibility, &self.channel)
+            }
             Some(_) | None if known != Visibility::Public => (Visibility::Private, here),
             Some(_) | None => (self.visibility, &self.channel),
         };
@@ -136,30 +140,30 @@ impl Memo {
 
     /// A channel is public no more, and a line of it is behind this memo: nobody else may see it. `None`
     /// if it is another room's own, since nobody may then.
-    pub fn withdrawn(&self, channel: &ChannelId) -> Option<Self> {
-        match self.realm() {
-            Realm::Workspace => {
+    pub fn to_private(&self, channel: &ChannelId) -> Option<Self> {
+        match self.scope() {
+            MemoScope::Workspace => {
                 let channel = channel.clone();
                 Some(Self { visibility: Visibility::Private, channel, ..self.clone() })
             }
-            Realm::Channel(own) => (own == *channel).then(|| self.clone()),
+            MemoScope::Channel(own) => (own == *channel).then(|| self.clone()),
         }
     }
 
     /// Whether it says again what somebody has said.
-    pub fn repeats(&self, said: &str) -> bool {
+    pub fn is_repeating(&self, said: &str) -> bool {
         let texts = || std::iter::once(&*self.content).chain(self.detail.as_deref());
         let named = || std::iter::once(&*self.name).chain(self.tags.iter().map(String::as_str));
-        let line = Quotes::of([said], REPEATED);
-        Quotes::of(texts(), REPEATED).are_in(said)
-            || Quotes::of(named(), NAMED).are_in(said)
-            || texts().any(|text| line.are_in(text))
+        let line = OverlapIndex::new([said], TEXT_OVERLAP);
+        OverlapIndex::new(texts(), TEXT_OVERLAP).has_overlap_with(said)
+            || OverlapIndex::new(named(), NAME_OVERLAP).has_overlap_with(said)
+            || texts().any(|text| line.has_overlap_with(text))
     }
 
     pub fn is_visible_from(&self, channel: &ChannelId) -> bool {
-        match self.realm() {
-            Realm::Workspace => true,
-            Realm::Channel(own) => own == *channel,
+        match self.scope() {
+            MemoScope::Workspace => true,
+            MemoScope::Channel(own) => own == *channel,
         }
     }
 }
@@ -167,27 +171,30 @@ impl Memo {
 /// A memo's name, without spaces around it.
 pub fn parse_name(name: &str) -> Result<String, MemoError> {
     let name = name.trim();
-    if one_line(name).is_empty() {
-        return Err(MemoError::NoName);
+    if to_single_line(name).is_empty() {
+        return Err(MemoError::EmptyName);
     }
-    if name.contains(ends_line) || name.contains(char::is_control) || one_line(name) != name {
-        return Err(MemoError::OddName);
+    if name.contains(is_line_break)
+        || name.contains(char::is_control)
+        || to_single_line(name) != name
+    {
+        return Err(MemoError::InvalidName);
     }
-    if name.chars().count() > LONGEST_NAME {
-        return Err(MemoError::LongName);
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(MemoError::NameTooLong);
     }
     Ok(name.to_owned())
 }
 
 pub fn parse_priority(priority: i64) -> Result<u8, MemoError> {
-    let priority = u8::try_from(priority).map_err(|_| MemoError::Priority)?;
-    if (1..=5).contains(&priority) { Ok(priority) } else { Err(MemoError::Priority) }
+    let priority = u8::try_from(priority).map_err(|_| MemoError::InvalidPriority)?;
+    if (1..=5).contains(&priority) { Ok(priority) } else { Err(MemoError::InvalidPriority) }
 }
 
 pub fn parse_content(content: &str) -> Result<String, MemoError> {
     let content = content.trim();
-    if one_line(content).is_empty() {
-        return Err(MemoError::NoContent);
+    if to_single_line(content).is_empty() {
+        return Err(MemoError::EmptyContent);
     }
     Ok(content.to_owned())
 }
@@ -195,19 +202,19 @@ pub fn parse_content(content: &str) -> Result<String, MemoError> {
 /// Each tag is one line; blank ones and those that come twice are left out.
 pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
     let mut parsed: Vec<String> = Vec::new();
-    for tag in tags.iter().map(|tag| one_line(tag)) {
+    for tag in tags.iter().map(|tag| to_single_line(tag)) {
         if !tag.is_empty() && !parsed.contains(&tag) {
             parsed.push(tag);
         }
     }
-    if parsed.len() > MOST_TAGS { Err(MemoError::Tags) } else { Ok(parsed) }
+    if parsed.len() > MAX_TAGS { Err(MemoError::TooManyTags) } else { Ok(parsed) }
 }
 
 /// The name itself, or the first of `name-2`, `name-3` … that is not taken.
-pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+pub fn available_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u64..).map(|number| {
         let ending = format!("-{number}");
-        let room = LONGEST_NAME - ending.len();
+        let room = MAX_NAME_LENGTH - ending.len();
         name.chars().take(room).collect::<String>() + &ending
     });
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
@@ -224,14 +231,14 @@ mod tests {
             ("  birthdays ", Ok("birthdays")),
             ("誕生日", Ok("誕生日")),
             (&"あ".repeat(32), Ok(&*"あ".repeat(32))),
-            (&"あ".repeat(33), Err(MemoError::LongName)),
-            ("", Err(MemoError::NoName)),
-            (" \n ", Err(MemoError::NoName)),
-            ("\u{200b}", Err(MemoError::NoName)),
-            ("two\nlines", Err(MemoError::OddName)),
-            ("two\u{2028}lines", Err(MemoError::OddName)),
-            ("a\u{202e}b", Err(MemoError::OddName)),
-            ("a\tb", Err(MemoError::OddName)),
+            (&"あ".repeat(33), Err(MemoError::NameTooLong)),
+            ("", Err(MemoError::EmptyName)),
+            (" \n ", Err(MemoError::EmptyName)),
+            ("\u{200b}", Err(MemoError::EmptyName)),
+            ("two\nlines", Err(MemoError::InvalidName)),
+            ("two\u{2028}lines", Err(MemoError::InvalidName)),
+            ("a\u{202e}b", Err(MemoError::InvalidName)),
+            ("a\tb", Err(MemoError::InvalidName)),
         ] {
             assert_eq!(
                 parse_name(name).as_deref(),
@@ -246,14 +253,14 @@ mod tests {
         for (priority, expected) in [(1, Some(1)), (5, Some(5)), (0, None), (6, None), (-1, None)] {
             assert_eq!(parse_priority(priority).ok(), expected, "{priority}");
         }
-        assert_eq!(parse_priority(1 << 40), Err(MemoError::Priority));
+        assert_eq!(parse_priority(1 << 40), Err(MemoError::InvalidPriority));
         assert_eq!(parse_content(" tea\nmilk "), Ok("tea\nmilk".to_owned()));
-        assert_eq!(parse_content(" \n\u{feff}"), Err(MemoError::NoContent));
+        assert_eq!(parse_content(" \n\u{feff}"), Err(MemoError::EmptyContent));
         for (tags, expected) in [
             (vec![], Ok(vec![])),
             (vec!["a", "b", "c"], Ok(vec!["a", "b", "c"])),
             (vec!["a", " a", "", "b\nc"], Ok(vec!["a", "b c"])),
-            (vec!["a", "b", "c", "d"], Err(MemoError::Tags)),
+            (vec!["a", "b", "c", "d"], Err(MemoError::TooManyTags)),
         ] {
             let tags: Vec<String> = tags.into_iter().map(str::to_owned).collect();
             let expected = expected.map(|tags| tags.into_iter().map(str::to_owned).collect());
@@ -289,11 +296,11 @@ mod tests {
             (&own, None, Public, &own),
             (&garden, Some(&own), Public, &own),
         ] {
-            assert_eq!(new.placed(replaced, known, &here), *expected);
+            assert_eq!(new.to_stored(replaced, known, &here), *expected);
         }
-        assert_eq!(garden.withdrawn(&here).as_ref(), Some(&own));
-        assert_eq!(own.withdrawn(&here).as_ref(), Some(&own));
-        assert_eq!(own.withdrawn(&ChannelId::new("garden")), None);
+        assert_eq!(garden.to_private(&here).as_ref(), Some(&own));
+        assert_eq!(own.to_private(&here).as_ref(), Some(&own));
+        assert_eq!(own.to_private(&ChannelId::new("garden")), None);
     }
 
     #[test]
@@ -305,7 +312,7 @@ mod tests {
             ("there are people in the garden", false),
             ("ok", false),
         ] {
-            assert_eq!(memo.repeats(said), expected, "{said}");
+            assert_eq!(memo.is_repeating(said), expected, "{said}");
         }
     }
 
@@ -318,7 +325,7 @@ mod tests {
             ("tea", vec!["tea", "tea-2"], "tea-3".to_owned()),
             (&long, vec![&*long], "x".repeat(30) + "-2"),
         ] {
-            assert_eq!(free_name(name, |name| taken.contains(&name)), expected);
+            assert_eq!(available_name(name, |name| taken.contains(&name)), expected);
         }
     }
 }

@@ -20,13 +20,13 @@ pub struct MemoryId(pub i64);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryKey {
     pub workspace: WorkspaceId,
-    pub scope: Scope,
-    pub term: Term,
+    pub scope: MemoryScope,
+    pub term: MemoryTerm,
 }
 
 /// What a memory is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum MemoryScope {
     /// Made of what everybody may know.
     Workspace,
     Channel(ChannelId),
@@ -36,7 +36,7 @@ pub enum Scope {
 /// The type of a memory. Threads have no long term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Term {
+pub enum MemoryTerm {
     /// Of talk within the last hours; made anew each time.
     ShortTerm,
     /// Of all time; what is new is merged into it.
@@ -45,19 +45,20 @@ pub enum Term {
 
 /// One line of talk, wherever it stands in its workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct LineId(pub ChannelId, pub MessageId);
+pub struct MessageRef(pub ChannelId, pub MessageId);
 
 /// What words were made from. When a line of it is edited or deleted, or a memory of it is touched by
 /// that, the words may repeat what was taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
-    pub lines: Vec<LineId>,
+    #[serde(rename = "lines")]
+    pub messages: Vec<MessageRef>,
     pub memories: Vec<MemoryId>,
 }
 
 /// One dated thing that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct MemoryEntry {
     /// The day that it is about, in the workspace's time zone.
     pub date: jiff::civil::Date,
     /// On one line.
@@ -65,7 +66,8 @@ pub struct Entry {
     /// Who may know it: everybody, only if everybody could read every line behind it.
     pub visibility: Visibility,
     /// The lines behind it, sorted.
-    pub lines: Vec<LineId>,
+    #[serde(rename = "lines")]
+    pub messages: Vec<MessageRef>,
 }
 
 /// A memory as it was made.
@@ -74,37 +76,37 @@ pub struct Memory {
     pub id: MemoryId,
     pub key: MemoryKey,
     /// Oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MemoryEntry>,
     /// Lines that lost their entry because another line behind it was taken back. They are remembered
     /// anew.
-    pub lost: Vec<LineId>,
+    pub orphaned_messages: Vec<MessageRef>,
     /// The newest line behind it.
-    pub newest: Timestamp,
-    pub made: Timestamp,
+    pub newest_message_at: Timestamp,
+    pub created: Timestamp,
 }
 
 /// A memory that was thought of and is not kept yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemory {
     /// The visibility is for the store to say.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MemoryEntry>,
     /// The newest line behind it.
-    pub newest: Timestamp,
+    pub newest_message_at: Timestamp,
     /// The revision of the store that it was made from.
-    pub considered: u64,
+    pub seen_revision: u64,
     /// What else it was made from.
-    pub merged: Vec<MemoryId>,
+    pub source_memories: Vec<MemoryId>,
 }
 
 impl Lineage {
     /// Lines in the place of a memory or memo that was made from them.
-    pub fn trade(&mut self, memory: MemoryId, lines: &[LineId]) {
+    pub fn replace_memory(&mut self, memory: MemoryId, lines: &[MessageRef]) {
         let before = self.memories.len();
         self.memories.retain(|other| *other != memory);
         if self.memories.len() != before {
-            self.lines.extend_from_slice(lines);
-            self.lines.sort();
-            self.lines.dedup();
+            self.messages.extend_from_slice(lines);
+            self.messages.sort();
+            self.messages.dedup();
         }
     }
 }
@@ -113,8 +115,8 @@ impl MemoryKey {
     /// The channel that it belongs to, if it is not the workspace's.
     pub fn channel(&self) -> Option<&ChannelId> {
         match &self.scope {
-            Scope::Workspace => None,
-            Scope::Channel(channel) | Scope::Thread(channel, _) => Some(channel),
+            MemoryScope::Workspace => None,
+            MemoryScope::Channel(channel) | MemoryScope::Thread(channel, _) => Some(channel),
         }
     }
 }
@@ -124,35 +126,38 @@ impl fmt::Display for MemoryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.scope.name(), self.term.name())?;
         match &self.scope {
-            Scope::Workspace => Ok(()),
-            Scope::Channel(channel) => write!(f, "/{channel}"),
-            Scope::Thread(channel, thread) => write!(f, "/{channel}/{thread}"),
+            MemoryScope::Workspace => Ok(()),
+            MemoryScope::Channel(channel) => write!(f, "/{channel}"),
+            MemoryScope::Thread(channel, thread) => write!(f, "/{channel}/{thread}"),
         }
     }
 }
 
-impl Scope {
+impl MemoryScope {
     pub fn name(&self) -> &'static str {
         match self {
-            Scope::Workspace => "workspace",
-            Scope::Channel(_) => "channel",
-            Scope::Thread(..) => "thread",
+            MemoryScope::Workspace => "workspace",
+            MemoryScope::Channel(_) => "channel",
+            MemoryScope::Thread(..) => "thread",
         }
     }
 }
 
-impl Term {
+impl MemoryTerm {
     pub fn name(self) -> &'static str {
         match self {
-            Term::ShortTerm => "short_term",
-            Term::LongTerm => "long_term",
+            MemoryTerm::ShortTerm => "short_term",
+            MemoryTerm::LongTerm => "long_term",
         }
     }
 }
 
 impl Memory {
     /// What is known of it where every entry, or only what everybody may know, is shown.
-    pub fn text(entries: &[Entry], is_known: impl Fn(&Entry) -> bool) -> Option<String> {
+    pub fn render_entries(
+        entries: &[MemoryEntry],
+        is_known: impl Fn(&MemoryEntry) -> bool,
+    ) -> Option<String> {
         let mut text = String::new();
         for entry in entries.iter().filter(|entry| is_known(entry)) {
             let break_line = if text.is_empty() { "" } else { "\n" };
@@ -162,37 +167,37 @@ impl Memory {
     }
 
     /// Drops every entry that a line is behind. True if there was one.
-    pub fn forget(&mut self, line: &LineId) -> bool {
+    pub fn forget_message(&mut self, line: &MessageRef) -> bool {
         let before = self.entries.len();
-        let lost = self.entries.extract_if(.., |entry| entry.lines.contains(line));
-        self.lost.extend(lost.flat_map(|entry| entry.lines));
-        self.lost.sort();
-        self.lost.dedup();
+        let lost = self.entries.extract_if(.., |entry| entry.messages.contains(line));
+        self.orphaned_messages.extend(lost.flat_map(|entry| entry.messages));
+        self.orphaned_messages.sort();
+        self.orphaned_messages.dedup();
         self.entries.len() != before
     }
 
     /// Drops every entry that a line of a channel is behind. True if there was one.
     pub fn forget_channel(&mut self, channel: &ChannelId) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.lines.iter().all(|line| line.0 != *channel));
+        self.entries.retain(|entry| entry.messages.iter().all(|line| line.0 != *channel));
         self.entries.len() != before
     }
 
     /// Nobody else may know any of it. True if anybody could.
-    pub fn withdraw(&mut self) -> bool {
-        let was_public = self.entries.iter().any(Entry::is_public);
+    pub fn make_private(&mut self) -> bool {
+        let was_public = self.entries.iter().any(MemoryEntry::is_public);
         self.entries.iter_mut().for_each(|entry| entry.visibility = Visibility::Private);
         was_public
     }
 }
 
-impl Entry {
+impl MemoryEntry {
     pub fn is_public(&self) -> bool {
         self.visibility == Visibility::Public
     }
 }
 
 /// The day of a moment in the workspace's time zone.
-pub fn day(at: Timestamp, zone: &TimeZone) -> jiff::civil::Date {
+pub fn date_in_zone(at: Timestamp, zone: &TimeZone) -> jiff::civil::Date {
     at.to_zoned(zone.clone()).date()
 }

@@ -15,25 +15,25 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::chat::{Arrival, AuthorKind};
 use crate::decision::gate::Gate;
-use crate::decision::{Attempt, Ended};
+use crate::decision::{Attempt, DecisionResult};
 
 /// A counter of something that is not whole, such as money.
-type Sum = Counter<f64, std::sync::atomic::AtomicU64>;
+type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
 
 pub struct Metrics {
     registry: Registry,
-    heard: Family<Heard, Counter>,
+    heard: Family<HeardLabels, Counter>,
     hear_seconds: Histogram,
     /// How long a context takes to read, in seconds.
     pub context_seconds: Histogram,
-    step_lateness_seconds: Family<OfVerb, Histogram, fn() -> Histogram>,
-    step_seconds: Family<OfVerb, Histogram, fn() -> Histogram>,
-    decisions: Family<Closed, Counter>,
-    model_calls: Family<Called, Counter>,
-    model_seconds: Family<OfModel, Histogram, fn() -> Histogram>,
-    model_tokens: Family<Tokens, Counter>,
-    model_cost: Family<OfModel, Sum>,
-    posts: Family<Posted, Counter>,
+    step_lateness_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
+    step_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
+    decisions: Family<DecisionLabels, Counter>,
+    model_calls: Family<ModelCallLabels, Counter>,
+    model_seconds: Family<ModelLabel, Histogram, fn() -> Histogram>,
+    model_tokens: Family<TokenLabels, Counter>,
+    model_cost: Family<ModelLabel, FloatCounter>,
+    posts: Family<PostLabels, Counter>,
     mention_answer_seconds: Histogram,
     unsolicited_delay_seconds: Histogram,
     /// Unsolicited posts that landed within five seconds after a line they had not seen.
@@ -42,14 +42,14 @@ pub struct Metrics {
     pub wake_ups: Counter,
     start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     dead_letters: Gauge,
-    steps_pending: Family<OfVerb, Gauge>,
+    steps_pending: Family<VerbLabel, Gauge>,
     overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     resident_memory_bytes: Gauge,
 }
 
 /// Figures that are looked up when somebody asks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Snapshot {
+pub struct GaugeSnapshot {
     /// Pending steps by verb.
     pub pending: Vec<(String, u64)>,
     /// What was given up and waits for a person.
@@ -59,101 +59,103 @@ pub struct Snapshot {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Heard {
-    author: Word,
-    arrival: Word,
+struct HeardLabels {
+    author: LabelValue,
+    arrival: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfVerb {
+struct VerbLabel {
     verb: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Closed {
-    ended: Word,
-    gate: Word,
+struct DecisionLabels {
+    ended: LabelValue,
+    gate: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Called {
+struct ModelCallLabels {
     verb: String,
     model: String,
-    end: Word,
+    end: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfModel {
+struct ModelLabel {
     model: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Tokens {
+struct TokenLabels {
     model: String,
-    kind: Word,
+    kind: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Posted {
-    addressed: Word,
+struct PostLabels {
+    addressed: LabelValue,
 }
 
 /// A word from a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Word(&'static str);
+struct LabelValue(&'static str);
 
-impl EncodeLabelValue for Word {
+impl EncodeLabelValue for LabelValue {
     fn encode(&self, encoder: &mut LabelValueEncoder) -> Result<(), std::fmt::Error> {
         self.0.encode(encoder)
     }
 }
 
 impl Metrics {
-    pub fn heard(&self, author: AuthorKind, arrival: Arrival) {
-        let author = Word(match author {
+    pub fn record_heard(&self, author: AuthorKind, arrival: Arrival) {
+        let author = LabelValue(match author {
             AuthorKind::Human => "human",
             AuthorKind::Bot => "bot",
             AuthorKind::Persona => "persona",
         });
-        let arrival = Word(match arrival {
+        let arrival = LabelValue(match arrival {
             Arrival::Live => "live",
-            Arrival::CaughtUp | Arrival::Answered => "caught_up",
+            Arrival::Backfilled | Arrival::BackfilledAnswered => "caught_up",
         });
-        self.heard.get_or_create(&Heard { author, arrival }).inc();
+        self.heard.get_or_create(&HeardLabels { author, arrival }).inc();
     }
 
     /// From a line's arrival until it was safe.
-    pub fn hearing_took(&self, since: Instant) {
+    pub fn record_hear_duration(&self, since: Instant) {
         self.hear_seconds.observe(since.elapsed().as_secs_f64());
     }
 
     /// A step was taken up so long after it fell due.
-    pub fn claimed(&self, verb: &str, lateness: SignedDuration) {
-        let label = OfVerb { verb: verb.to_owned() };
+    pub fn record_claim(&self, verb: &str, lateness: SignedDuration) {
+        let label = VerbLabel { verb: verb.to_owned() };
         let lateness = lateness.max(SignedDuration::ZERO).as_secs_f64();
         self.step_lateness_seconds.get_or_create(&label).observe(lateness);
     }
 
-    pub fn worked(&self, verb: &str, took: SignedDuration) {
-        let label = OfVerb { verb: verb.to_owned() };
+    pub fn record_step(&self, verb: &str, took: SignedDuration) {
+        let label = VerbLabel { verb: verb.to_owned() };
         self.step_seconds.get_or_create(&label).observe(took.as_secs_f64());
     }
 
-    pub fn closed(&self, ended: Ended, gate: Option<Gate>) {
-        let closed =
-            Closed { ended: Word(ended.name()), gate: Word(gate.map_or("none", Gate::name)) };
+    pub fn record_decision(&self, ended: DecisionResult, gate: Option<Gate>) {
+        let closed = DecisionLabels {
+            ended: LabelValue(ended.name()),
+            gate: LabelValue(gate.map_or("none", Gate::name)),
+        };
         self.decisions.get_or_create(&closed).inc();
     }
 
-    pub fn called(&self, attempt: &Attempt) {
+    pub fn record_model_call(&self, attempt: &Attempt) {
         let model = attempt.model.to_string();
-        let called = Called {
+        let called = ModelCallLabels {
             verb: attempt.verb.to_string(),
             model: model.clone(),
-            end: Word(attempt.end.name()),
+            end: LabelValue(attempt.result.name()),
         };
         self.model_calls.get_or_create(&called).inc();
-        let of_model = OfModel { model: model.clone() };
+        let of_model = ModelLabel { model: model.clone() };
         self.model_seconds.get_or_create(&of_model).observe(attempt.latency.as_secs_f64());
         if let Some(price) = attempt.price {
             self.model_cost.get_or_create(&of_model).inc_by(price.micros as f64 / 1e6);
@@ -164,36 +166,36 @@ impl Metrics {
             ("cached_input", usage.cached_tokens),
             ("output", usage.output_tokens),
         ] {
-            let label = Tokens { model: model.clone(), kind: Word(kind) };
+            let label = TokenLabels { model: model.clone(), kind: LabelValue(kind) };
             self.model_tokens.get_or_create(&label).inc_by(count);
         }
     }
 
     /// Something was said, whether somebody had asked or not.
-    pub fn posted(&self, is_owed: bool) {
-        let addressed = Word(if is_owed { "true" } else { "false" });
-        self.posts.get_or_create(&Posted { addressed }).inc();
+    pub fn record_post(&self, is_owed: bool) {
+        let addressed = LabelValue(if is_owed { "true" } else { "false" });
+        self.posts.get_or_create(&PostLabels { addressed }).inc();
     }
 
     /// Somebody who had asked was answered, so long after the question.
-    pub fn answered(&self, after: SignedDuration) {
+    pub fn record_mention_answer(&self, after: SignedDuration) {
         self.mention_answer_seconds.observe(after.as_secs_f64());
     }
 
     /// It joined in, so long after the newest line that it had seen.
-    pub fn joined_in(&self, after: SignedDuration) {
+    pub fn record_unsolicited_delay(&self, after: SignedDuration) {
         self.unsolicited_delay_seconds.observe(after.as_secs_f64());
     }
 
     /// Everything was ready so long after the process began.
-    pub fn started(&self, after: std::time::Duration) {
+    pub fn record_start(&self, after: std::time::Duration) {
         self.start_seconds.set(after.as_secs_f64());
     }
 
     /// All figures as OpenMetrics text; those that are looked up are new if there is a snapshot.
-    pub fn text(&self, snapshot: Option<&Snapshot>) -> String {
+    pub fn to_openmetrics(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         if let Some(snapshot) = snapshot {
-            self.look_at(snapshot);
+            self.set_gauges(snapshot);
         }
         self.resident_memory_bytes.set(resident_memory_bytes().unwrap_or(0));
         let mut text = String::new();
@@ -201,12 +203,12 @@ impl Metrics {
         text
     }
 
-    fn look_at(&self, snapshot: &Snapshot) {
+    fn set_gauges(&self, snapshot: &GaugeSnapshot) {
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for verb in ["judge", "reply", "post"] {
             let count = snapshot.pending.iter().find(|(name, _)| name == verb);
             let count = count.map_or(0, |(_, count)| whole(*count));
-            self.steps_pending.get_or_create(&OfVerb { verb: verb.to_owned() }).set(count);
+            self.steps_pending.get_or_create(&VerbLabel { verb: verb.to_owned() }).set(count);
         }
         self.dead_letters.set(whole(snapshot.dead_letters));
         self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
@@ -216,35 +218,37 @@ impl Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         /// 1 ms to 4 min, with the 20 ms that lateness is measured against.
-        fn work() -> Histogram {
+        fn work_histogram() -> Histogram {
             let goal = std::iter::once(0.02);
             let finer = exponential_buckets(0.001, 4.0, 2).chain(goal);
             Histogram::new(finer.chain(exponential_buckets(0.064, 4.0, 7)))
         }
         /// 50 µs to 13 s.
-        fn quick() -> Histogram {
+        fn fast_histogram() -> Histogram {
             Histogram::new(exponential_buckets(0.000_05, 4.0, 10))
         }
         /// 0.5 s to 1 h, with the 1.5 s that answers are measured against.
-        fn human() -> Histogram {
+        fn human_histogram() -> Histogram {
             let finer = [0.5, 1.0, 1.5].into_iter();
             Histogram::new(finer.chain(exponential_buckets(2.0, 2.0, 12)))
         }
         let mut metrics = Self {
             registry: Registry::with_prefix("aizuchi"),
             heard: Family::default(),
-            hear_seconds: quick(),
-            context_seconds: quick(),
-            step_lateness_seconds: Family::new_with_constructor(work as fn() -> Histogram),
-            step_seconds: Family::new_with_constructor(work as fn() -> Histogram),
+            hear_seconds: fast_histogram(),
+            context_seconds: fast_histogram(),
+            step_lateness_seconds: Family::new_with_constructor(
+                work_histogram as fn() -> Histogram,
+            ),
+            step_seconds: Family::new_with_constructor(work_histogram as fn() -> Histogram),
             decisions: Family::default(),
             model_calls: Family::default(),
-            model_seconds: Family::new_with_constructor(work as fn() -> Histogram),
+            model_seconds: Family::new_with_constructor(work_histogram as fn() -> Histogram),
             model_tokens: Family::default(),
             model_cost: Family::default(),
             posts: Family::default(),
-            mention_answer_seconds: human(),
-            unsolicited_delay_seconds: human(),
+            mention_answer_seconds: human_histogram(),
+            unsolicited_delay_seconds: human_histogram(),
             unsolicited_soon_after_unseen: Counter::default(),
             dead_letters: Gauge::default(),
             wake_ups: Counter::default(),
@@ -263,7 +267,7 @@ impl Metrics {
         let registry = &mut self.registry;
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "What is running", version);
-        let mut counts = |name: &str, help: &str, counter: &dyn Countable| {
+        let mut counts = |name: &str, help: &str, counter: &dyn Registrable| {
             counter.register(registry, name, help, None);
         };
         counts("messages_heard", "Lines heard for the first time", &self.heard);
@@ -284,7 +288,7 @@ impl Metrics {
         counts("wake_ups", "How often the runner had a look", &self.wake_ups);
         counts("dead_letters", "What was given up and waits for a person", &self.dead_letters);
         counts("steps_pending", "Steps that wait", &self.steps_pending);
-        let mut seconds = |name: &str, help: &str, figure: &dyn Countable| {
+        let mut seconds = |name: &str, help: &str, figure: &dyn Registrable| {
             figure.register(registry, name, help, Some(Unit::Seconds));
         };
         seconds("hear", "From a line's arrival until it was safe", &self.hear_seconds);
@@ -310,11 +314,11 @@ impl Metrics {
 }
 
 /// Anything that can be registered.
-trait Countable {
+trait Registrable {
     fn register(&self, registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>);
 }
 
-impl<M: Metric + Clone> Countable for M {
+impl<M: Metric + Clone> Registrable for M {
     fn register(&self, registry: &mut Registry, name: &str, help: &str, unit: Option<Unit>) {
         match unit {
             Some(unit) => registry.register_with_unit(name, help, unit, self.clone()),

@@ -1,19 +1,19 @@
 //! Where the persona lives: one port for all chat platforms. What they deliver goes to
 //! [`crate::hear::Ears`]; what is said goes out here.
 
-pub mod air;
+pub mod connection_status;
 pub mod backoff;
-pub mod catching_up;
-pub mod dismissal;
+pub mod backfill;
+pub mod revocation;
 pub mod local;
-pub mod people;
-pub mod read;
-pub mod slash;
+pub mod user_names;
+pub mod parsed_text;
+pub mod slash_command;
 pub mod split;
-pub mod strong;
+pub mod emphasis;
 pub mod table;
-pub mod wanted;
-pub mod wire;
+pub mod backfill_queue;
+pub mod http_error;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,41 +22,42 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 
 use crate::chat::{ConversationId, WorkspaceId};
-use crate::command::answer::Answers;
-use crate::event::{Piece, Posted};
-use crate::hear::Ears;
+use crate::command::reply::CommandReplies;
+use crate::event::{OutboxItem, PostedMessage};
+use crate::inbox::Inbox;
 use crate::persona::Persona;
-use crate::platform::catching_up::Progress;
+use crate::platform::backfill::BackfillProgress;
 use crate::store::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
     /// Says a piece where its conversation is, or puts its emoji on a line. The piece's key travels with
     /// what is said; reacting twice is reacting once.
-    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError>;
+    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError>;
 
     /// Shows, for as long as this is polled, that somebody will get an answer.
     async fn show_thinking(&self, _conversation: &ConversationId) {}
 
     /// Shows that it types what it is about to say. Returns how long people shall see that before it is
     /// said; what is ordered or said meanwhile counts.
-    async fn show_typing(&self, _piece: &Piece) -> SignedDuration {
+    async fn show_typing(&self, _piece: &OutboxItem) -> SignedDuration {
         SignedDuration::ZERO
     }
 
     /// Looks for a dispatched piece by its key in the conversation's history.
-    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError>;
+    async fn find_posted(&self, piece: &OutboxItem)
+    -> Result<Option<PostedMessage>, PlatformError>;
 
     /// How long after a dispatch its request is surely dead, so that absent means not said.
-    fn settle(&self) -> SignedDuration;
+    fn settle_time(&self) -> SignedDuration;
 
     /// Why nothing can be heard from it now, if so.
-    fn off_air(&self) -> Option<String> {
+    fn outage(&self) -> Option<String> {
         None
     }
 
     /// How far what was missed has been read, where anything can be missed.
-    fn catching_up(&self) -> Option<Progress> {
+    fn backfill_progress(&self) -> Option<BackfillProgress> {
         None
     }
 
@@ -66,7 +67,7 @@ pub trait Platform: Send + Sync {
     }
 
     /// How long a post may be, as [`split::length`] counts.
-    fn longest_post(&self) -> usize;
+    fn max_post_length(&self) -> usize;
 }
 
 /// What the caller does next.
@@ -83,15 +84,15 @@ pub enum PlatformError {
     Refused(String),
     /// It may have been said; look before you repeat it.
     #[error("the platform's answer is not known: {0}")]
-    Unknown(String),
+    OutcomeUnknown(String),
 }
 
 /// What a platform of real people lives on.
-pub struct Surroundings {
+pub struct PlatformDeps {
     pub persona: Arc<Persona>,
-    pub ears: Arc<Ears>,
+    pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
-    pub answers: Arc<Answers>,
+    pub answers: Arc<CommandReplies>,
 }
 
 /// The platform of each workspace, or of all that have its name before a colon.
@@ -100,13 +101,17 @@ pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
 impl Platforms {
     /// How far each of them is that can miss anything, in the order of their names.
-    pub fn catching_up(&self) -> Vec<Progress> {
-        let mut told: Vec<Progress> = self.0.values().filter_map(|it| it.catching_up()).collect();
+    pub fn backfill_progress(&self) -> Vec<BackfillProgress> {
+        let mut told: Vec<BackfillProgress> =
+            self.0.values().filter_map(|it| it.backfill_progress()).collect();
         told.sort_by_key(|progress| progress.platform);
         told
     }
 
-    pub fn of(&self, workspace: &WorkspaceId) -> Result<&Arc<dyn Platform>, PlatformError> {
+    pub fn for_workspace(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<&Arc<dyn Platform>, PlatformError> {
         let absent =
             || PlatformError::Refused(format!("the workspace {workspace} is not connected"));
         let kind = || workspace.as_str().split_once(':').map(|(kind, _)| WorkspaceId::new(kind));

@@ -9,14 +9,14 @@ pub mod fence;
 pub mod tokens;
 pub mod speakers;
 mod shorten;
-pub mod material;
+pub mod memory_input;
 pub mod view;
-mod printed;
+mod render_cache;
 pub mod budget;
 mod schema;
 mod sample;
 mod templates;
-pub mod prompts;
+pub mod builder;
 pub mod tool;
 
 use std::fmt::Write as _;
@@ -27,16 +27,16 @@ use sha2::{Digest, Sha256};
 
 use crate::context::Context;
 use crate::persona::Persona;
-use crate::prompt::budget::Trimmed;
-use crate::prompt::material::Material;
-use crate::prompt::prompts::Judging;
+use crate::prompt::budget::TrimmedSection;
+use crate::prompt::builder::JudgeOptions;
+use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
 
 /// What a model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verb {
+pub enum PromptVerb {
     /// Whether to join in; answered with the JSON of [`crate::decision::Judgment`].
     Judge,
     /// What to say; answered in plain words.
@@ -47,15 +47,16 @@ pub enum Verb {
     State,
 }
 
-impl Verb {
-    pub const ALL: [Verb; 4] = [Verb::Judge, Verb::Reply, Verb::Remember, Verb::State];
+impl PromptVerb {
+    pub const ALL: [PromptVerb; 4] =
+        [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember, PromptVerb::State];
 
     pub fn name(self) -> &'static str {
         match self {
-            Verb::Judge => "judge",
-            Verb::Reply => "reply",
-            Verb::Remember => "remember",
-            Verb::State => "state",
+            PromptVerb::Judge => "judge",
+            PromptVerb::Reply => "reply",
+            PromptVerb::Remember => "remember",
+            PromptVerb::State => "state",
         }
     }
 }
@@ -63,13 +64,13 @@ impl Verb {
 /// What a mind is asked. Models read `text`; the built-in mind reads what it was made from.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    pub verb: Verb,
+    pub verb: PromptVerb,
     pub text: String,
     /// Without any lines where it is about `material`.
     pub context: Arc<Context>,
     /// How a judge is to judge.
-    pub judging: Judging,
-    pub material: Option<Arc<Material>>,
+    pub judge_options: JudgeOptions,
+    pub memory_input: Option<Arc<MemoryInput>>,
     pub persona: Arc<Persona>,
     /// Who is called what in it.
     pub speakers: Arc<Speakers>,
@@ -80,16 +81,16 @@ pub struct Prompt {
     /// The same by section, in their order.
     pub sections: Vec<(&'static str, u64)>,
     /// What did not fit.
-    pub trimmed: Vec<Trimmed>,
+    pub trimmed: Vec<TrimmedSection>,
     /// What it may use before it answers.
     pub tools: Vec<ToolSpec>,
     /// What it has used so far.
-    pub rounds: Vec<ToolRound>,
+    pub tool_rounds: Vec<ToolRound>,
 }
 
 impl Prompt {
     /// The same question once more, after an answer that could not be used.
-    pub fn repair(&self, problem: &str) -> Self {
+    pub fn with_repair_request(&self, problem: &str) -> Self {
         let again = self.persona.language.pick(
             "Your last answer could not be used: {}. Answer again with the JSON object alone.",
             "直前の回答は利用できませんでした（{}）。JSON オブジェクトだけで、もう一度回答してください。",
@@ -101,21 +102,21 @@ impl Prompt {
     /// The JSON schema that an answer has to keep, where it is JSON.
     pub fn schema(&self) -> Option<Value> {
         match self.verb {
-            Verb::Judge => Some(schema::judgment(self)),
-            Verb::Remember => Some(schema::memory()),
-            Verb::Reply | Verb::State => None,
+            PromptVerb::Judge => Some(schema::judgment_schema(self)),
+            PromptVerb::Remember => Some(schema::memory_schema()),
+            PromptVerb::Reply | PromptVerb::State => None,
         }
     }
 
     /// What all that is asked comes to, tools included.
-    pub fn all_tokens(&self) -> u64 {
-        let is_text_alone = self.tools.is_empty() && self.rounds.is_empty();
-        if is_text_alone { self.tokens } else { estimate(&self.shown()) }
+    pub fn total_tokens(&self) -> u64 {
+        let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
+        if is_text_alone { self.tokens } else { estimate(&self.full_text()) }
     }
 
     /// The first 16 hex digits of the SHA-256 of all that is asked.
     pub fn hash(&self) -> String {
-        let digest = Sha256::digest(self.shown().as_bytes());
+        let digest = Sha256::digest(self.full_text().as_bytes());
         digest.iter().take(8).fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex

@@ -10,13 +10,13 @@ use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 
 /// How often it looks.
-const PERIOD: SignedDuration = SignedDuration::from_hours(1);
+const INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
 pub struct Retention {
     pub store: Arc<dyn Store>,
     pub clock: Clock,
     /// How long prompts and answers are kept.
-    pub prompts: SignedDuration,
+    pub prompt_max_age: SignedDuration,
 }
 
 impl Retention {
@@ -27,7 +27,7 @@ impl Retention {
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
-                () = self.clock.sleep_until(self.clock.now() + PERIOD) => {}
+                () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
             }
         }
         Ok(())
@@ -37,6 +37,6 @@ impl Retention {
     pub async fn step(&self) -> Result<(), StoreError> {
         // Whatever is kept for no time at all goes, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
-        self.store.drop_exchanges(now.checked_sub(self.prompts).unwrap_or_default()).await
+        self.store.drop_exchanges(now.checked_sub(self.prompt_max_age).unwrap_or_default()).await
     }
 }

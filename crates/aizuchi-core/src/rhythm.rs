@@ -2,9 +2,9 @@
 //! talk is judged: [`due`] is the whole rule, a pure function of the channel's tempo and of what
 //! was said since the conversation was judged last.
 
-pub mod delays;
+pub mod reply_delays;
 pub mod question;
-pub mod sight;
+pub mod visibility_window;
 pub mod tempo;
 pub mod typing;
 
@@ -15,18 +15,18 @@ use crate::chat::{MessageId, UserId};
 use crate::rhythm::tempo::Tempo;
 
 /// So many usual gaps without a line are a rest.
-const GAPS: f64 = 12.0;
+const REST_GAPS: f64 = 12.0;
 /// While a question is open, so long a pause is a rest.
 const QUESTION_REST: SignedDuration = SignedDuration::from_secs(90);
 /// However people talk on, an open question is judged when it is so old …
-const QUESTION_AGE: SignedDuration = SignedDuration::from_secs(300);
+const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_secs(300);
 /// … or when so many lines stand below it.
-const QUESTION_LINES: usize = 16;
+const MAX_MESSAGES_BELOW_QUESTION: usize = 16;
 
 /// How the wait before a judgment is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wait {
+pub enum WaitStrategy {
     /// The same in every room, spread by chance (seed 002).
     Fixed,
     /// It follows the room's own tempo.
@@ -36,43 +36,43 @@ pub enum Wait {
 
 /// What people have set the wait to be between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WaitBounds {
     /// No rest is shorter.
-    pub floor: SignedDuration,
+    pub min_rest: SignedDuration,
     /// No rest is longer.
-    pub longest_rest: SignedDuration,
+    pub max_rest: SignedDuration,
     /// So long after the first line that was not judged, it is judged even if people still talk.
-    pub ceiling: SignedDuration,
+    pub max_wait: SignedDuration,
 }
 
 /// A question to the room that nobody has taken up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct OpenQuestion {
     pub message: MessageId,
     pub asker: UserId,
     pub at: Timestamp,
     /// How many lines stand below it.
-    pub lines_since: usize,
+    pub messages_since: usize,
 }
 
 /// What was said in a conversation since it was judged last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Talk {
+pub struct JudgeTimer {
     /// When the first line of it was heard.
     since: Option<Timestamp>,
     /// The open questions, oldest first.
-    asked: Vec<Asked>,
+    open_questions: Vec<OpenQuestion>,
     /// When it is judged, if nobody says more.
     due: Option<Timestamp>,
 }
 
 /// A line as the rule sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct NewMessage<'a> {
     pub message: &'a MessageId,
     pub author: &'a UserId,
     /// It asks, and names nobody.
-    pub asks_the_room: bool,
+    pub is_open_question: bool,
 }
 
 /// When a conversation is judged in which the newest line was said at `now`.
@@ -94,74 +94,78 @@ pub struct Line<'a> {
 /// seconds, and 97.6 % of replies within 300. So a question has until just before it scrolls
 /// away, which gathers several in one call. Twelve gaps are as good as sixteen there (the questions pay for
 /// nearly all calls), and on slow Gitter (a line every 71 seconds) both are the longest rest.
-pub fn due(
+pub fn judge_due(
     now: Timestamp,
     tempo: &Tempo,
-    oldest: Option<&Asked>,
+    oldest: Option<&OpenQuestion>,
     since: Timestamp,
-    bounds: &Bounds,
+    bounds: &WaitBounds,
 ) -> Timestamp {
-    let rest = rest(tempo, bounds);
+    let rest = rest_duration(tempo, bounds);
     let rested = match oldest {
         None => now + rest,
-        Some(asked) => (now + rest.min(QUESTION_REST)).min(asked.latest(now)),
+        Some(asked) => (now + rest.min(QUESTION_REST)).min(asked.judge_deadline(now)),
     };
-    let latest = since.checked_add(bounds.ceiling).unwrap_or(rested);
+    let latest = since.checked_add(bounds.max_wait).unwrap_or(rested);
     rested.min(latest).max(now)
 }
 
 /// How long a pause is a rest.
-pub fn rest(tempo: &Tempo, bounds: &Bounds) -> SignedDuration {
-    let milliseconds = (GAPS * tempo.gap() * 1000.0).round() as i64;
-    let floor = bounds.floor.min(bounds.longest_rest);
-    SignedDuration::from_millis(milliseconds).clamp(floor, bounds.longest_rest)
+pub fn rest_duration(tempo: &Tempo, bounds: &WaitBounds) -> SignedDuration {
+    let milliseconds = (REST_GAPS * tempo.typical_gap() * 1000.0).round() as i64;
+    let floor = bounds.min_rest.min(bounds.max_rest);
+    SignedDuration::from_millis(milliseconds).clamp(floor, bounds.max_rest)
 }
 
-impl Asked {
-    fn latest(&self, now: Timestamp) -> Timestamp {
-        if self.lines_since >= QUESTION_LINES { now } else { self.at + QUESTION_AGE }
+impl OpenQuestion {
+    fn judge_deadline(&self, now: Timestamp) -> Timestamp {
+        if self.messages_since >= MAX_MESSAGES_BELOW_QUESTION {
+            now
+        } else {
+            self.at + MAX_QUESTION_AGE
+        }
     }
 }
 
-impl Talk {
+impl JudgeTimer {
     /// A line was said at `now`. Returns when the talk is judged, if nobody says more.
-    pub fn hear(
+    pub fn record_message(
         &mut self,
-        line: Line<'_>,
+        line: NewMessage<'_>,
         names: impl Fn(&UserId) -> bool,
         now: Timestamp,
         tempo: &Tempo,
-        bounds: &Bounds,
+        bounds: &WaitBounds,
     ) -> Timestamp {
-        self.forget_judged(now);
-        self.asked.retain(|asked| asked.asker == *line.author || !names(&asked.asker));
-        for asked in &mut self.asked {
-            asked.lines_since += 1;
+        self.reset_if_judged(now);
+        self.open_questions.retain(|asked| asked.asker == *line.author || !names(&asked.asker));
+        for asked in &mut self.open_questions {
+            asked.messages_since += 1;
         }
-        let is_known = self.asked.iter().any(|asked| asked.message == *line.message);
-        if line.asks_the_room && !is_known {
+        let is_known = self.open_questions.iter().any(|asked| asked.message == *line.message);
+        if line.is_open_question && !is_known {
             let (message, asker) = (line.message.clone(), line.author.clone());
-            self.asked.push(Asked { message, asker, at: now, lines_since: 0 });
+            self.open_questions.push(OpenQuestion { message, asker, at: now, messages_since: 0 });
         }
-        self.wait(now, tempo, bounds)
+        self.update_due(now, tempo, bounds)
     }
 
     /// A line was edited or deleted at `now`, and what it asked is asked no longer.
-    pub fn change(
+    pub fn record_change(
         &mut self,
         line: &MessageId,
         now: Timestamp,
         tempo: &Tempo,
-        bounds: &Bounds,
+        bounds: &WaitBounds,
     ) -> Timestamp {
-        self.forget_judged(now);
-        self.asked.retain(|asked| asked.message != *line);
-        self.wait(now, tempo, bounds)
+        self.reset_if_judged(now);
+        self.open_questions.retain(|asked| asked.message != *line);
+        self.update_due(now, tempo, bounds)
     }
 
     /// Somebody answers a question in its thread.
-    pub fn answer(&mut self, question: &MessageId, author: &UserId) {
-        self.asked.retain(|asked| asked.message != *question || asked.asker == *author);
+    pub fn record_thread_reply(&mut self, question: &MessageId, author: &UserId) {
+        self.open_questions.retain(|asked| asked.message != *question || asked.asker == *author);
     }
 
     /// It was judged by then, so nothing of it is new.
@@ -169,15 +173,15 @@ impl Talk {
         self.due.is_none_or(|due| due < now)
     }
 
-    fn wait(&mut self, now: Timestamp, tempo: &Tempo, bounds: &Bounds) -> Timestamp {
+    fn update_due(&mut self, now: Timestamp, tempo: &Tempo, bounds: &WaitBounds) -> Timestamp {
         let since = *self.since.get_or_insert(now);
-        let due = due(now, tempo, self.asked.first(), since, bounds);
+        let due = judge_due(now, tempo, self.open_questions.first(), since, bounds);
         self.due = Some(due);
         due
     }
 
     /// A judgment saw every open question: none is a reason for another one (one verdict for one state).
-    fn forget_judged(&mut self, now: Timestamp) {
+    fn reset_if_judged(&mut self, now: Timestamp) {
         if self.is_judged(now) {
             *self = Self::default();
         }

@@ -55,7 +55,7 @@ pub struct QuietHours {
 
 impl QuietHours {
     /// `to` itself is not quiet any more.
-    pub fn hold(&self, time: Time) -> bool {
+    pub fn contains(&self, time: Time) -> bool {
         if self.from <= self.to {
             self.from <= time && time < self.to
         } else {
@@ -66,11 +66,11 @@ impl QuietHours {
 
 /// How a facilitator listens (kotonoha's defaults, seed 004).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Facilitation {
+pub struct FacilitationRules {
     /// It judges when the talk has rested for so long,
     pub rest_seconds: f64,
     /// but so long after the first line that was not judged yet at the latest.
-    pub longest_rest_seconds: f64,
+    pub max_rest_seconds: f64,
     /// Of fewer lines nothing can be said.
     pub min_messages: usize,
     /// It looks at so many of the newest lines.
@@ -81,11 +81,11 @@ pub struct Facilitation {
     pub compare_window: usize,
 }
 
-impl Default for Facilitation {
+impl Default for FacilitationRules {
     fn default() -> Self {
         Self {
             rest_seconds: 5.0,
-            longest_rest_seconds: 30.0,
+            max_rest_seconds: 30.0,
             min_messages: 3,
             buffer_size: 20,
             cooldown: SignedDuration::from_mins(10),
@@ -96,7 +96,7 @@ impl Default for Facilitation {
 
 /// What may be used up. A limit that is not set is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Allowance {
+pub struct BudgetLimits {
     /// Tokens that models read and write, within 24 hours.
     pub tokens_per_day: Option<u64>,
     /// In millionths of the price table's currency, within 24 hours.
@@ -109,7 +109,7 @@ pub struct Allowance {
 
 /// What holds in one channel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rules {
+pub struct ChannelRules {
     pub mode: Mode,
     pub quiet_hours: Option<QuietHours>,
     /// A verdict of a lower confidence is silence. By the scale of the prompt, 0.7 and more is a question or
@@ -118,32 +118,32 @@ pub struct Rules {
     pub min_confidence: f64,
     /// What it may react with; with none it does not.
     pub reactions: Vec<String>,
-    pub facilitation: Facilitation,
+    pub facilitation: FacilitationRules,
     /// After it has spoken unasked, a companion keeps out of the talk for so long.
     pub cooldown: SignedDuration,
     /// Of the newest lines it may have said this share, else it keeps out of the talk.
-    pub most_share: f64,
-    pub allowance: Allowance,
+    pub max_share: f64,
+    pub budget_limits: BudgetLimits,
 }
 
-impl Default for Rules {
+impl Default for ChannelRules {
     fn default() -> Self {
         Self {
             mode: Mode::Companion,
             quiet_hours: None,
             min_confidence: 0.7,
             reactions: ["👍", "👀", "🎉", "❤️", "😄", "🙏"].map(str::to_owned).to_vec(),
-            facilitation: Facilitation::default(),
+            facilitation: FacilitationRules::default(),
             cooldown: SignedDuration::ZERO,
-            most_share: 0.5,
-            allowance: Allowance::default(),
+            max_share: 0.5,
+            budget_limits: BudgetLimits::default(),
         }
     }
 }
 
-impl Rules {
+impl ChannelRules {
     /// How long it keeps out of the talk after it has spoken unasked, in this mode.
-    pub fn cooldown_in(&self, mode: Mode) -> SignedDuration {
+    pub fn cooldown_for(&self, mode: Mode) -> SignedDuration {
         match mode {
             Mode::Facilitator => self.facilitation.cooldown,
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => self.cooldown,
@@ -155,11 +155,11 @@ impl Rules {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rulebook {
     /// Where nothing else is said.
-    pub usual: Rules,
+    pub default_rules: ChannelRules,
     /// By `#name` or by id. What a channel's id says outranks its name.
-    pub channels: BTreeMap<String, Rules>,
+    pub channels: BTreeMap<String, ChannelRules>,
     /// What the whole workspace may use up.
-    pub workspace: Allowance,
+    pub workspace_limits: BudgetLimits,
     /// So many answers one person gets within an hour.
     pub answers_per_hour: Option<u64>,
     /// From this share of a limit on, nothing is said unasked.
@@ -171,9 +171,9 @@ pub struct Rulebook {
 impl Default for Rulebook {
     fn default() -> Self {
         Self {
-            usual: Rules::default(),
+            default_rules: ChannelRules::default(),
             channels: BTreeMap::new(),
-            workspace: Allowance::default(),
+            workspace_limits: BudgetLimits::default(),
             answers_per_hour: Some(30),
             soft_share: 0.8,
             opted_out: Vec::new(),
@@ -183,15 +183,15 @@ impl Default for Rulebook {
 
 impl Rulebook {
     /// The most lines that any channel compares.
-    pub fn longest_comparison(&self) -> usize {
-        let rules = self.channels.values().chain([&self.usual]);
+    pub fn max_compare_window(&self) -> usize {
+        let rules = self.channels.values().chain([&self.default_rules]);
         rules.map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
     }
 
-    pub fn of(&self, channel: &ChannelId, name: &str) -> &Rules {
+    pub fn channel_rules(&self, channel: &ChannelId, name: &str) -> &ChannelRules {
         let by_id = self.channels.get(channel.as_str());
         let named = || self.channels.get(format!("#{name}").as_str());
-        by_id.or_else(named).unwrap_or(&self.usual)
+        by_id.or_else(named).unwrap_or(&self.default_rules)
     }
 }
 
@@ -214,13 +214,13 @@ mod tests {
             (noon, 12, 0, true),
             (noon, 13, 0, false),
         ] {
-            assert_eq!(hours.hold(time(hour, minute)), quiet, "{hour}:{minute}");
+            assert_eq!(hours.contains(time(hour, minute)), quiet, "{hour}:{minute}");
         }
     }
 
     #[test]
     fn a_channels_id_outranks_its_name() {
-        let of = |mode| Rules { mode, ..Rules::default() };
+        let of = |mode| ChannelRules { mode, ..ChannelRules::default() };
         let channels = [("#garden", Mode::Observe), ("c1", Mode::Off)];
         let channels = channels.map(|(key, mode)| (key.to_owned(), of(mode))).into();
         let book = Rulebook { channels, ..Rulebook::default() };
@@ -229,7 +229,7 @@ mod tests {
             ("c2", "garden", Mode::Observe),
             ("c2", "kitchen", Mode::Companion),
         ] {
-            assert_eq!(book.of(&ChannelId::new(channel), name).mode, mode);
+            assert_eq!(book.channel_rules(&ChannelId::new(channel), name).mode, mode);
         }
     }
 }

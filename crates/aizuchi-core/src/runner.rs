@@ -14,96 +14,100 @@ use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
 use crate::clock::Clock;
-use crate::decision::Ended;
-use crate::event::chore::{Chore, ChoreEnd, ChoreOutcome};
-use crate::event::{Claim, Closing, End, Event, Outcome, Piece};
-use crate::hear::under_way::UnderWay;
+use crate::decision::DecisionResult;
+use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
+use crate::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, StepResult};
+use crate::inbox::in_flight::InFlight;
 use crate::metrics::Metrics;
-use crate::store::{Settled, Store, StoreError};
+use crate::store::{CompletionReceipt, Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct RunnerSettings {
     /// How long a claim stays hidden. Longer than any step may take.
     pub lease: SignedDuration,
     /// How many conversations are worked at side by side.
-    pub most_at_once: usize,
+    pub max_concurrency: usize,
     /// How long a stop waits for work that has begun. Supervisors kill what takes longer than ten seconds to
     /// end.
-    pub drain: SignedDuration,
+    pub drain_timeout: SignedDuration,
 }
 
-impl Default for Settings {
+impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
             lease: SignedDuration::from_secs(180),
-            most_at_once: 64,
-            drain: SignedDuration::from_secs(8),
+            max_concurrency: 64,
+            drain_timeout: SignedDuration::from_secs(8),
         }
     }
 }
 
 /// Whether the runner gets on, for those who ask.
 #[derive(Clone, Debug)]
-pub struct Pulse {
+pub struct Heartbeat {
     /// When it began, or finished a step last.
-    beat_ms: Arc<AtomicI64>,
+    last_ms: Arc<AtomicI64>,
     /// It may take so long for a step, with all hands at work.
-    longest_step: SignedDuration,
+    max_step_duration: SignedDuration,
 }
 
-impl Pulse {
-    fn beat(&self, now: Timestamp) {
-        self.beat_ms.store(now.as_millisecond(), Ordering::Relaxed);
+impl Heartbeat {
+    fn record(&self, now: Timestamp) {
+        self.last_ms.store(now.as_millisecond(), Ordering::Relaxed);
     }
 
     /// Nothing was finished for longer than a step may take.
-    pub fn is_still(&self, now: Timestamp) -> bool {
-        let beat = Timestamp::from_millisecond(self.beat_ms.load(Ordering::Relaxed));
-        beat.is_ok_and(|beat| now.duration_since(beat) > self.longest_step)
+    pub fn is_stalled(&self, now: Timestamp) -> bool {
+        let beat = Timestamp::from_millisecond(self.last_ms.load(Ordering::Relaxed));
+        beat.is_ok_and(|beat| now.duration_since(beat) > self.max_step_duration)
     }
 }
 
 pub struct Runner {
     store: Arc<dyn Store>,
     agent: Agent,
-    under_way: Arc<UnderWay>,
+    in_flight: Arc<InFlight>,
     clock: Clock,
     metrics: Arc<Metrics>,
-    pulse: Pulse,
-    settings: Settings,
+    heartbeat: Heartbeat,
+    settings: RunnerSettings,
     /// Chores that are being worked at.
-    busy: AtomicUsize,
+    running_memory_jobs: AtomicUsize,
 }
 
 /// Something to be done.
-enum Work {
+enum ClaimedWork {
     Step(Claim),
-    Chore(Chore),
+    MemoryJob(MemoryJob),
 }
 
 /// What a look into the store found.
-struct Look {
-    work: Vec<Work>,
+struct Poll {
+    work: Vec<ClaimedWork>,
     /// When to look again at the latest.
-    next: Option<Timestamp>,
+    next_poll: Option<Timestamp>,
 }
 
 /// How often the outcome of a step is written again when the store is busy.
-const COMMITS: u32 = 6;
+const MAX_COMMIT_ATTEMPTS: u32 = 6;
 /// Whoever has spoken so shortly before an unsolicited post has been trodden on (DESIGN §8).
-const SOON: SignedDuration = SignedDuration::from_secs(5);
+const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 /// How many chores are worked at side by side.
-const MOST_CHORES: usize = 4;
+const MAX_MEMORY_JOBS: usize = 4;
 /// The longest that one chore may take, with all its questions.
-const CHORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-const CHORE_LEASE: SignedDuration = SignedDuration::from_mins(11);
+const MEMORY_JOB_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+const MEMORY_JOB_LEASE: SignedDuration = SignedDuration::from_mins(11);
 /// After a failed look into the store.
-const PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 impl Runner {
     /// Fails if a lease could end while its step is still worked at.
-    pub fn new(agent: Agent, under_way: Arc<UnderWay>, settings: Settings) -> anyhow::Result<Self> {
-        let longest = agent.settings.longest_step();
+    pub fn new(
+        agent: Agent,
+        under_way: Arc<InFlight>,
+        settings: RunnerSettings,
+    ) -> anyhow::Result<Self> {
+        let longest = agent.settings.max_step_duration();
         anyhow::ensure!(
             settings.lease > longest,
             "the lease of {:#} is not longer than a step may take ({longest:#})",
@@ -113,19 +117,19 @@ impl Runner {
             store: agent.store.clone(),
             clock: agent.clock.clone(),
             metrics: agent.metrics.clone(),
-            pulse: Pulse {
-                beat_ms: Arc::new(AtomicI64::new(agent.clock.now().as_millisecond())),
-                longest_step: longest,
+            heartbeat: Heartbeat {
+                last_ms: Arc::new(AtomicI64::new(agent.clock.now().as_millisecond())),
+                max_step_duration: longest,
             },
             agent,
-            under_way,
+            in_flight: under_way,
             settings,
-            busy: AtomicUsize::new(0),
+            running_memory_jobs: AtomicUsize::new(0),
         })
     }
 
-    pub fn pulse(&self) -> Pulse {
-        self.pulse.clone()
+    pub fn heartbeat(&self) -> Heartbeat {
+        self.heartbeat.clone()
     }
 
     /// Works until `shutdown`, then finishes what has begun. What it has to leave is taken up
@@ -137,7 +141,7 @@ impl Runner {
             // Noted before looking, so that nothing falls in between.
             revisions.borrow_and_update();
             let looked = {
-                let mut look = pin!(self.look(working.len()));
+                let mut look = pin!(self.poll(working.len()));
                 loop {
                     // Work goes on meanwhile: it may hold what the look waits for.
                     tokio::select! {
@@ -149,11 +153,11 @@ impl Runner {
             };
             let next = looked.unwrap_or_else(|error| {
                 warn!("the runner could not look for due steps and tries again: {error}");
-                Look { work: Vec::new(), next: Some(self.clock.now() + PAUSE) }
+                Poll { work: Vec::new(), next_poll: Some(self.clock.now() + RETRY_DELAY) }
             });
-            working.extend(next.work.into_iter().map(|work| self.work(work)));
+            working.extend(next.work.into_iter().map(|work| self.run_work(work)));
             let due = async {
-                match next.next {
+                match next.next_poll {
                     Some(at) => self.clock.sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -167,7 +171,7 @@ impl Runner {
             }
         }
         let drained = async { while working.next().await.is_some() {} };
-        if self.clock.timeout(self.settings.drain, drained).await.is_err() {
+        if self.clock.timeout(self.settings.drain_timeout, drained).await.is_err() {
             info!("the runner leaves unfinished steps for the next start");
         }
         Ok(())
@@ -177,23 +181,23 @@ impl Runner {
     pub async fn step(&self) -> Result<bool, StoreError> {
         let claims = self
             .store
-            .claim(self.clock.now(), self.settings.lease, self.settings.most_at_once)
+            .claim(self.clock.now(), self.settings.lease, self.settings.max_concurrency)
             .await?;
-        let chores = self.claim_chores(self.clock.now()).await?;
-        let claims = claims.into_iter().map(Work::Step);
-        let work = claims.chain(chores.into_iter().map(Work::Chore));
-        let mut working: FuturesUnordered<_> = work.map(|work| self.work(work)).collect();
+        let chores = self.claim_memory_jobs(self.clock.now()).await?;
+        let claims = claims.into_iter().map(ClaimedWork::Step);
+        let work = claims.chain(chores.into_iter().map(ClaimedWork::MemoryJob));
+        let mut working: FuturesUnordered<_> = work.map(|work| self.run_work(work)).collect();
         let has_worked = !working.is_empty();
         while working.next().await.is_some() {}
         Ok(has_worked)
     }
 
     /// Takes as many due steps as there are hands, and finds out when to look again.
-    async fn look(&self, working: usize) -> Result<Look, StoreError> {
+    async fn poll(&self, working: usize) -> Result<Poll, StoreError> {
         self.metrics.wake_ups.inc();
-        let free = self.settings.most_at_once.saturating_sub(working);
+        let free = self.settings.max_concurrency.saturating_sub(working);
         if free == 0 {
-            return Ok(Look { work: Vec::new(), next: None });
+            return Ok(Poll { work: Vec::new(), next_poll: None });
         }
         let now = self.clock.now();
         let claims = self.store.claim(now, self.settings.lease, free).await?;
@@ -201,27 +205,30 @@ impl Runner {
         let next = if claims.len() == free {
             Some(now)
         } else {
-            self.store.next_ready().await.unwrap_or(Some(now + PAUSE))
+            self.store.next_ready().await.unwrap_or(Some(now + RETRY_DELAY))
         };
-        let (chores, next_chore) = self.look_for_chores(now).await.unwrap_or_else(|error| {
+        let (chores, next_chore) = self.poll_memory_jobs(now).await.unwrap_or_else(|error| {
             warn!("the runner could not look for what is to be remembered: {error}");
-            (Vec::new(), Some(now + PAUSE))
+            (Vec::new(), Some(now + RETRY_DELAY))
         });
-        let work = claims.into_iter().map(Work::Step).chain(chores.into_iter().map(Work::Chore));
-        Ok(Look { work: work.collect(), next: next.into_iter().chain(next_chore).min() })
+        let work = claims
+            .into_iter()
+            .map(ClaimedWork::Step)
+            .chain(chores.into_iter().map(ClaimedWork::MemoryJob));
+        Ok(Poll { work: work.collect(), next_poll: next.into_iter().chain(next_chore).min() })
     }
 
     /// Takes chores, and finds out when to look for more at the latest.
-    async fn look_for_chores(
+    async fn poll_memory_jobs(
         &self,
         now: Timestamp,
-    ) -> Result<(Vec<Chore>, Option<Timestamp>), StoreError> {
-        let chores = self.claim_chores(now).await?;
+    ) -> Result<(Vec<MemoryJob>, Option<Timestamp>), StoreError> {
+        let chores = self.claim_memory_jobs(now).await?;
         // One that ends wakes the runner.
-        let has_hands = self.free_for_chores() > 0;
+        let has_hands = self.free_memory_job_slots() > 0;
         // What has been taken must be worked at, whatever comes of the next look.
         let next = if has_hands {
-            self.store.next_chore().await.unwrap_or(Some(now + PAUSE))
+            self.store.next_memory_job().await.unwrap_or(Some(now + RETRY_DELAY))
         } else {
             None
         };
@@ -229,54 +236,55 @@ impl Runner {
     }
 
     /// Takes chores, of which only a few are worked at side by side: nobody waits for them.
-    async fn claim_chores(&self, now: Timestamp) -> Result<Vec<Chore>, StoreError> {
-        let free = self.free_for_chores();
+    async fn claim_memory_jobs(&self, now: Timestamp) -> Result<Vec<MemoryJob>, StoreError> {
+        let free = self.free_memory_job_slots();
         if free == 0 {
             return Ok(Vec::new());
         }
-        let chores = self.store.claim_chores(now, CHORE_LEASE, free).await?;
-        self.busy.fetch_add(chores.len(), Ordering::Relaxed);
+        let chores = self.store.claim_memory_jobs(now, MEMORY_JOB_LEASE, free).await?;
+        self.running_memory_jobs.fetch_add(chores.len(), Ordering::Relaxed);
         Ok(chores)
     }
 
-    fn free_for_chores(&self) -> usize {
-        MOST_CHORES.saturating_sub(self.busy.load(Ordering::Relaxed))
+    fn free_memory_job_slots(&self) -> usize {
+        MAX_MEMORY_JOBS.saturating_sub(self.running_memory_jobs.load(Ordering::Relaxed))
     }
 
-    async fn work(&self, work: Work) {
+    async fn run_work(&self, work: ClaimedWork) {
         match work {
-            Work::Step(claim) => self.work_in_span(claim).await,
-            Work::Chore(chore) => {
+            ClaimedWork::Step(claim) => self.run_step_in_span(claim).await,
+            ClaimedWork::MemoryJob(chore) => {
                 let span = info_span!("remember", memory = %chore.key, attempt = chore.attempt);
-                self.remember(&chore).instrument(span).await;
-                self.busy.fetch_sub(1, Ordering::Relaxed);
-                self.pulse.beat(self.clock.now());
+                self.run_memory_job(&chore).instrument(span).await;
+                self.running_memory_jobs.fetch_sub(1, Ordering::Relaxed);
+                self.heartbeat.record(self.clock.now());
             }
         }
     }
 
-    async fn remember(&self, chore: &Chore) {
+    async fn run_memory_job(&self, chore: &MemoryJob) {
         let mut attempts = Vec::new();
         let thought = AssertUnwindSafe(self.agent.remember(chore, &mut attempts)).catch_unwind();
-        let outcome = match self.clock.timeout(CHORE_TIMEOUT, thought).await {
+        let outcome = match self.clock.timeout(MEMORY_JOB_TIMEOUT, thought).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panicked)) => {
                 error!("remembering {} panicked", chore.key);
-                self.agent.remember_later()
+                self.agent.retry_memory_later()
             }
             Err(_timed_out) => {
                 warn!("remembering {} took too long; it is tried again later", chore.key);
-                self.agent.remember_later()
+                self.agent.retry_memory_later()
             }
         };
-        let outcome = ChoreOutcome { attempts, ..outcome };
-        self.log_memory(chore, &outcome);
-        for attempt in 1..=COMMITS {
-            let kept = self.store.complete_chore(chore, outcome.clone(), self.clock.now()).await;
+        let outcome = MemoryJobOutcome { attempts, ..outcome };
+        self.log_memory_job(chore, &outcome);
+        for attempt in 1..=MAX_COMMIT_ATTEMPTS {
+            let kept =
+                self.store.complete_memory_job(chore, outcome.clone(), self.clock.now()).await;
             match kept {
                 Ok(()) => break,
-                Err(StoreError::Busy(_)) if attempt < COMMITS => {
-                    self.clock.sleep_until(self.clock.now() + PAUSE).await;
+                Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
+                    self.clock.sleep_until(self.clock.now() + RETRY_DELAY).await;
                 }
                 Err(error) => {
                     // The lease ends, and it is thought of again.
@@ -287,21 +295,21 @@ impl Runner {
         }
     }
 
-    fn log_memory(&self, chore: &Chore, outcome: &ChoreOutcome) {
+    fn log_memory_job(&self, chore: &MemoryJob, outcome: &MemoryJobOutcome) {
         for error in outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref()) {
             warn!("a model call failed: {error}");
         }
-        match &outcome.end {
-            ChoreEnd::Made(memory) => {
+        match &outcome.result {
+            MemoryJobResult::Remembered(memory) => {
                 info!("remembers {} in {} entries", chore.key, memory.entries.len());
             }
-            ChoreEnd::Nothing => info!("nothing new to remember for {}", chore.key),
-            ChoreEnd::Again(_) => warn!("{} stays as it is, and is tried again", chore.key),
+            MemoryJobResult::NothingNew => info!("nothing new to remember for {}", chore.key),
+            MemoryJobResult::Retry(_) => warn!("{} stays as it is, and is tried again", chore.key),
         }
     }
 
     /// One step from its claim to its commit, in a span of its own.
-    async fn work_in_span(&self, claim: Claim) {
+    async fn run_step_in_span(&self, claim: Claim) {
         let span = info_span!(
             "step",
             verb = claim.event.verb(),
@@ -309,61 +317,71 @@ impl Runner {
             decision = claim.decision.0,
             attempt = claim.attempt,
         );
-        self.work_at(claim).instrument(span).await;
+        self.run_step(claim).instrument(span).await;
     }
 
-    async fn work_at(&self, claim: Claim) {
+    async fn run_step(&self, claim: Claim) {
         let began = self.clock.now();
-        self.metrics.claimed(claim.event.verb(), began.duration_since(claim.due));
-        let overtaken = self.under_way.begin(&claim);
+        self.metrics.record_claim(claim.event.verb(), began.duration_since(claim.due));
+        let overtaken = self.in_flight.begin(&claim);
         let revision = *self.store.revisions().borrow();
         let handled = AssertUnwindSafe(self.agent.handle(&claim, &overtaken)).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!("a step panicked");
-            panicked(&claim, self.clock.now())
+            panic_outcome(&claim, self.clock.now())
         });
         // What was not looked at is as old as the look would have been: later lines are unseen.
-        let considered = outcome.considered.or(claim.event.considered()).or(Some(revision));
-        let outcome = Outcome { considered, ..outcome };
-        self.log(&claim, &outcome);
-        let said = if let End::Said(posted) = &outcome.end { Some(posted.at) } else { None };
+        let considered = outcome.seen_revision.or(claim.event.seen_revision()).or(Some(revision));
+        let outcome = Outcome { seen_revision: considered, ..outcome };
+        self.log_step(&claim, &outcome);
+        let said =
+            if let StepResult::Posted(posted) = &outcome.result { Some(posted.at) } else { None };
         let settled = self.commit(&claim, outcome).await;
-        self.under_way.end(&claim);
-        self.pulse.beat(self.clock.now());
-        self.metrics.worked(claim.event.verb(), self.clock.now().duration_since(began));
+        self.in_flight.finish(&claim);
+        self.heartbeat.record(self.clock.now());
+        self.metrics.record_step(claim.event.verb(), self.clock.now().duration_since(began));
         if let Some(ended) = settled.ended {
-            self.metrics.closed(ended, settled.gate);
+            self.metrics.record_decision(ended, settled.gate);
         }
         if let (Some(said), Event::Post(piece)) = (said, &claim.event) {
-            self.measure(&claim, piece, said, &settled);
+            self.record_post_metrics(&claim, piece, said, &settled);
         }
     }
 
     /// How long people have waited for what was said now, and whether it fell into their words.
-    fn measure(&self, claim: &Claim, piece: &Piece, said: Timestamp, settled: &Settled) {
-        for asked in &settled.answered {
-            self.metrics.answered(said.duration_since(*asked));
+    fn record_post_metrics(
+        &self,
+        claim: &Claim,
+        piece: &OutboxItem,
+        said: Timestamp,
+        settled: &CompletionReceipt,
+    ) {
+        for asked in &settled.answered_at {
+            self.metrics.record_mention_answer(said.duration_since(*asked));
         }
-        if piece.id != piece.first || is_reaction(claim) {
+        if piece.id != piece.first_in_draft || is_reaction(claim) {
             return;
         }
-        self.metrics.posted(claim.is_owed);
+        self.metrics.record_post(claim.is_owed);
         if claim.is_owed {
             return;
         }
-        if let Some(seen) = settled.seen {
-            self.metrics.joined_in(said.duration_since(seen));
+        if let Some(seen) = settled.newest_seen {
+            self.metrics.record_unsolicited_delay(said.duration_since(seen));
         }
-        if settled.unseen.is_some_and(|unseen| said.duration_since(unseen) <= SOON) {
+        if settled
+            .newest_unseen
+            .is_some_and(|unseen| said.duration_since(unseen) <= COLLISION_WINDOW)
+        {
             self.metrics.unsolicited_soon_after_unseen.inc();
         }
     }
 
-    async fn commit(&self, claim: &Claim, outcome: Outcome) -> Settled {
-        for attempt in 1..=COMMITS {
+    async fn commit(&self, claim: &Claim, outcome: Outcome) -> CompletionReceipt {
+        for attempt in 1..=MAX_COMMIT_ATTEMPTS {
             match self.store.complete(claim, outcome.clone(), self.clock.now()).await {
                 Ok(settled) => return settled,
-                Err(StoreError::Busy(_)) if attempt < COMMITS => {
+                Err(StoreError::Busy(_)) if attempt < MAX_COMMIT_ATTEMPTS => {
                     self.clock
                         .sleep_until(self.clock.now() + SignedDuration::from_millis(200))
                         .await;
@@ -375,37 +393,37 @@ impl Runner {
                 }
             }
         }
-        Settled::default()
+        CompletionReceipt::default()
     }
 
-    fn log(&self, claim: &Claim, outcome: &Outcome) {
+    fn log_step(&self, claim: &Claim, outcome: &Outcome) {
         let verb = claim.event.verb();
         let conversation = claim.event.conversation();
         let failed = outcome.attempts.iter().filter_map(|attempt| attempt.error.as_ref());
         for error in failed {
             warn!("a model call failed: {error}");
         }
-        match &outcome.end {
-            End::GivenUp { error, .. } => {
+        match &outcome.result {
+            StepResult::Failed { error, .. } => {
                 error!("gave up on {verb} in {conversation}: {error}");
             }
-            End::Silent(closing) if closing.ended == Ended::Failed => {
+            StepResult::Silent(closing) if closing.ended == DecisionResult::Failed => {
                 warn!("{verb} failed in {conversation}; it stays silent");
             }
-            End::Silent(_) => {
+            StepResult::Silent(_) => {
                 info!("stays silent in {conversation}")
             }
-            End::Wait { .. } => debug!("{verb} waits in {conversation}"),
-            End::Said(_) if is_reaction(claim) => info!("reacted in {conversation}"),
-            End::Said(_) => info!("spoke in {conversation}"),
-            End::Join { .. }
-            | End::React { .. }
-            | End::Drafted { .. }
-            | End::Redraft { .. }
-            | End::Withdrawn { .. }
-            | End::Again { .. }
-            | End::NotSaid { .. }
-            | End::Overtaken => {
+            StepResult::Deferred { .. } => debug!("{verb} waits in {conversation}"),
+            StepResult::Posted(_) if is_reaction(claim) => info!("reacted in {conversation}"),
+            StepResult::Posted(_) => info!("spoke in {conversation}"),
+            StepResult::Join { .. }
+            | StepResult::React { .. }
+            | StepResult::Drafted { .. }
+            | StepResult::Redraft { .. }
+            | StepResult::Withdrawn { .. }
+            | StepResult::Retry { .. }
+            | StepResult::NotSent { .. }
+            | StepResult::Superseded => {
                 info!("{verb} done in {conversation}")
             }
         }
@@ -413,21 +431,21 @@ impl Runner {
 }
 
 fn is_reaction(claim: &Claim) -> bool {
-    matches!(&claim.event, Event::Post(piece) if piece.on.is_some())
+    matches!(&claim.event, Event::Post(piece) if piece.reaction_to.is_some())
 }
 
 /// A defect that shows only now and then should not cost an owed answer, and a piece that may be
 /// said has to be looked for: both are taken up again a few times.
-fn panicked(claim: &Claim, now: Timestamp) -> Outcome {
+fn panic_outcome(claim: &Claim, now: Timestamp) -> Outcome {
     const TRIES: u32 = 4;
     let (error, why) = ("a defect in the program".to_owned(), "a defect in the program".to_owned());
     let end = match &claim.event {
-        Event::Post(_) if claim.attempt < TRIES => End::Again { due: now + PAUSE },
+        Event::Post(_) if claim.attempt < TRIES => StepResult::Retry { due: now + RETRY_DELAY },
         Event::Reply(_) if claim.is_owed && claim.attempt < TRIES => {
-            End::Again { due: now + PAUSE }
+            StepResult::Retry { due: now + RETRY_DELAY }
         }
-        Event::Judge(_) => End::Silent(Closing::new(Ended::Failed, why)),
-        Event::Reply(_) | Event::Post(_) => End::GivenUp { error, why },
+        Event::Judge(_) => StepResult::Silent(DecisionClosing::new(DecisionResult::Failed, why)),
+        Event::Reply(_) | Event::Post(_) => StepResult::Failed { error, why },
     };
-    Outcome::of(end)
+    Outcome::new(end)
 }

@@ -16,33 +16,33 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use crate::chat::{
-    Bookmark, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Role, User, UserId,
+    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
-use crate::context::{Context, Spent, Window};
+use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
-use crate::decision::{Decision, DecisionId, Ended, Exchange};
-use crate::event::chore::{Chore, ChoreOutcome};
+use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
+use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::step::Step;
-use crate::event::{Claim, DeadLetter, Follows, Outcome};
+use crate::event::{Claim, DeadLetter, Disposition, Outcome};
 use crate::memo::Memo;
-use crate::memory::{Entry, LineId, Lineage, Memory, MemoryId, MemoryKey};
-use crate::recall::{RecallQuery, Recalled};
+use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
+use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 
 /// Stands where a forgotten person was.
-const NOBODY: &str = "forgotten";
+const FORGOTTEN_USER_ID: &str = "forgotten";
 /// Among so many lines of a conversation the newest by a person is looked for.
-const LOOKED_THROUGH: usize = 10;
+const REPLY_DELAY_LOOKBACK: usize = 10;
 /// A reaction waits at least so long for a line that is not known yet: as long as a long history takes to be read.
-const LINE_MAY_COME: SignedDuration = SignedDuration::from_hours(24);
+const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Keeps what a platform delivered together with what follows from it. When this returns, both
     /// are safe. Hearing the same again changes nothing.
-    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError>;
+    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError>;
 
     /// Takes up to `most` steps that are ready at `now`, oldest first, and hides each until its
     /// lease ends. A claimed piece is committed as being sent before this returns (invariant 6).
@@ -60,7 +60,7 @@ pub trait Store: Send + Sync {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<Settled, StoreError>;
+    ) -> Result<CompletionReceipt, StoreError>;
 
     /// Drops every prompt, answer and unsaid word that is older than `before`: what the operator's
     /// retention orders. With them go reactions that are a day older than that and never found their line.
@@ -84,14 +84,14 @@ pub trait Store: Send + Sync {
 
     /// The lines that have most of what a query looks for, best first. What may not be seen from
     /// where it comes is not looked at. A line that has changed is found by what it says now.
-    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError>;
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError>;
 
     /// A conversation, the talk around it and what is remembered and may be known there, as of one
     /// moment.
     async fn context(
         &self,
         conversation: &ConversationId,
-        window: &Window,
+        window: &ContextWindow,
     ) -> Result<Context, StoreError>;
 
     /// What a workspace remembers: each memory as it is now, with what is behind it.
@@ -105,14 +105,14 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
     /// Those of these lines that are still there, oldest first, with who could read them when they were said.
-    async fn lines_behind(
+    async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[LineId],
+        lines: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
     /// Whether a line has been heard, deleted or not.
-    async fn knows(
+    async fn has_heard(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
@@ -123,25 +123,25 @@ pub trait Store: Send + Sync {
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError>;
 
     /// What people have ordered in a workspace.
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError>;
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError>;
 
     /// Takes up to `most` chores that are ready at `now`, as [`Store::claim`] does steps.
-    async fn claim_chores(
+    async fn claim_memory_jobs(
         &self,
         now: Timestamp,
         lease: SignedDuration,
         most: usize,
-    ) -> Result<Vec<Chore>, StoreError>;
+    ) -> Result<Vec<MemoryJob>, StoreError>;
 
     /// When the next chore will be ready.
-    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError>;
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Applies what a chore came to. What is remembered is kept only if nothing that it was made from
     /// has been taken back meanwhile.
-    async fn complete_chore(
+    async fn complete_memory_job(
         &self,
-        chore: &Chore,
-        outcome: ChoreOutcome,
+        chore: &MemoryJob,
+        outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError>;
 }
@@ -158,23 +158,23 @@ pub trait Archive: Send + Sync {
 
     /// Lines of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match:
     /// the oldest behind `after`, else the newest.
-    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError>;
+    async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// One line, deleted or not.
-    async fn line(
+    async fn message(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         id: &MessageId,
-    ) -> Result<Option<Line>, StoreError>;
+    ) -> Result<Option<StoredMessage>, StoreError>;
 
     /// Lines that came or changed after a revision, in the order of their revisions.
-    async fn lines_since(
+    async fn messages_since(
         &self,
         workspace: &WorkspaceId,
         revision: u64,
         limit: usize,
-    ) -> Result<Vec<Line>, StoreError>;
+    ) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// Ledger rows, oldest first.
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
@@ -188,7 +188,10 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<Decision>, StoreError>;
 
     /// What was asked and answered for a decision: one for each of its attempts, as far as it is kept.
-    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError>;
+    async fn exchanges(
+        &self,
+        decision: DecisionId,
+    ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
 
     /// The threads of a channel that something was said in since then, and when that was last.
     async fn threads_since(
@@ -199,7 +202,7 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
     /// How far the workspace's history has been heard.
-    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError>;
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
@@ -210,7 +213,7 @@ pub trait Archive: Send + Sync {
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// The pending steps of a workspace.
-    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
+    async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
 
     /// What models used up: for the whole workspace, then for each channel where it was anything, in the
     /// order of their ids.
@@ -223,24 +226,31 @@ pub trait Archive: Send + Sync {
 
 /// Something heard, and what follows from it.
 #[derive(Clone, Debug)]
-pub struct Hearing {
+pub struct InboxEntry {
     pub heard: Heard,
     /// What the writer's own app calls a line. A line that comes again under this name is the same line,
     /// whatever its id.
-    pub sent_as: Option<Arc<str>>,
+    pub client_message_id: Option<Arc<str>>,
     /// How far a platform's stream has been heard with it: kept in the same transaction, also if the rest
     /// is known already.
-    pub so_far: Option<Bookmark>,
-    pub follows: Follows,
+    pub cursor: Option<Cursor>,
+    pub disposition: Disposition,
     /// When what was said is to be remembered, if it is.
-    pub remember: Option<Timestamp>,
+    pub remember_at: Option<Timestamp>,
     pub now: Timestamp,
 }
 
-impl Hearing {
+impl InboxEntry {
     /// Something heard that is kept and not remembered.
-    pub fn of(heard: Heard, follows: Follows, now: Timestamp) -> Self {
-        Self { heard, sent_as: None, so_far: None, follows, remember: None, now }
+    pub fn new(heard: Heard, follows: Disposition, now: Timestamp) -> Self {
+        Self {
+            heard,
+            client_message_id: None,
+            cursor: None,
+            disposition: follows,
+            remember_at: None,
+            now,
+        }
     }
 }
 
@@ -277,7 +287,7 @@ pub enum Order {
         user: UserId,
     },
     /// What somebody has said so far is in no prompt and no memory any more, and owed no answer.
-    Withhold {
+    Redact {
         workspace: WorkspaceId,
         user: UserId,
     },
@@ -294,14 +304,14 @@ pub enum Order {
     },
     /// Know what was remembered elsewhere, unless there is a memory of this already. What no line is
     /// behind stays where it belongs.
-    Remember {
+    ImportMemory {
         key: MemoryKey,
         /// The visibility is for the store to say.
-        entries: Vec<Entry>,
+        entries: Vec<MemoryEntry>,
         newest: Timestamp,
     },
     /// Keep a memo that was made elsewhere, unless there is one of its name where it is seen.
-    Note {
+    ImportMemo {
         workspace: WorkspaceId,
         memo: Box<Memo>,
     },
@@ -315,20 +325,20 @@ impl Order {
             | Order::Mode { workspace, .. }
             | Order::OptOut { workspace, .. }
             | Order::OptIn { workspace, .. }
-            | Order::Withhold { workspace, .. }
+            | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
-            | Order::Note { workspace, .. } => workspace,
+            | Order::ImportMemo { workspace, .. } => workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
-            Order::Remember { key, .. } => &key.workspace,
+            Order::ImportMemory { key, .. } => &key.workspace,
         }
     }
 }
 
 /// What holds because people ordered it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Orders {
+pub struct StandingOrders {
     /// It says nothing in a channel, or anywhere: one for each who may order it.
-    pub muted: Vec<(Option<ChannelId>, Mute)>,
+    pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
 }
@@ -340,64 +350,68 @@ pub struct Mute {
     pub by: Role,
 }
 
-impl Orders {
+impl StandingOrders {
     /// The silence that holds longest everywhere at `now`, if any does.
-    pub fn muted_everywhere(&self, now: Timestamp) -> Option<Mute> {
-        self.muted_at(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
+    pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
+        self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
     }
 
     /// The silence that holds longest in this channel alone.
-    pub fn muted_here(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
-        let here = self.muted_at(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
+    pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
         here.map(|(_, mute)| mute).max()
     }
 
     /// Of what silences it in a channel, what only somebody of a higher role may take back.
-    pub fn muted_above(&self, role: Role, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+    pub fn mute_above_role(&self, role: Role, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
-        let above = self.muted_at(now).filter(|(muted, mute)| is_here(muted) && mute.by > role);
+        let above = self.active_mutes(now).filter(|(muted, mute)| is_here(muted) && mute.by > role);
         above.map(|(_, mute)| mute).max()
     }
 
-    fn muted_at(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
-        self.muted.iter().filter(move |(_, mute)| now < mute.until).cloned()
+    fn active_mutes(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
+        self.mutes.iter().filter(move |(_, mute)| now < mute.until).cloned()
     }
 }
 
 /// What hearing did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt {
+pub struct HearReceipt {
     /// False when it had been heard before, or changes a line that is not known (yet).
     pub is_new: bool,
     /// Work under way in this conversation no longer counts.
-    pub has_overtaken: bool,
+    pub has_superseded: bool,
     pub revision: u64,
 }
 
 /// What completing a claim did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct CompletionReceipt {
     /// How its decision ended, if it has.
-    pub ended: Option<Ended>,
+    pub ended: Option<DecisionResult>,
     /// The gate that ended it.
     pub gate: Option<Gate>,
     /// When those had spoken whom a post answered.
-    pub answered: Vec<Timestamp>,
+    pub answered_at: Vec<Timestamp>,
     /// The newest line of the decision that a post's words had seen.
-    pub seen: Option<Timestamp>,
+    pub newest_seen: Option<Timestamp>,
     /// The newest line before a post that its words had not seen.
-    pub unseen: Option<Timestamp>,
+    pub newest_unseen: Option<Timestamp>,
 }
 
-impl Settled {
-    pub fn by(completion: &Completion, seen: Option<Timestamp>, unseen: Option<Timestamp>) -> Self {
+impl CompletionReceipt {
+    pub fn from_completion(
+        completion: &Completion,
+        seen: Option<Timestamp>,
+        unseen: Option<Timestamp>,
+    ) -> Self {
         let closing = completion.closed.as_ref();
         Self {
             ended: closing.map(|closing| closing.ended),
             gate: closing.and_then(|closing| closing.gate),
-            answered: completion.answered.clone(),
-            seen,
-            unseen,
+            answered_at: completion.answered_at.clone(),
+            newest_seen: seen,
+            newest_unseen: unseen,
         }
     }
 }
@@ -407,7 +421,7 @@ impl Settled {
 pub struct Spending {
     /// `None`: all of the workspace.
     pub channel: Option<ChannelId>,
-    pub spent: Spent,
+    pub spent: BudgetUsage,
     /// Within the last 30 days; no limit is set for it.
     pub tokens_in_month: u64,
 }
@@ -423,29 +437,29 @@ pub struct Backlog {
 
 /// A stored line with what the store knows about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct StoredMessage {
     pub message: Arc<Message>,
     /// The author's name, or id where none is known.
-    pub name: Arc<str>,
+    pub author_name: Arc<str>,
     pub is_deleted: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
     /// In the order that they began.
-    pub reactions: Vec<Reacted>,
+    pub reactions: Vec<ReactionGroup>,
     /// The revision that it, or a reaction to it, came or changed with.
     pub revision: u64,
 }
 
 /// Everyone who reacted to a line with one emoji, in the order that they did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reacted {
+pub struct ReactionGroup {
     pub emoji: Arc<str>,
     pub users: Vec<User>,
 }
 
-impl Reacted {
+impl ReactionGroup {
     /// Gathers reactions, oldest first, by their emoji.
-    pub fn gather(reactions: impl IntoIterator<Item = (Arc<str>, User)>) -> Vec<Self> {
+    pub fn group(reactions: impl IntoIterator<Item = (Arc<str>, User)>) -> Vec<Self> {
         let mut gathered: Vec<Self> = Vec::new();
         for (emoji, user) in reactions {
             match gathered.iter_mut().find(|reacted| reacted.emoji == emoji) {
@@ -458,18 +472,18 @@ impl Reacted {
 }
 
 #[derive(Clone, Debug)]
-pub struct LineQuery {
+pub struct MessageQuery {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
     /// `None`: top level and all threads.
     pub thread: Option<MessageId>,
-    pub span: Span,
+    pub range: MessageRange,
     pub limit: usize,
 }
 
 /// Which part of a channel's lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Span {
+pub enum MessageRange {
     Newest,
     /// The newest of those that stand before this line.
     Before(MessageId),
@@ -496,10 +510,10 @@ pub enum DecisionQuery {
         message: MessageId,
     },
     /// Those that cover one of these lines of a channel, or of which it came.
-    Lines {
+    Messages {
         workspace: WorkspaceId,
         channel: ChannelId,
-        lines: Vec<MessageId>,
+        messages: Vec<MessageId>,
     },
 }
 
@@ -519,7 +533,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// That something cannot be used at all, which is called `shown`.
-    pub fn of(self, shown: &str) -> Self {
+    pub fn into_broken(self, shown: &str) -> Self {
         let reason = match self {
             StoreError::Busy(reason) | StoreError::Refused(reason) | StoreError::Broken(reason) => {
                 reason

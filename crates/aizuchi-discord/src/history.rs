@@ -13,43 +13,43 @@ use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
-use crate::Discord;
-use crate::api::ApiError;
-use crate::roster::Standing;
-use crate::session::Mark;
-use crate::take::TakeError;
-use aizuchi_core::chat::{Bookmark, ChannelId, ConversationId, Heard};
-use aizuchi_core::platform::wanted::Place;
+use crate::DiscordPlatform;
+use crate::api::DiscordApiError;
+use crate::cache::Membership;
+use crate::ingest::IngestError;
+use crate::session::ReadCursor;
+use aizuchi_core::chat::{ChannelId, ConversationId, Cursor, Heard};
+use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::StoreError;
 
 /// Edits and deletions are looked for so far back.
-const LOOKED_BACK: SignedDuration = SignedDuration::from_hours(24);
+const CHANGE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Clocks differ: what is read begins so long before what is missing.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(5);
 /// After something could not be read.
-const PAUSE: SignedDuration = SignedDuration::from_secs(60);
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-impl Discord {
+impl DiscordPlatform {
     /// Catches up on whatever is wanted, and on everything after each gap. Never ends.
-    pub(super) async fn stay_caught_up(&self) {
-        let mut air = self.air.changes();
+    pub(super) async fn run_backfill(&self) {
+        let mut air = self.connection.subscribe();
         let mut unbroken = None;
         let mut later = BTreeSet::new();
-        let (mut again, mut marks) = (self.now(), self.now() + self.settings.sync_every);
+        let (mut again, mut marks) = (self.now(), self.now() + self.settings.sync_interval);
         loop {
-            let since = air.borrow_and_update().since;
+            let since = air.borrow_and_update().connected_since;
             if since.is_some() && since != unbroken {
                 unbroken = since;
-                self.wanted.begin(&[]);
-                self.roster.joined().iter().for_each(|room| self.want(room));
+                self.backfill.restart(&[]);
+                self.cache.joined().iter().for_each(|room| self.request_backfill(room));
             }
             if let Some(since) = since
-                && let Some(room) = self.wanted.next()
+                && let Some(room) = self.backfill.pop()
             {
-                if let Err(error) = self.catch_up(&room, since, later.len()).await {
+                if let Err(error) = self.backfill_channel(&room, since, later.len()).await {
                     warn!("a channel's history could not be read and is tried again: {error}");
                     if later.is_empty() {
-                        again = self.now() + PAUSE;
+                        again = self.now() + RETRY_DELAY;
                     }
                     later.insert(room);
                 }
@@ -57,17 +57,17 @@ impl Discord {
             }
             let next = if later.is_empty() { marks } else { again.min(marks) };
             tokio::select! {
-                () = self.wanted.added.notified() => {}
+                () = self.backfill.added.notified() => {}
                 _ = air.changed() => {}
                 () = self.clock.sleep_until(next) => {}
             }
             if self.now() >= again {
-                std::mem::take(&mut later).iter().for_each(|room| self.wanted.add(room));
+                std::mem::take(&mut later).iter().for_each(|room| self.backfill.enqueue(room));
             }
             if self.now() >= marks {
-                marks = self.now() + self.settings.sync_every;
-                if let Some(since) = self.air.state().since
-                    && let Err(error) = self.settle_marks(since, self.now() - OVERLAP).await
+                marks = self.now() + self.settings.sync_interval;
+                if let Some(since) = self.connection.state().connected_since
+                    && let Err(error) = self.advance_read_cursors(since, self.now() - OVERLAP).await
                 {
                     warn!("how far channels are read could not be noted: {error}");
                 }
@@ -76,12 +76,12 @@ impl Discord {
     }
 
     /// Reads first where something is to be done. Never ends.
-    pub(super) async fn stay_ready(&self) {
+    pub(super) async fn run_prioritized_backfill(&self) {
         loop {
-            let (place, since) = self.wanted.next_hurried(&self.air).await;
-            match self.read_soon(&place, since).await {
-                Ok(()) | Err(TakeError::Discord(ApiError::Refused(_))) => {
-                    self.wanted.note(place, since);
+            let (place, since) = self.backfill.next_prioritized(&self.connection).await;
+            match self.backfill_target(&place, since).await {
+                Ok(()) | Err(IngestError::Api(DiscordApiError::Refused(_))) => {
+                    self.backfill.mark_complete(place, since);
                 }
                 // Whoever waits asks again.
                 Err(error) => warn!("what is waited for could not be read: {error}"),
@@ -90,107 +90,116 @@ impl Discord {
     }
 
     /// What was said there lately may not have been heard yet.
-    pub(super) fn is_behind_in(&self, conversation: &ConversationId) -> bool {
-        let Some(since) = self.air.state().since else { return true };
+    pub(super) fn is_backfill_pending(&self, conversation: &ConversationId) -> bool {
+        let Some(since) = self.connection.state().connected_since else { return true };
         let channel = &conversation.channel;
-        match self.roster.room(channel).map(|room| room.standing) {
-            Some(Standing::Member) => {
+        match self.cache.channel(channel).map(|room| room.membership) {
+            Some(Membership::Member) => {
                 let place = (channel.clone(), conversation.thread.clone());
-                let is_behind = !self.wanted.is_caught_up(&place, since);
+                let is_behind = !self.backfill.is_complete(&place, since);
                 if is_behind {
-                    self.wanted.hurry(place);
+                    self.backfill.prioritize(place);
                 }
                 is_behind
             }
             // Its server has not been told of yet.
-            Some(Standing::Unknown) => true,
-            Some(Standing::Out) | None => false,
+            Some(Membership::Unknown) => true,
+            Some(Membership::NotMember) | None => false,
         }
     }
 
     /// A room is to be read, unless it was since nothing is missing.
-    pub(super) fn want(&self, room: &ChannelId) {
-        let mark = self.mark(room);
-        match self.air.state().since {
+    pub(super) fn request_backfill(&self, room: &ChannelId) {
+        let mark = self.read_cursor(room);
+        match self.connection.state().connected_since {
             Some(since) if mark.is_some_and(|mark| mark.since == since) => {
-                self.wanted.note_whole(room, since);
+                self.backfill.mark_channel_complete(room, since);
             }
-            Some(_) | None => self.wanted.add(room),
+            Some(_) | None => self.backfill.enqueue(room),
         }
     }
 
     /// Reads what was said in a place since its mark, and a little before.
-    async fn read_soon(&self, place: &Place, since: Timestamp) -> Result<(), TakeError> {
+    async fn backfill_target(
+        &self,
+        place: &BackfillTarget,
+        since: Timestamp,
+    ) -> Result<(), IngestError> {
         let (room, thread) = place;
-        let mark = self.mark(room);
+        let mark = self.read_cursor(room);
         let from = mark.map_or(self.now(), |mark| mark.until) - OVERLAP;
-        let mut pass = self.pass(room, from, since).await?;
+        let mut pass = self.start_pass(room, from, since).await?;
         let place = thread.as_ref().map_or(room.clone(), |it| ChannelId::new(it.as_str()));
-        self.read_place(&place, &mut pass).await?;
-        self.hear_what_is_gone(&pass).await
+        self.read_messages(&place, &mut pass).await?;
+        self.hear_missing_deletions(&pass).await
     }
 
     /// Reads what was said in a room since its mark.
-    async fn catch_up(
+    async fn backfill_channel(
         &self,
         room: &ChannelId,
         since: Timestamp,
         failed: usize,
-    ) -> Result<(), TakeError> {
+    ) -> Result<(), IngestError> {
         let began = self.now();
-        let horizon = began - self.settings.history;
-        let from = match self.mark(room) {
-            Some(mark) => (mark.until - OVERLAP).min(horizon.max(began - LOOKED_BACK)),
+        let horizon = began - self.settings.history_span;
+        let from = match self.read_cursor(room) {
+            Some(mark) => (mark.until - OVERLAP).min(horizon.max(began - CHANGE_WINDOW)),
             None => horizon,
         };
-        let mut pass = self.pass(room, from, since).await?;
-        match self.read_room(&mut pass).await {
+        let mut pass = self.start_pass(room, from, since).await?;
+        match self.read_channel(&mut pass).await {
             // Where nothing may be read, it goes on with what it hears.
-            Err(TakeError::Discord(ApiError::Refused(refusal))) => {
+            Err(IngestError::Api(DiscordApiError::Refused(refusal))) => {
                 info!("a channel's history may not be read: Discord says {refusal}");
             }
             read => read?,
         }
-        self.wanted.note_whole(room, since);
-        self.wanted.tell_progress("Discord", room, pass.new, failed);
+        self.backfill.mark_channel_complete(room, since);
+        self.backfill.log_progress("Discord", room, pass.new_messages, failed);
         // Since then, everything has come by itself.
-        if self.air.state().since == Some(since) {
-            self.put_mark(room, Mark { until: began, since }).await?;
+        if self.connection.state().connected_since == Some(since) {
+            self.store_read_cursor(room, ReadCursor { until: began, since }).await?;
         }
         Ok(())
     }
 
-    fn mark(&self, room: &ChannelId) -> Option<Mark> {
-        let marks = self.marks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn read_cursor(&self, room: &ChannelId) -> Option<ReadCursor> {
+        let marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         marks.get(room).copied()
     }
 
-    async fn put_mark(&self, room: &ChannelId, mark: Mark) -> Result<(), StoreError> {
-        let Some(known) = self.roster.room(room) else { return Ok(()) };
-        let bookmark = Bookmark {
+    async fn store_read_cursor(
+        &self,
+        room: &ChannelId,
+        mark: ReadCursor,
+    ) -> Result<(), StoreError> {
+        let Some(known) = self.cache.channel(room) else { return Ok(()) };
+        let bookmark = Cursor {
             workspace: known.channel.workspace,
-            place: room.as_str().into(),
-            value: mark.written().into(),
+            stream: room.as_str().into(),
+            value: mark.to_text().into(),
         };
-        self.ears.hear(Heard::Bookmark(bookmark)).await?;
-        let mut marks = self.marks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.inbox.hear(Heard::Cursor(bookmark)).await?;
+        let mut marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         marks.insert(room.clone(), mark);
         Ok(())
     }
 
     /// Nothing was missed in rooms that have been read since a gap, until then; so nothing before it need be
     /// read again.
-    pub(super) async fn settle_marks(
+    pub(super) async fn advance_read_cursors(
         &self,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
         let marks = {
-            let marks = self.marks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let marks = self.read_cursors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             marks.clone()
         };
         let whole = marks.iter().filter(|(_, mark)| mark.since == since && mark.until < until);
-        let moved = whole.map(|(room, mark)| self.put_mark(room, Mark { until, ..*mark }));
+        let moved =
+            whole.map(|(room, mark)| self.store_read_cursor(room, ReadCursor { until, ..*mark }));
         try_join_all(moved).await.map(|_| ())
     }
 }

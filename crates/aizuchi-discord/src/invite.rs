@@ -1,31 +1,31 @@
 //! The address at which somebody lets the bot in on a server.
 
-use crate::permissions::all;
+use crate::permissions::invite_permissions;
 
 /// The command `/aizuchi` comes along with the bot.
-pub fn invite(application: u64) -> String {
+pub fn invite_url(application: u64) -> String {
     format!(
         "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={}",
-        all().bits()
+        invite_permissions().bits()
     )
 }
 
 /// The application's page on which the token is, and what may be read.
-pub fn bot_page(application: u64) -> String {
+pub fn bot_page_url(application: u64) -> String {
     format!("https://discord.com/developers/applications/{application}/bot")
 }
 
 /// The application of a token. Its first part is the bot's id, which is the application's: Discord says so
 /// of every application that was made since 2016.
-pub fn application_of(token: &str) -> Option<u64> {
+pub fn application_id(token: &str) -> Option<u64> {
     let first = token.split('.').next()?;
-    let id = String::from_utf8(decoded(first)?).ok()?;
+    let id = String::from_utf8(decode_base64(first)?).ok()?;
     let is_whole = token.split('.').count() == 3;
     id.parse().ok().filter(|_| is_whole)
 }
 
 /// Base64, without what fills it up at the end.
-fn decoded(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bytes = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
@@ -49,7 +49,7 @@ mod tests {
     fn an_invitation_asks_for_what_is_needed_and_no_more() {
         let expected = "https://discord.com/oauth2/authorize?client_id=42&\
                         scope=bot+applications.commands&permissions=309237713984";
-        assert_eq!(invite(42), expected);
+        assert_eq!(invite_url(42), expected);
     }
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
             ("!!.a.b", None),
             ("", None),
         ] {
-            assert_eq!(application_of(token), expected, "{token}");
+            assert_eq!(application_id(token), expected, "{token}");
         }
     }
 }

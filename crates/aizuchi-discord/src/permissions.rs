@@ -8,7 +8,7 @@ use twilight_model::id::marker::{GuildMarker, RoleMarker, UserMarker};
 use twilight_util::permission_calculator::PermissionCalculator;
 
 /// A permission that the bot asks for.
-pub struct Need {
+pub struct RequiredPermission {
     pub permission: Permissions,
     /// As Discord's pages call it.
     pub name: &'static str,
@@ -16,21 +16,25 @@ pub struct Need {
     pub reason: &'static str,
 }
 
-const fn need(permission: Permissions, name: &'static str, reason: &'static str) -> Need {
-    Need { permission, name, reason }
+const fn required(
+    permission: Permissions,
+    name: &'static str,
+    reason: &'static str,
+) -> RequiredPermission {
+    RequiredPermission { permission, name, reason }
 }
 
-pub const NEEDS: [Need; 6] = [
-    need(Permissions::VIEW_CHANNEL, "View Channels", "hear what is said"),
-    need(
+pub const REQUIRED_PERMISSIONS: [RequiredPermission; 6] = [
+    required(Permissions::VIEW_CHANNEL, "View Channels", "hear what is said"),
+    required(
         Permissions::READ_MESSAGE_HISTORY,
         "Read Message History",
         "catch up on what was said while it was away",
     ),
-    need(Permissions::SEND_MESSAGES, "Send Messages", "speak"),
-    need(Permissions::SEND_MESSAGES_IN_THREADS, "Send Messages in Threads", "speak in threads"),
-    need(Permissions::ADD_REACTIONS, "Add Reactions", "nod with an emoji"),
-    need(
+    required(Permissions::SEND_MESSAGES, "Send Messages", "speak"),
+    required(Permissions::SEND_MESSAGES_IN_THREADS, "Send Messages in Threads", "speak in threads"),
+    required(Permissions::ADD_REACTIONS, "Add Reactions", "nod with an emoji"),
+    required(
         Permissions::CREATE_PUBLIC_THREADS,
         "Create Public Threads",
         "open a thread where it is mentioned",
@@ -38,30 +42,32 @@ pub const NEEDS: [Need; 6] = [
 ];
 
 /// Only needed where `discord.threads` is `auto`.
-pub const THREADS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
+pub const THREAD_PERMISSIONS: Permissions = Permissions::CREATE_PUBLIC_THREADS;
 
 /// What it takes to say something in a channel.
-pub const SPEAKING: Permissions = Permissions::VIEW_CHANNEL.union(Permissions::SEND_MESSAGES);
+pub const POST_PERMISSIONS: Permissions =
+    Permissions::VIEW_CHANNEL.union(Permissions::SEND_MESSAGES);
 
 /// Who may do any of this looks after the server.
-pub const MANAGING: Permissions = Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
+pub const ADMIN_PERMISSIONS: Permissions =
+    Permissions::ADMINISTRATOR.union(Permissions::MANAGE_GUILD);
 
 /// Everything that an invitation asks for.
-pub fn all() -> Permissions {
-    NEEDS.iter().fold(Permissions::empty(), |all, need| all | need.permission)
+pub fn invite_permissions() -> Permissions {
+    REQUIRED_PERMISSIONS.iter().fold(Permissions::empty(), |all, need| all | need.permission)
 }
 
 /// A server, as far as it decides who may do what.
-pub struct Rights<'a> {
+pub struct GuildPermissions<'a> {
     pub guild: Id<GuildMarker>,
     pub owner: Option<Id<UserMarker>>,
     /// All roles of the server. The one with the server's own id is everyone's.
     pub roles: &'a [(Id<RoleMarker>, Permissions)],
 }
 
-impl Rights<'_> {
+impl GuildPermissions<'_> {
     /// What a member with these roles may do in a channel.
-    pub fn of(
+    pub fn in_channel(
         &self,
         user: Id<UserMarker>,
         held: &[Id<RoleMarker>],
@@ -70,7 +76,8 @@ impl Rights<'_> {
     ) -> Permissions {
         let roles = self.roles.iter().filter(|(role, _)| held.contains(role));
         let roles: Vec<_> = roles.copied().collect();
-        let calculator = PermissionCalculator::new(self.guild, user, self.everyones(), &roles);
+        let calculator =
+            PermissionCalculator::new(self.guild, user, self.everyone_permissions(), &roles);
         let calculator = match self.owner {
             Some(owner) => calculator.owner_id(owner),
             None => calculator,
@@ -81,20 +88,21 @@ impl Rights<'_> {
     /// Everyone on the server may read the channel, also what was said before they came.
     pub fn is_public(&self, kind: ChannelType, overwrites: &[PermissionOverwrite]) -> bool {
         let nobody = Id::new(u64::MAX);
-        let calculator = PermissionCalculator::new(self.guild, nobody, self.everyones(), &[]);
+        let calculator =
+            PermissionCalculator::new(self.guild, nobody, self.everyone_permissions(), &[]);
         let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
         calculator.in_channel(kind, overwrites).contains(reading)
     }
 
-    fn everyones(&self) -> Permissions {
+    fn everyone_permissions(&self) -> Permissions {
         let everyone = self.roles.iter().find(|(role, _)| role.get() == self.guild.get());
         everyone.map_or(Permissions::empty(), |(_, permissions)| *permissions)
     }
 }
 
 /// What the bot lacks of what it needs.
-pub fn missing(has: Permissions) -> impl Iterator<Item = &'static Need> {
-    NEEDS.iter().filter(move |need| !has.contains(need.permission))
+pub fn missing(has: Permissions) -> impl Iterator<Item = &'static RequiredPermission> {
+    REQUIRED_PERMISSIONS.iter().filter(move |need| !has.contains(need.permission))
 }
 
 #[cfg(test)]
@@ -132,7 +140,7 @@ mod tests {
             (Permissions::ADMINISTRATOR, vec![], true),
         ] {
             let roles = [(Id::new(1), everyone), (Id::new(5), READING)];
-            let rights = Rights { guild: GUILD, owner: Some(BOT), roles: &roles };
+            let rights = GuildPermissions { guild: GUILD, owner: Some(BOT), roles: &roles };
             let is_public = rights.is_public(ChannelType::GuildText, &overwrites);
             assert_eq!(is_public, expected, "{everyone:?} {overwrites:?}");
         }
@@ -140,12 +148,15 @@ mod tests {
 
     #[test]
     fn what_the_bot_lacks_is_named() {
-        let roles =
-            [(Id::new(1), READING), (Id::new(5), Permissions::SEND_MESSAGES), (Id::new(6), all())];
-        let rights = Rights { guild: GUILD, owner: None, roles: &roles };
+        let roles = [
+            (Id::new(1), READING),
+            (Id::new(5), Permissions::SEND_MESSAGES),
+            (Id::new(6), invite_permissions()),
+        ];
+        let rights = GuildPermissions { guild: GUILD, owner: None, roles: &roles };
         let lacks = |held: &[u64], overwrites: &[PermissionOverwrite]| {
             let held: Vec<_> = held.iter().map(|role| Id::new(*role)).collect();
-            let has = rights.of(BOT, &held, ChannelType::GuildText, overwrites);
+            let has = rights.in_channel(BOT, &held, ChannelType::GuildText, overwrites);
             missing(has).map(|need| need.name).collect::<Vec<_>>()
         };
         assert_eq!(lacks(&[6], &[]), [""; 0]);

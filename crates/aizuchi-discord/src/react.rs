@@ -3,105 +3,110 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::Discord;
-use crate::api::{ApiError, Call};
-use crate::from_discord::text;
-use crate::post::{place, unread, unsaid};
-use crate::text::emoji::Emoji;
+use crate::DiscordPlatform;
+use crate::api::{ApiRequest, DiscordApiError};
+use crate::from_discord::non_empty_str;
+use crate::post::{discord_channel, history_error, post_error};
+use crate::text::emoji::GuildEmoji;
 use aizuchi_core::chat::MessageId;
-use aizuchi_core::event::{Piece, Posted};
+use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
 
 /// Discord's number for a line that is not where it is looked for.
-const NO_LINE: u64 = 10_008;
+const UNKNOWN_MESSAGE: u64 = 10_008;
 
-impl Discord {
-    pub(super) async fn react(
+impl DiscordPlatform {
+    pub(super) async fn add_reaction(
         &self,
-        piece: &Piece,
+        piece: &OutboxItem,
         on: &MessageId,
-    ) -> Result<Posted, PlatformError> {
-        let Some(emoji) = self.emoji(piece) else {
+    ) -> Result<PostedMessage, PlatformError> {
+        let Some(emoji) = self.emoji_path_for(piece) else {
             return Err(PlatformError::Refused("Discord has no such emoji".to_owned()));
         };
         let path = format!("{on}/reactions/{emoji}/@me");
-        let call = |path| Call::of(Method::PUT, path, None);
-        self.at_line(piece, on, &path, call).await.map_err(unsaid)?;
-        Ok(self.reacted(piece, on))
+        let call = |path| ApiRequest::new(Method::PUT, path, None);
+        self.call_on_message(piece, on, &path, call).await.map_err(post_error)?;
+        Ok(self.reaction_posted(piece, on))
     }
 
     pub(super) async fn find_reaction(
         &self,
-        piece: &Piece,
+        piece: &OutboxItem,
         on: &MessageId,
-    ) -> Result<Option<Posted>, PlatformError> {
-        let line = self.at_line(piece, on, on.as_str(), Call::get).await.map_err(unread)?;
-        let emoji = self.emoji(piece);
+    ) -> Result<Option<PostedMessage>, PlatformError> {
+        let line = self
+            .call_on_message(piece, on, on.as_str(), ApiRequest::get)
+            .await
+            .map_err(history_error)?;
+        let emoji = self.emoji_path_for(piece);
         let is_ours =
-            |reaction: &Value| reaction["me"] == true && in_address(&reaction["emoji"]) == emoji;
+            |reaction: &Value| reaction["me"] == true && emoji_path(&reaction["emoji"]) == emoji;
         let is_there =
             line["reactions"].as_array().is_some_and(|reactions| reactions.iter().any(is_ours));
-        Ok(is_there.then(|| self.reacted(piece, on)))
+        Ok(is_there.then(|| self.reaction_posted(piece, on)))
     }
 
     /// As it stands in an address: one of the server's own, whose name may be that of a character, too, or a
     /// character.
-    fn emoji(&self, piece: &Piece) -> Option<String> {
-        let own = self.own_emoji(piece, piece.text.trim().trim_matches(':'));
+    fn emoji_path_for(&self, piece: &OutboxItem) -> Option<String> {
+        let own = self.guild_emoji(piece, piece.text.trim().trim_matches(':'));
         let own = own.map(|own| format!("{}:{}", own.name, own.id));
-        own.or_else(|| character(&piece.text).map(|character| encoded(&character)))
+        own.or_else(|| unicode_emoji(&piece.text).map(|character| percent_encoded(&character)))
     }
 
     /// One of the server's own, where that is the only one of its name.
-    pub(super) fn own_emoji(&self, piece: &Piece, name: &str) -> Option<Emoji> {
-        self.roster.emoji(self.guild_of(&piece.conversation.workspace)?, name)
+    pub(super) fn guild_emoji(&self, piece: &OutboxItem, name: &str) -> Option<GuildEmoji> {
+        self.cache.guild_emoji(self.guild_id(&piece.conversation.workspace)?, name)
     }
 
     /// A thread's first line mostly stands in the channel above it, and in a forum it does not.
-    async fn at_line(
+    async fn call_on_message(
         &self,
-        piece: &Piece,
+        piece: &OutboxItem,
         on: &MessageId,
         path: &str,
-        call: impl Fn(String) -> Call,
-    ) -> Result<Value, ApiError> {
+        call: impl Fn(String) -> ApiRequest,
+    ) -> Result<Value, DiscordApiError> {
         let at = |channel: &str| call(format!("/channels/{channel}/messages/{path}"));
         let conversation = &piece.conversation;
         let thread = conversation.thread.as_ref();
         if thread != Some(on) {
-            return self.call(&at(place(conversation, thread))).await;
+            return self.call(&at(discord_channel(conversation, thread))).await;
         }
         match self.call(&at(conversation.channel.as_str())).await {
-            Err(error) if error.code().is_some_and(|code| code == NO_LINE || code == 50_001) => {
+            Err(error)
+                if error.code().is_some_and(|code| code == UNKNOWN_MESSAGE || code == 50_001) =>
+            {
                 self.call(&at(on.as_str())).await
             }
             answered => answered,
         }
     }
 
-    fn reacted(&self, piece: &Piece, on: &MessageId) -> Posted {
+    fn reaction_posted(&self, piece: &OutboxItem, on: &MessageId) -> PostedMessage {
         let thread = piece.conversation.thread.clone();
-        Posted { id: on.clone(), thread, at: self.now(), author: self.who.user.clone() }
+        PostedMessage { id: on.clone(), thread, at: self.now(), author: self.identity.user.clone() }
     }
 }
 
 /// Discord wants the character, whose name many know.
-fn character(emoji: &str) -> Option<String> {
+fn unicode_emoji(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let found = emojis::get(emoji).or_else(|| emojis::get_by_shortcode(emoji.trim_matches(':')));
     found.map(|found| found.as_str().to_owned())
 }
 
 /// What Discord tells of an emoji, as it stands in an address.
-pub(super) fn in_address(told: &Value) -> Option<String> {
-    let name = text(&told["name"])?;
-    Some(match text(&told["id"]) {
+pub(super) fn emoji_path(told: &Value) -> Option<String> {
+    let name = non_empty_str(&told["name"])?;
+    Some(match non_empty_str(&told["id"]) {
         Some(id) => format!("{name}:{id}"),
-        None => encoded(name),
+        None => percent_encoded(name),
     })
 }
 
-fn encoded(emoji: &str) -> String {
+fn percent_encoded(emoji: &str) -> String {
     emoji.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
@@ -118,7 +123,7 @@ mod tests {
             ("party-parrot", None),
             ("../../@me", None),
         ] {
-            let shown = character(emoji).map(|emoji| encoded(&emoji));
+            let shown = unicode_emoji(emoji).map(|emoji| percent_encoded(&emoji));
             assert_eq!(shown.as_deref(), expected, "{emoji}");
         }
     }

@@ -7,21 +7,21 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use twilight_gateway::ShardId;
 
-use crate::Discord;
-use crate::api::ApiError;
-use aizuchi_core::clock::seconds;
-use aizuchi_core::platform::air::{Air, State};
+use crate::DiscordPlatform;
+use crate::api::DiscordApiError;
+use aizuchi_core::clock::duration_from_seconds;
+use aizuchi_core::platform::connection_status::{ConnectionState, ConnectionStatus};
 
 /// Where the gateway is, where Discord does not say.
-const USUAL_GATEWAY: &str = "wss://gateway.discord.gg";
+const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";
 /// Discord counts how often a bot introduces itself. The last ones are left alone.
-const LEFT_ALONE: u32 = 100;
+const RESERVED_IDENTIFIES: u32 = 100;
 
 #[derive(Default)]
-pub struct Shards(Mutex<Known>);
+pub struct Shards(Mutex<ShardStates>);
 
 #[derive(Default)]
-struct Known {
+struct ShardStates {
     /// Since when each can be heard without a gap.
     since: Vec<Option<Timestamp>>,
     /// Before then, nobody introduces themselves.
@@ -30,96 +30,100 @@ struct Known {
 
 /// How the gateway is to be joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct GatewayPlan {
     pub url: String,
     pub shards: u32,
 }
 
 /// What Discord answers to `/gateway/bot`.
 #[derive(Deserialize)]
-struct Gateway {
+struct GatewayInfo {
     url: String,
     shards: u32,
-    session_start_limit: Option<Limit>,
+    session_start_limit: Option<SessionStartLimit>,
 }
 
 #[derive(Deserialize)]
-struct Limit {
+struct SessionStartLimit {
     remaining: u32,
     /// In milliseconds.
     reset_after: u64,
 }
 
 impl Shards {
-    fn begin(&self, count: u32) {
+    fn reset(&self, count: u32) {
         self.lock().since = vec![None; count as usize];
     }
 
     /// One can be heard, and could without a gap since then.
-    pub fn on(&self, shard: ShardId, since: Timestamp, air: &Air) {
-        self.put(shard, Some(since), air);
+    pub fn mark_connected(&self, shard: ShardId, since: Timestamp, air: &ConnectionStatus) {
+        self.set_unbroken_since(shard, Some(since), air);
     }
 
-    pub fn off(&self, shard: ShardId, air: &Air) {
-        self.put(shard, None, air);
+    pub fn mark_disconnected(&self, shard: ShardId, air: &ConnectionStatus) {
+        self.set_unbroken_since(shard, None, air);
     }
 
-    fn put(&self, shard: ShardId, since: Option<Timestamp>, air: &Air) {
+    fn set_unbroken_since(&self, shard: ShardId, since: Option<Timestamp>, air: &ConnectionStatus) {
         let mut known = self.lock();
         if let Some(place) = known.since.get_mut(shard.number() as usize) {
             *place = since;
         }
-        air.put(state(&known.since));
+        air.set(combined_status(&known.since));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ShardStates> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A gap of one is a gap.
-fn state(shards: &[Option<Timestamp>]) -> State {
+fn combined_status(shards: &[Option<Timestamp>]) -> ConnectionState {
     let open = shards.iter().flatten().count();
     let since = if open == shards.len() { shards.iter().flatten().max().copied() } else { None };
-    State { open, since }
+    ConnectionState { open_connections: open, connected_since: since }
 }
 
-impl Discord {
+impl DiscordPlatform {
     /// Asks Discord how to join, unless the settings say it all.
-    pub(super) async fn plan(&self) -> Result<Plan, ApiError> {
+    pub(super) async fn plan_gateway(&self) -> Result<GatewayPlan, DiscordApiError> {
         let (url, shards) = (self.settings.gateway_url.clone(), self.settings.shards);
         let plan = match (url, shards) {
-            (Some(url), Some(shards)) => Plan { url, shards },
-            (url, shards) => match self.read::<Gateway>("/gateway/bot").await {
+            (Some(url), Some(shards)) => GatewayPlan { url, shards },
+            (url, shards) => match self.read_with_retries::<GatewayInfo>("/gateway/bot").await {
                 Ok(told) => {
-                    self.heed(&told);
-                    Plan {
+                    self.apply_limits(&told);
+                    GatewayPlan {
                         url: url.unwrap_or(told.url),
                         shards: shards.unwrap_or(told.shards.max(1)),
                     }
                 }
-                Err(error @ ApiError::Refused(_)) => return Err(error),
-                Err(ApiError::Limited(_) | ApiError::Unreachable(_) | ApiError::Unknown(_)) => {
-                    let url = url.unwrap_or_else(|| USUAL_GATEWAY.to_owned());
-                    Plan { url, shards: shards.unwrap_or(1) }
+                Err(error @ DiscordApiError::Refused(_)) => return Err(error),
+                Err(
+                    DiscordApiError::RateLimited(_)
+                    | DiscordApiError::Unreachable(_)
+                    | DiscordApiError::OutcomeUnknown(_),
+                ) => {
+                    let url = url.unwrap_or_else(|| DEFAULT_GATEWAY_URL.to_owned());
+                    GatewayPlan { url, shards: shards.unwrap_or(1) }
                 }
             },
         };
-        self.shards.begin(plan.shards);
+        self.shards.reset(plan.shards);
         Ok(plan)
     }
 
-    fn heed(&self, told: &Gateway) {
+    fn apply_limits(&self, told: &GatewayInfo) {
         if let Some(limit) = &told.session_start_limit
-            && limit.remaining <= LEFT_ALONE
+            && limit.remaining <= RESERVED_IDENTIFIES
         {
-            let wait = seconds(limit.reset_after as f64 / 1000.0);
+            let wait = duration_from_seconds(limit.reset_after as f64 / 1000.0);
             self.shards.lock().not_before = Some(self.now() + wait);
         }
     }
 
     /// When Discord lets it introduce itself again.
-    pub(super) fn not_before(&self) -> Timestamp {
+    pub(super) fn identify_not_before(&self) -> Timestamp {
         self.shards.lock().not_before.unwrap_or(Timestamp::MIN)
     }
 }
@@ -137,7 +141,11 @@ mod tests {
             (vec![Some(at(5)), None], 1, None),
             (vec![Some(at(5)), Some(at(9))], 2, Some(at(9))),
         ] {
-            assert_eq!(state(&shards), State { open, since }, "{shards:?}");
+            assert_eq!(
+                combined_status(&shards),
+                ConnectionState { open_connections: open, connected_since: since },
+                "{shards:?}"
+            );
         }
     }
 }

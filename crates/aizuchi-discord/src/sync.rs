@@ -8,42 +8,42 @@ use twilight_model::id::marker::GuildMarker;
 
 use jiff::SignedDuration;
 
-use crate::api::ApiError;
+use crate::api::DiscordApiError;
 use crate::from_discord::guild;
-use crate::take::TakeError;
-use crate::{Discord, workspace};
+use crate::ingest::IngestError;
+use crate::{DiscordPlatform, guild_workspace};
 use aizuchi_core::chat::WorkspaceId;
 
 /// After a list could not be read.
-const PAUSE: SignedDuration = SignedDuration::from_secs(60);
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-impl Discord {
+impl DiscordPlatform {
     /// Reads all lists where that is wanted, and now and then. Never ends.
-    pub(super) async fn stay_in_sync(&self) {
-        let mut next = self.now() + self.settings.sync_every;
+    pub(super) async fn run_sync(&self) {
+        let mut next = self.now() + self.settings.sync_interval;
         loop {
             tokio::select! {
-                () = self.wants_lists.notified() => {}
+                () = self.sync_requested.notified() => {}
                 () = self.clock.sleep_until(next) => {}
             }
             next = match self.sync().await {
-                Ok(()) => self.now() + self.settings.sync_every,
+                Ok(()) => self.now() + self.settings.sync_interval,
                 Err(error) => {
                     warn!("Discord's lists could not be read and are tried again: {error}");
-                    self.now() + PAUSE
+                    self.now() + RETRY_DELAY
                 }
             };
         }
     }
 
-    async fn sync(&self) -> Result<(), TakeError> {
-        let known = self.who.guilds.iter().map(|guild| guild.id).chain(self.roster.guilds());
+    async fn sync(&self) -> Result<(), IngestError> {
+        let known = self.identity.guilds.iter().map(|guild| guild.id).chain(self.cache.guilds());
         let mut guilds: Vec<_> = known.collect();
         guilds.sort();
         guilds.dedup();
         for guild in guilds {
             match self.sync_guild(guild).await {
-                Err(TakeError::Discord(ApiError::Refused(refusal)))
+                Err(IngestError::Api(DiscordApiError::Refused(refusal)))
                     if matches!(refusal.status, 403 | 404) =>
                 {
                     info!("a server may not be read any more: Discord says {refusal}");
@@ -56,22 +56,24 @@ impl Discord {
     }
 
     /// As a session's beginning would tell of it.
-    async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), TakeError> {
-        let mut told: Value = self.read(&format!("/guilds/{id}")).await?;
-        told["channels"] = self.read(&format!("/guilds/{id}/channels")).await?;
-        let mut active: Value = self.read(&format!("/guilds/{id}/threads/active")).await?;
+    async fn sync_guild(&self, id: Id<GuildMarker>) -> Result<(), IngestError> {
+        let mut told: Value = self.read_with_retries(&format!("/guilds/{id}")).await?;
+        told["channels"] = self.read_with_retries(&format!("/guilds/{id}/channels")).await?;
+        let mut active: Value =
+            self.read_with_retries(&format!("/guilds/{id}/threads/active")).await?;
         told["threads"] = active["threads"].take();
-        let us: Value = self.read(&format!("/guilds/{id}/members/{}", self.who.user)).await?;
+        let us: Value =
+            self.read_with_retries(&format!("/guilds/{id}/members/{}", self.identity.user)).await?;
         told["members"] = json!([us]);
-        if let Some(guild) = guild::guild(&told) {
+        if let Some(guild) = guild::parse_guild(&told) {
             self.hear_guild(guild).await?;
         }
         Ok(())
     }
 
     /// The server that is this workspace.
-    pub(super) fn guild_of(&self, of: &WorkspaceId) -> Option<Id<GuildMarker>> {
+    pub(super) fn guild_id(&self, of: &WorkspaceId) -> Option<Id<GuildMarker>> {
         let number = of.as_str().rsplit_once(':')?.1.parse().ok()?;
-        (workspace(number) == *of).then_some(number)
+        (guild_workspace(number) == *of).then_some(number)
     }
 }

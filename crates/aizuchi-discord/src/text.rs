@@ -1,9 +1,9 @@
 //! Discord's way to write text, both ways: what it delivers becomes what people read, and what a model
 //! writes becomes what Discord shows.
 
-pub mod alike;
+pub mod fuzzy_match;
 pub mod emoji;
-pub mod harmless;
+pub mod escape;
 pub mod read;
 pub mod write;
 
@@ -14,21 +14,21 @@ use jiff::tz::TimeZone;
 use aizuchi_core::chat::{ChannelId, UserId};
 
 /// Who and what an id stands for.
-pub struct Names<'a> {
+pub struct NameLookup<'a> {
     pub persona: &'a UserId,
     pub persona_name: &'a str,
     pub user: &'a dyn Fn(&UserId) -> Option<Arc<str>>,
     pub channel: &'a dyn Fn(&ChannelId) -> Option<Arc<str>>,
-    pub role: &'a dyn Fn(&str) -> Option<Role>,
+    pub role: &'a dyn Fn(&str) -> Option<RoleName>,
     /// Discord shows times by each reader's clock; the persona has one, too.
-    pub zone: &'a TimeZone,
+    pub time_zone: &'a TimeZone,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum RoleName {
     /// Discord gave it to the bot, by the bot's name; people take it for the bot.
     Persona,
-    Of(Arc<str>),
+    Named(Arc<str>),
 }
 
 /// Snowflakes.

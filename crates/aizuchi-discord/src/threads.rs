@@ -5,49 +5,49 @@
 use serde_json::json;
 use tracing::info;
 
-use crate::api::{ApiError, Call};
-use crate::post::unsaid;
-use crate::{Discord, ThreadRules, Threads, direct};
-use aizuchi_core::chat::{MessageId, one_line};
-use aizuchi_core::event::Piece;
+use crate::api::{ApiRequest, DiscordApiError};
+use crate::post::post_error;
+use crate::{DiscordPlatform, ThreadPolicy, ThreadSettings, direct_workspace};
+use aizuchi_core::chat::{MessageId, to_single_line};
+use aizuchi_core::event::OutboxItem;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 
 /// Discord lets a thread's name be longer; a list of them is read at a glance.
-const LONGEST_NAME: usize = 50;
+const MAX_NAME_CHARS: usize = 50;
 /// Discord's number for a thread that is there already.
-const IS_OPEN: u64 = 160_004;
+const THREAD_ALREADY_EXISTS: u64 = 160_004;
 
-impl ThreadRules {
+impl ThreadSettings {
     /// What holds in a channel. Its id says more than its name.
-    pub fn of(&self, id: &str, name: Option<&str>) -> Threads {
+    pub fn for_channel(&self, id: &str, name: Option<&str>) -> ThreadPolicy {
         let by_name = || self.channels.get(&format!("#{}", name?));
-        self.channels.get(id).or_else(by_name).copied().unwrap_or(self.usual)
+        self.channels.get(id).or_else(by_name).copied().unwrap_or(self.default)
     }
 }
 
-impl Discord {
+impl DiscordPlatform {
     /// The line below which an answer opens a thread, or would have.
-    pub(super) async fn opens(&self, piece: &Piece) -> Option<MessageId> {
+    pub(super) async fn thread_starter(&self, piece: &OutboxItem) -> Option<MessageId> {
         let place = &piece.conversation;
-        let is_command = piece.draft.only_for.is_some();
-        if place.thread.is_some() || place.workspace == direct() || is_command {
+        let is_command = piece.metadata.only_for.is_some();
+        if place.thread.is_some() || place.workspace == direct_workspace() || is_command {
             return None;
         }
-        let asked = piece.draft.newest_owed()?;
+        let asked = piece.metadata.newest_owed()?;
         let name = self.channel_name(place).await;
-        let rule = self.settings.threads.of(place.channel.as_str(), name.as_deref());
-        (rule == Threads::Auto).then(|| asked.clone())
+        let rule = self.settings.threads.for_channel(place.channel.as_str(), name.as_deref());
+        (rule == ThreadPolicy::Auto).then(|| asked.clone())
     }
 
     /// Opens a thread below a line. Where there can be none, the answer stands beside the line.
     pub(super) async fn open_thread(
         &self,
-        piece: &Piece,
+        piece: &OutboxItem,
         asked: &MessageId,
     ) -> Result<Option<MessageId>, PlatformError> {
         let place = &piece.conversation;
-        let line = self.archive.line(&place.workspace, &place.channel, asked).await;
+        let line = self.archive.message(&place.workspace, &place.channel, asked).await;
         let text = line.ok().flatten().map(|line| line.message.text.clone()).unwrap_or_default();
         let persona = &self.persona;
         let mut body = json!({ "name": thread_name(&text, &persona.name, persona.language) });
@@ -55,16 +55,20 @@ impl Discord {
             body["auto_archive_duration"] = minutes.into();
         }
         let path = format!("/channels/{}/messages/{asked}/threads", place.channel);
-        match self.call(&Call::post(path, body)).await {
+        match self.call(&ApiRequest::post(path, body)).await {
             Ok(_) => Ok(Some(asked.clone())),
-            Err(error) if error.code() == Some(IS_OPEN) => Ok(Some(asked.clone())),
-            Err(error @ ApiError::Refused(_)) => {
+            Err(error) if error.code() == Some(THREAD_ALREADY_EXISTS) => Ok(Some(asked.clone())),
+            Err(error @ DiscordApiError::Refused(_)) => {
                 info!(channel = %place.channel, "no thread can be opened there: {error}");
                 Ok(None)
             }
             // It may be open now, and will be asked for again: nothing was said yet.
-            Err(ApiError::Unknown(why)) => Err(PlatformError::Busy { why, retry_after: None }),
-            Err(error @ (ApiError::Limited(_) | ApiError::Unreachable(_))) => Err(unsaid(error)),
+            Err(DiscordApiError::OutcomeUnknown(why)) => {
+                Err(PlatformError::Busy { why, retry_after: None })
+            }
+            Err(error @ (DiscordApiError::RateLimited(_) | DiscordApiError::Unreachable(_))) => {
+                Err(post_error(error))
+            }
         }
     }
 }
@@ -72,7 +76,7 @@ impl Discord {
 /// The first sentence of a question, without the name that it calls.
 fn thread_name(text: &str, persona: &str, language: Language) -> String {
     let called = format!("@{persona}");
-    let text = one_line(&text.replace(&format!("{called}さん"), " ").replace(&called, " "));
+    let text = to_single_line(&text.replace(&format!("{called}さん"), " ").replace(&called, " "));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = words.trim_start_matches([',', '、', ':', '：', ' ']);
     let ends = words.char_indices().find(|(at, mark)| {
@@ -82,7 +86,7 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
     });
     let sentence = ends.map_or(words, |(at, _)| &words[..at]);
     let mut letters = sentence.chars();
-    let mut name: String = letters.by_ref().take(LONGEST_NAME).collect();
+    let mut name: String = letters.by_ref().take(MAX_NAME_CHARS).collect();
     if !letters.as_str().trim().is_empty() {
         name.truncate(name.trim_end().len());
         name.push('…');
@@ -112,15 +116,17 @@ mod tests {
 
     #[test]
     fn a_channel_may_differ() {
-        let channels =
-            HashMap::from([("#tea".to_owned(), Threads::Never), ("12".to_owned(), Threads::Auto)]);
-        let rules = ThreadRules { usual: Threads::Auto, channels, archive_minutes: None };
+        let channels = HashMap::from([
+            ("#tea".to_owned(), ThreadPolicy::Never),
+            ("12".to_owned(), ThreadPolicy::Auto),
+        ]);
+        let rules = ThreadSettings { default: ThreadPolicy::Auto, channels, archive_minutes: None };
         for (id, name, expected) in [
-            ("12", Some("tea"), Threads::Auto),
-            ("13", Some("tea"), Threads::Never),
-            ("13", None, Threads::Auto),
+            ("12", Some("tea"), ThreadPolicy::Auto),
+            ("13", Some("tea"), ThreadPolicy::Never),
+            ("13", None, ThreadPolicy::Auto),
         ] {
-            assert_eq!(rules.of(id, name), expected, "{id} {name:?}");
+            assert_eq!(rules.for_channel(id, name), expected, "{id} {name:?}");
         }
     }
 }

@@ -2,28 +2,28 @@
 //! without a server. It is written from Discord's documentation and knows nothing of our adapter.
 
 pub mod id;
-pub mod refusal;
+pub mod api_error;
 pub mod guild;
 pub mod message;
 pub mod channel;
 pub mod mention;
 mod nonce;
 pub mod world;
-mod shape;
-mod profile;
+mod serialize;
+mod application;
 pub mod permission;
-pub mod talk;
+pub mod message_actions;
 pub mod thread;
-mod rooms;
+mod channel_actions;
 pub mod command;
 pub mod method;
-pub mod limits;
+pub mod rate_limit;
 pub mod fault;
 pub mod journal;
 pub mod session;
 pub mod state;
 mod protocol;
-pub mod hands;
+pub mod driver;
 mod api;
 mod gateway;
 mod control;
@@ -40,15 +40,15 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use twilight_model::guild::Permissions;
 
-use crate::discord::limits::Bounds;
-use crate::discord::state::State;
-use crate::watched::Watched;
-use crate::wire;
+use crate::discord::rate_limit::RateLimits;
+use crate::discord::state::FakeDiscordState;
+use crate::shared_state::SharedState;
+use crate::tcp;
 use aizuchi_core::clock::Clock;
 
 /// What a fake Discord is like.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FakeDiscordSettings {
     pub bot: String,
     pub token: String,
     /// What the app was invited with.
@@ -57,22 +57,22 @@ pub struct Settings {
     pub clock: Clock,
     pub heartbeat_interval: SignedDuration,
     /// How long a session waits to be resumed.
-    pub session_life: SignedDuration,
+    pub session_ttl: SignedDuration,
     /// Between the beginnings of two sessions of one rate-limit key.
     pub identify_interval: SignedDuration,
     /// How many keys there are.
     pub max_concurrency: u64,
     /// How many sessions may begin in a day.
-    pub most_sessions: u32,
+    pub max_sessions_per_day: u32,
     /// The fewest shards that will do.
-    pub shards: u64,
+    pub min_shards: u64,
     /// How long the same nonce stands for the same message.
-    pub nonce_life: SignedDuration,
-    pub bounds: Bounds,
+    pub nonce_ttl: SignedDuration,
+    pub rate_limits: RateLimits,
 }
 
 /// What an app of our kind asks for.
-fn invited() -> Permissions {
+fn default_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
         | Permissions::SEND_MESSAGES_IN_THREADS
@@ -81,21 +81,21 @@ fn invited() -> Permissions {
         | Permissions::ADD_REACTIONS
 }
 
-impl Default for Settings {
+impl Default for FakeDiscordSettings {
     fn default() -> Self {
         Self {
             bot: "Aizuchi".to_owned(),
             token: "dev-discord-token".to_owned(),
-            permissions: invited(),
+            permissions: default_permissions(),
             clock: Clock::system(),
             heartbeat_interval: SignedDuration::from_millis(41_250),
-            session_life: SignedDuration::from_mins(3),
+            session_ttl: SignedDuration::from_mins(3),
             identify_interval: SignedDuration::from_secs(5),
             max_concurrency: 1,
-            most_sessions: 1000,
-            shards: 1,
-            nonce_life: SignedDuration::from_mins(3),
-            bounds: Bounds::default(),
+            max_sessions_per_day: 1000,
+            min_shards: 1,
+            nonce_ttl: SignedDuration::from_mins(3),
+            rate_limits: RateLimits::default(),
         }
     }
 }
@@ -103,44 +103,44 @@ impl Default for Settings {
 /// A fake Discord. What it is told to do by its methods happens at once; the sockets are served by
 /// [`serve`].
 pub struct FakeDiscord {
-    pub settings: Settings,
-    state: Watched<State>,
+    pub settings: FakeDiscordSettings,
+    state: SharedState<FakeDiscordState>,
 }
 
 impl FakeDiscord {
     /// A Discord on which nobody is but the app. [`Self::add_guild`] gives it somewhere to be.
-    pub fn new(settings: Settings) -> Arc<Self> {
-        let state = Watched::new(State::new(&settings));
+    pub fn new(settings: FakeDiscordSettings) -> Arc<Self> {
+        let state = SharedState::new(FakeDiscordState::new(&settings));
         Arc::new(Self { settings, state })
     }
 
     /// Looks at everything there is.
-    pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub fn read<T>(&self, look: impl FnOnce(&FakeDiscordState) -> T) -> T {
         self.state.read(look)
     }
 
     /// Changes something, and tells the app of it.
-    pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    pub fn change<T>(&self, work: impl FnOnce(&mut FakeDiscordState) -> T) -> T {
         self.state.change(|state| {
             let done = work(state);
-            state.send_out();
+            state.flush_events();
             done
         })
     }
 
     /// Counts changes of any kind.
-    pub fn changed(&self) -> watch::Receiver<u64> {
-        self.state.changed()
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.state.subscribe()
     }
 
     /// Does what has become due, as it becomes due.
-    async fn tend(&self) -> anyhow::Result<()> {
-        let mut changed = self.changed();
+    async fn run_timers(&self) -> anyhow::Result<()> {
+        let mut changed = self.subscribe();
         loop {
             changed.mark_unchanged();
-            let due = self.read(|state| state.chores.next());
+            let due = self.read(|state| state.timers.next_due_at());
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| state.do_chores(&self.settings));
+                self.change(|state| state.run_due_timers(&self.settings));
                 continue;
             }
             let at_due = async {
@@ -159,7 +159,7 @@ impl FakeDiscord {
 
 /// What each request can reach.
 #[derive(Clone)]
-struct Served {
+struct ServerContext {
     fake: Arc<FakeDiscord>,
     shutdown: CancellationToken,
 }
@@ -170,19 +170,19 @@ pub async fn serve(
     fake: Arc<FakeDiscord>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
-    let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
-    wire::serve(listener, router(served), fake.tend(), shutdown).await
+    let served = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
+    tcp::serve(listener, router(served), fake.run_timers(), shutdown).await
 }
 
-fn router(served: Served) -> Router {
+fn router(served: ServerContext) -> Router {
     Router::new()
-        .route("/api/v10/{*path}", any(api::call))
+        .route("/api/v10/{*path}", any(api::handle_call))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
         .route("/control/state", get(control::state))
-        .route("/control/{verb}", post(control::order))
+        .route("/control/{verb}", post(control::handle_command))
         .route("/", get(page::frame))
-        .route("/lines", get(page::lines))
-        .route("/page/{verb}", post(page::obey))
+        .route("/lines", get(page::messages))
+        .route("/page/{verb}", post(page::submit))
         .with_state(served)
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use crate::wire::Cutter;
+use crate::tcp::ResetHandle;
 
 /// What a request meets instead of a plain answer. `Before` and `After` are about the change it makes.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Fault<R> {
     /// 200, and something that is no JSON; nothing was done.
     Garbage,
     /// The platform does not do it, and says why.
-    Refused(R),
+    ApiError(R),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +41,14 @@ pub enum Hang {
 /// A fault as JSON says it; how a platform refuses is `O`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum FaultShape<O> {
-    Plain(PlainShape),
-    Refused(O),
+pub enum FaultSpec<O> {
+    Common(CommonFaultSpec),
+    ApiError(O),
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum PlainShape {
+pub enum CommonFaultSpec {
     ResetBefore,
     ResetAfter,
     HangBefore { milliseconds: Option<i64> },
@@ -59,28 +59,28 @@ pub enum PlainShape {
     Garbage,
 }
 
-impl<R, O: Into<R>> From<FaultShape<O>> for Fault<R> {
-    fn from(shape: FaultShape<O>) -> Self {
+impl<R, O: Into<R>> From<FaultSpec<O>> for Fault<R> {
+    fn from(shape: FaultSpec<O>) -> Self {
         let hang = |milliseconds: Option<i64>| {
             let hang = milliseconds.map(SignedDuration::from_millis).map(Hang::For);
             hang.unwrap_or(Hang::UntilReleased)
         };
         let plain = match shape {
-            FaultShape::Plain(plain) => plain,
-            FaultShape::Refused(refusal) => return Fault::Refused(refusal.into()),
+            FaultSpec::Common(plain) => plain,
+            FaultSpec::ApiError(refusal) => return Fault::ApiError(refusal.into()),
         };
         match plain {
-            PlainShape::ResetBefore => Fault::ResetBefore,
-            PlainShape::ResetAfter => Fault::ResetAfter,
-            PlainShape::HangBefore { milliseconds } => Fault::HangBefore(hang(milliseconds)),
-            PlainShape::HangAfter { milliseconds } => Fault::HangAfter(hang(milliseconds)),
-            PlainShape::CommitLater { milliseconds, status } => Fault::CommitLater {
+            CommonFaultSpec::ResetBefore => Fault::ResetBefore,
+            CommonFaultSpec::ResetAfter => Fault::ResetAfter,
+            CommonFaultSpec::HangBefore { milliseconds } => Fault::HangBefore(hang(milliseconds)),
+            CommonFaultSpec::HangAfter { milliseconds } => Fault::HangAfter(hang(milliseconds)),
+            CommonFaultSpec::CommitLater { milliseconds, status } => Fault::CommitLater {
                 after: SignedDuration::from_millis(milliseconds),
                 answer: status,
             },
-            PlainShape::Status { status } => Fault::Status(status),
-            PlainShape::StatusAfter { status } => Fault::StatusAfter(status),
-            PlainShape::Garbage => Fault::Garbage,
+            CommonFaultSpec::Status { status } => Fault::Status(status),
+            CommonFaultSpec::StatusAfter { status } => Fault::StatusAfter(status),
+            CommonFaultSpec::Garbage => Fault::Garbage,
         }
     }
 }
@@ -99,23 +99,23 @@ impl<M: Ord, R> Default for Faults<M, R> {
 }
 
 impl<M: Ord, R> Faults<M, R> {
-    pub fn add(&mut self, method: M, fault: Fault<R>) {
+    pub fn push(&mut self, method: M, fault: Fault<R>) {
         self.queues.entry(method).or_default().push_back(fault);
     }
 
-    pub fn clear(&mut self) {
+    pub fn clear_and_release(&mut self) {
         self.queues.clear();
         self.releases += 1;
     }
 
-    pub fn take(&mut self, method: &M) -> Option<Fault<R>> {
+    pub fn pop(&mut self, method: &M) -> Option<Fault<R>> {
         self.queues.get_mut(method)?.pop_front()
     }
 }
 
 /// A request that can meet a fault.
-pub trait Faulty {
-    type Refusal;
+pub trait FaultTarget {
+    type ApiError;
 
     /// Does what is asked for, and says what is answered.
     fn commit(&self) -> Response;
@@ -124,25 +124,25 @@ pub trait Faulty {
     fn commit_later(&self, after: SignedDuration);
 
     /// Does not do it.
-    fn refuse(&self, refusal: Self::Refusal) -> Response;
+    fn refuse(&self, refusal: Self::ApiError) -> Response;
 
     /// Waits.
     fn hang(&self, hang: Hang) -> impl Future<Output = ()> + Send;
 
     /// Breaks its connection.
-    fn cutter(&self) -> &Cutter;
+    fn reset_handle(&self) -> &ResetHandle;
 }
 
 /// What a request is answered that meets a fault, or none.
-pub async fn meet<Q: Faulty>(request: &Q, fault: Option<Fault<Q::Refusal>>) -> Response {
+pub async fn respond<Q: FaultTarget>(request: &Q, fault: Option<Fault<Q::ApiError>>) -> Response {
     let Some(fault) = fault else {
         return request.commit();
     };
     match fault {
-        Fault::ResetBefore => reset(request),
+        Fault::ResetBefore => reset_connection(request),
         Fault::ResetAfter => {
             request.commit();
-            reset(request)
+            reset_connection(request)
         }
         Fault::HangBefore(hang) => {
             request.hang(hang).await;
@@ -157,28 +157,28 @@ pub async fn meet<Q: Faulty>(request: &Q, fault: Option<Fault<Q::Refusal>>) -> R
             request.commit_later(after);
             let Some(status) = answer else {
                 request.hang(Hang::UntilReleased).await;
-                return reset(request);
+                return reset_connection(request);
             };
-            page(status)
+            proxy_error_page(status)
         }
-        Fault::Status(status) => page(status),
+        Fault::Status(status) => proxy_error_page(status),
         Fault::StatusAfter(status) => {
             request.commit();
-            page(status)
+            proxy_error_page(status)
         }
         Fault::Garbage => "<html><body>It works!</body></html>".into_response(),
-        Fault::Refused(refusal) => request.refuse(refusal),
+        Fault::ApiError(refusal) => request.refuse(refusal),
     }
 }
 
 /// Whatever is answered now does not get through.
-fn reset<Q: Faulty>(request: &Q) -> Response {
-    request.cutter().cut();
+fn reset_connection<Q: FaultTarget>(request: &Q) -> Response {
+    request.reset_handle().reset();
     StatusCode::OK.into_response()
 }
 
 /// A page of some server in between.
-fn page(status: u16) -> Response {
+fn proxy_error_page(status: u16) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, "<html><body>Something went wrong.</body></html>").into_response()
 }

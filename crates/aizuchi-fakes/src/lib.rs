@@ -1,10 +1,10 @@
 //! What stands in for the outside world while one develops or tests, and is never part of a running Aizuchi.
 
-mod wire;
+mod tcp;
 pub mod fault;
-mod watched;
-mod chores;
-mod order;
+mod shared_state;
+mod timers;
+mod control;
 mod page;
 pub mod slack;
 pub mod discord;

@@ -11,7 +11,7 @@ use aizuchi_core::persona::Language;
 
 /// Which platform is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replica {
+pub enum FakePlatform {
     Slack,
     Discord,
 }
@@ -19,7 +19,7 @@ pub enum Replica {
 /// Where on the page one is, as its addresses and forms carry it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Here {
+pub struct PageQuery {
     /// Who is speaking.
     pub user: String,
     pub channel: String,
@@ -32,7 +32,7 @@ pub struct Here {
 
 /// What a form was filled with.
 #[derive(Debug, Deserialize)]
-pub struct Filled {
+pub struct PageForm {
     pub user: String,
     pub channel: String,
     #[serde(default)]
@@ -40,12 +40,12 @@ pub struct Filled {
     #[serde(default)]
     pub text: String,
     /// The line that it is about.
-    #[serde(default)]
-    pub line: String,
+    #[serde(rename = "line", default)]
+    pub message: String,
 }
 
 /// Something to choose from.
-pub struct Choice {
+pub struct SelectOption {
     pub id: String,
     pub name: String,
     pub is_chosen: bool,
@@ -53,13 +53,13 @@ pub struct Choice {
 
 /// What one can choose, and what the line that is being changed says now.
 #[derive(Default)]
-pub struct Choices {
-    pub users: Vec<Choice>,
-    pub channels: Vec<Choice>,
+pub struct PageOptions {
+    pub users: Vec<SelectOption>,
+    pub channels: Vec<SelectOption>,
     pub old: String,
 }
 
-pub struct Line {
+pub struct PageMessage {
     pub id: String,
     /// What a reply to it belongs to.
     pub thread: String,
@@ -76,21 +76,21 @@ pub struct Line {
 #[template(path = "dev_page.html")]
 struct FramePage<'a> {
     language: &'a str,
-    words: Words,
-    here: &'a Here,
-    choices: Choices,
+    words: PageTexts,
+    here: &'a PageQuery,
+    choices: PageOptions,
 }
 
 #[derive(Template)]
 #[template(path = "dev_lines.html")]
-struct LinesPage<'a> {
+struct MessagesPage<'a> {
     language: &'a str,
-    words: Words,
-    here: &'a Here,
-    lines: Vec<Line>,
+    words: PageTexts,
+    here: &'a PageQuery,
+    lines: Vec<PageMessage>,
 }
 
-struct Words {
+struct PageTexts {
     title: String,
     speak_as: &'static str,
     channel: &'static str,
@@ -108,8 +108,8 @@ struct Words {
     lines: &'static str,
 }
 
-impl Words {
-    fn of(replica: Replica, language: Language) -> Self {
+impl PageTexts {
+    fn new(replica: FakePlatform, language: Language) -> Self {
         let pick = |english, japanese| language.pick(english, japanese);
         Self {
             title: match language {
@@ -128,8 +128,8 @@ impl Words {
             delete: pick("Delete", "削除"),
             nothing: pick("Nobody has said anything here yet.", "まだ発言はありません。"),
             in_thread: match replica {
-                Replica::Slack => pick("In a thread", "スレッドに返信中"),
-                Replica::Discord => pick("In reply to a line", "発言に返信中"),
+                FakePlatform::Slack => pick("In a thread", "スレッドに返信中"),
+                FakePlatform::Discord => pick("In reply to a line", "発言に返信中"),
             },
             changing: pick("Changing a line", "発言を編集中"),
             lines: pick("Lines", "発言"),
@@ -138,37 +138,47 @@ impl Words {
 }
 
 /// The page without its lines.
-pub fn frame(replica: Replica, headers: &HeaderMap, here: &Here, choices: Choices) -> Response {
-    let language = language(headers);
-    let words = Words::of(replica, language);
-    shown(&FramePage { language: language.tag(), words, here, choices })
+pub fn render_frame(
+    replica: FakePlatform,
+    headers: &HeaderMap,
+    here: &PageQuery,
+    choices: PageOptions,
+) -> Response {
+    let language = preferred_language(headers);
+    let words = PageTexts::new(replica, language);
+    render(&FramePage { language: language.tag(), words, here, choices })
 }
 
-pub fn lines(replica: Replica, headers: &HeaderMap, here: &Here, lines: Vec<Line>) -> Response {
-    let language = language(headers);
-    let words = Words::of(replica, language);
-    shown(&LinesPage { language: language.tag(), words, here, lines })
+pub fn render_messages(
+    replica: FakePlatform,
+    headers: &HeaderMap,
+    here: &PageQuery,
+    lines: Vec<PageMessage>,
+) -> Response {
+    let language = preferred_language(headers);
+    let words = PageTexts::new(replica, language);
+    render(&MessagesPage { language: language.tag(), words, here, lines })
 }
 
 /// Back to where a form was filled, with what went wrong.
-pub fn back(verb: &str, here: &Here) -> Response {
+pub fn redirect_back(verb: &str, here: &PageQuery) -> Response {
     let page = if matches!(verb, "say" | "edit") { "/" } else { "/lines" };
     let mut address =
-        format!("{page}?user={}&channel={}", escaped(&here.user), escaped(&here.channel));
+        format!("{page}?user={}&channel={}", url_escape(&here.user), url_escape(&here.channel));
     for (name, value) in [("thread", &here.thread), ("error", &here.error)] {
         if !value.is_empty() {
-            address.push_str(&format!("&{name}={}", escaped(value)));
+            address.push_str(&format!("&{name}={}", url_escape(value)));
         }
     }
     Redirect::to(&address).into_response()
 }
 
-fn language(headers: &HeaderMap) -> Language {
+fn preferred_language(headers: &HeaderMap) -> Language {
     let wanted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     if wanted.is_some_and(|wanted| wanted.starts_with("ja")) { Language::Ja } else { Language::En }
 }
 
-fn escaped(text: &str) -> String {
+fn url_escape(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let escape = |byte: u8| match is_plain(byte) {
         true => char::from(byte).to_string(),
@@ -177,7 +187,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(escape).collect()
 }
 
-fn shown(page: &impl Template) -> Response {
+fn render(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => Html(html).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

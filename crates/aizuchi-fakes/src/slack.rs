@@ -2,20 +2,20 @@
 //! without a workspace. It is written from Slack's documentation and knows nothing of our adapter.
 
 pub mod ts;
-pub mod refusal;
+pub mod api_error;
 pub mod user;
 pub mod message;
 pub mod channel;
 pub mod workspace;
-mod talk;
-mod rooms;
-pub mod people;
-pub mod mail;
+mod message_actions;
+mod channel_actions;
+pub mod user_actions;
+pub mod delivery;
 pub mod fault;
 pub mod journal;
 pub mod state;
 mod arguments;
-pub mod hands;
+pub mod driver;
 mod api;
 mod socket;
 pub mod push;
@@ -35,14 +35,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::slack::state::State;
-use crate::watched::Watched;
-use crate::wire;
+use crate::shared_state::SharedState;
+use crate::slack::state::FakeSlackState;
+use crate::tcp;
 use aizuchi_core::clock::Clock;
 
 /// What a fake Slack is like.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FakeSlackSettings {
     pub team: String,
     /// The first part of the team's address.
     pub domain: String,
@@ -58,14 +58,14 @@ pub struct Settings {
     /// How long an envelope may stay without an acknowledgment.
     pub ack_deadline: SignedDuration,
     /// How long after each failed try an event is brought again; then it is dropped.
-    pub retries: Vec<SignedDuration>,
+    pub retry_delays: Vec<SignedDuration>,
     /// Between two pings on a socket.
     pub ping_interval: SignedDuration,
-    pub most_connections: usize,
+    pub max_connections: usize,
 }
 
 /// What an app of our kind asks for.
-const SCOPES: &[&str] = &[
+const DEFAULT_SCOPES: &[&str] = &[
     "app_mentions:read",
     "channels:history",
     "channels:join",
@@ -89,7 +89,7 @@ const SCOPES: &[&str] = &[
     "users:read",
 ];
 
-impl Default for Settings {
+impl Default for FakeSlackSettings {
     fn default() -> Self {
         Self {
             team: "Dev Team".to_owned(),
@@ -98,12 +98,12 @@ impl Default for Settings {
             bot_token: "xoxb-dev".to_owned(),
             app_token: "xapp-dev".to_owned(),
             signing_secret: "dev-signing-secret".to_owned(),
-            scopes: SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
+            scopes: DEFAULT_SCOPES.iter().map(|scope| (*scope).to_owned()).collect(),
             clock: Clock::system(),
             ack_deadline: SignedDuration::from_secs(3),
-            retries: [0, 60, 300].map(SignedDuration::from_secs).to_vec(),
+            retry_delays: [0, 60, 300].map(SignedDuration::from_secs).to_vec(),
             ping_interval: SignedDuration::from_secs(10),
-            most_connections: 10,
+            max_connections: 10,
         }
     }
 }
@@ -111,50 +111,51 @@ impl Default for Settings {
 /// A fake Slack. What it is told to do by its methods happens at once; the sockets are served by
 /// [`serve`].
 pub struct FakeSlack {
-    pub settings: Settings,
-    state: Watched<State>,
+    pub settings: FakeSlackSettings,
+    state: SharedState<FakeSlackState>,
 }
 
 impl FakeSlack {
-    pub fn new(settings: Settings) -> Arc<Self> {
-        let state = Watched::new(State::new(&settings));
+    pub fn new(settings: FakeSlackSettings) -> Arc<Self> {
+        let state = SharedState::new(FakeSlackState::new(&settings));
         Arc::new(Self { settings, state })
     }
 
     /// Looks at everything there is.
-    pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub fn read<T>(&self, look: impl FnOnce(&FakeSlackState) -> T) -> T {
         self.state.read(look)
     }
 
     /// Changes something, and sends out what the app is to be told of it.
-    pub fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    pub fn change<T>(&self, work: impl FnOnce(&mut FakeSlackState) -> T) -> T {
         self.state.change(|state| {
             let done = work(state);
-            state.send_out(&self.settings);
+            state.flush_events(&self.settings);
             done
         })
     }
 
     /// Counts changes of any kind.
-    pub fn changed(&self) -> watch::Receiver<u64> {
-        self.state.changed()
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.state.subscribe()
     }
 
     /// Does what has become due, as it becomes due.
-    async fn tend(&self) -> anyhow::Result<()> {
-        let client = push::client().context("preparing to push events")?;
-        let mut changed = self.changed();
+    async fn run_timers(&self) -> anyhow::Result<()> {
+        let client = push::http_client().context("preparing to push events")?;
+        let mut changed = self.subscribe();
         let mut pushed = FuturesUnordered::new();
         loop {
             changed.mark_unchanged();
-            let (pushes, due) = self.read(|state| (!state.pushes.is_empty(), state.next_chore()));
+            let (pushes, due) =
+                self.read(|state| (!state.pending_pushes.is_empty(), state.next_timer()));
             if pushes {
-                let pushes = self.change(|state| std::mem::take(&mut state.pushes));
+                let pushes = self.change(|state| std::mem::take(&mut state.pending_pushes));
                 pushed.extend(pushes.into_iter().map(|push| self.push(client.clone(), push)));
                 continue;
             }
             if due.is_some_and(|due| due <= self.settings.clock.now()) {
-                self.change(|state| state.do_chores(&self.settings));
+                self.change(|state| state.run_due_timers(&self.settings));
                 continue;
             }
             let at_due = async {
@@ -174,7 +175,7 @@ impl FakeSlack {
 
 /// What each request can reach.
 #[derive(Clone)]
-struct Served {
+struct ServerContext {
     fake: Arc<FakeSlack>,
     shutdown: CancellationToken,
 }
@@ -185,20 +186,20 @@ pub async fn serve(
     fake: Arc<FakeSlack>,
     shutdown: CancellationToken,
 ) -> anyhow::Result<()> {
-    let served = Served { fake: fake.clone(), shutdown: shutdown.clone() };
-    wire::serve(listener, router(served), fake.tend(), shutdown).await
+    let served = ServerContext { fake: fake.clone(), shutdown: shutdown.clone() };
+    tcp::serve(listener, router(served), fake.run_timers(), shutdown).await
 }
 
-fn router(served: Served) -> Router {
+fn router(served: ServerContext) -> Router {
     Router::new()
-        .route("/api/{method}", any(api::call))
-        .route("/commands/{channel}/{user}", post(api::answer_later))
-        .route("/link", get(socket::link))
-        .route("/link/", get(socket::link))
+        .route("/api/{method}", any(api::handle_call))
+        .route("/commands/{channel}/{user}", post(api::delayed_command_response))
+        .route("/link", get(socket::connect))
+        .route("/link/", get(socket::connect))
         .route("/control/state", get(control::state))
-        .route("/control/{verb}", post(control::order))
+        .route("/control/{verb}", post(control::handle_command))
         .route("/", get(page::frame))
-        .route("/lines", get(page::lines))
-        .route("/page/{verb}", post(page::obey))
+        .route("/lines", get(page::messages))
+        .route("/page/{verb}", post(page::submit))
         .with_state(served)
 }

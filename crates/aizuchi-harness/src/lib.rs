@@ -4,4 +4,4 @@
 pub mod net;
 pub mod postgres;
 pub mod providers;
-pub mod world;
+pub mod harness;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use aizuchi_core::store::database::address::{self, Address};
+use aizuchi_core::store::database::location::{self, DatabaseLocation};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, raw_sql};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ pub fn with_tables() -> String {
     static MODEL: OnceLock<String> = OnceLock::new();
     let model = MODEL.get_or_init(|| {
         let url = database();
-        let address = Address::Server(address::Server::new(&url).unwrap());
+        let address = DatabaseLocation::Postgres(location::PostgresUrl::parse(&url).unwrap());
         let make = || async {
             let (store, writer) = address.open().await.unwrap();
             let stop = CancellationToken::new();

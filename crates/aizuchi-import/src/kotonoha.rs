@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use aizuchi_core::llm::model::ModelId;
 
 /// Of these nothing is taken over. Each is a beginning of names, and why.
-const WITHOUT: [(&str, &str); 13] = [
+const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
     ("BOT_PREFIX", "there are no commands with a prefix"),
     ("LLM_RETRY_DELAY_BASE", "the waits between tries are fixed"),
     ("SESSION_TIMEOUT_HOURS", "talk is remembered in layers; see memory and retention"),
@@ -23,7 +23,7 @@ const WITHOUT: [(&str, &str); 13] = [
 ];
 
 /// What it thinks with if nothing is said, as kotonoha has it.
-const USUAL_MODEL: &str = "claude-sonnet-4-5";
+const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
 
 /// A config that does what these variables say, by their names, and comments for what it cannot do.
 pub fn from_env(variables: &BTreeMap<String, String>) -> anyhow::Result<String> {
@@ -32,222 +32,237 @@ pub fn from_env(variables: &BTreeMap<String, String>) -> anyhow::Result<String> 
         "DISCORD_TOKEN is not set, so this is no .env of kotonoha; name the file: aizuchi config \
          from-env FILE"
     );
-    let mut page = Page { variables, lines: Vec::new(), notes: Vec::new() };
-    page.line("# Made from the variables of kotonoha by `aizuchi config from-env`. Keep its .env beside this file:");
-    page.line("# the token and the keys are read from there. `aizuchi config example` has everything that can be set.");
-    page.persona();
-    page.agents();
-    page.speaking();
-    page.discord();
-    page.rest();
-    page.notes();
+    let mut page = ConfigWriter { variables, lines: Vec::new(), unsupported: Vec::new() };
+    page.push_line("# Made from the variables of kotonoha by `aizuchi config from-env`. Keep its .env beside this file:");
+    page.push_line("# the token and the keys are read from there. `aizuchi config example` has everything that can be set.");
+    page.write_persona();
+    page.write_agents();
+    page.write_response();
+    page.write_discord();
+    page.write_health_and_log();
+    page.write_unsupported();
     Ok(page.lines.join("\n"))
 }
 
-struct Page<'a> {
+struct ConfigWriter<'a> {
     variables: &'a BTreeMap<String, String>,
     lines: Vec<String>,
     /// What has no counterpart.
-    notes: Vec<String>,
+    unsupported: Vec<String>,
 }
 
-impl Page<'_> {
-    fn line(&mut self, line: impl Into<String>) {
+impl ConfigWriter<'_> {
+    fn push_line(&mut self, line: impl Into<String>) {
         self.lines.push(line.into());
     }
 
-    fn filled(&self, name: &str) -> Option<String> {
+    fn variable(&self, name: &str) -> Option<String> {
         filled(self.variables, name).map(str::to_owned)
     }
 
-    fn note(&mut self, name: &str, why: &str) {
-        self.notes.push(format!("# {name}: {why}."));
+    fn push_unsupported(&mut self, name: &str, why: &str) {
+        self.unsupported.push(format!("# {name}: {why}."));
     }
 
     /// A number between two others; another value is only told.
-    fn number(&mut self, key: &str, name: &str, (least, most): (f64, f64)) {
-        let Some(value) = self.filled(name) else { return };
+    fn write_number(&mut self, key: &str, name: &str, (least, most): (f64, f64)) {
+        let Some(value) = self.variable(name) else { return };
         match value.parse::<f64>() {
             Ok(number) if (least..=most).contains(&number) => {
-                self.line(format!("{key}: {number}"));
+                self.push_line(format!("{key}: {number}"));
             }
-            Ok(_) | Err(_) => self.note(name, "its value cannot be set here"),
+            Ok(_) | Err(_) => self.push_unsupported(name, "its value cannot be set here"),
         }
     }
 
-    fn persona(&mut self) {
-        let zone = self.filled("TZ").filter(|zone| zone.contains('/'));
-        self.line("");
-        self.line("persona:");
-        self.line("  name: コトノハ");
-        self.line("  # What stood in prompts/system_prompt.md goes here.");
-        self.line("  system_prompt: \"\"");
-        self.line("");
-        self.line("language: ja");
-        self.line(format!("timezone: {}", quoted(zone.as_deref().unwrap_or("Asia/Tokyo"))));
+    fn write_persona(&mut self) {
+        let zone = self.variable("TZ").filter(|zone| zone.contains('/'));
+        self.push_line("");
+        self.push_line("persona:");
+        self.push_line("  name: コトノハ");
+        self.push_line("  # What stood in prompts/system_prompt.md goes here.");
+        self.push_line("  system_prompt: \"\"");
+        self.push_line("");
+        self.push_line("language: ja");
+        self.push_line(format!(
+            "timezone: {}",
+            yaml_quoted(zone.as_deref().unwrap_or("Asia/Tokyo"))
+        ));
     }
 
-    fn agents(&mut self) {
-        let model = self.filled("LLM_MODEL").unwrap_or_else(|| USUAL_MODEL.to_owned());
+    fn write_agents(&mut self) {
+        let model = self.variable("LLM_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
         let (model, judge) =
-            (self.model("LLM_MODEL", &model), self.filled("EAVESDROP_JUDGE_MODEL"));
-        let judge = judge.and_then(|judge| self.model("EAVESDROP_JUDGE_MODEL", &judge));
-        let fallback = self.filled("LLM_FALLBACK_MODEL");
-        let fallback = fallback.and_then(|model| self.model("LLM_FALLBACK_MODEL", &model));
-        self.line("");
-        self.line("# Keys are read from ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY.");
-        self.line("agents:");
-        self.line("  response:");
-        self.line(format!("    model_id: {}", model.as_deref().unwrap_or("builtin")));
-        if model.is_some() && self.sets_any(&["LLM_TEMPERATURE", "LLM_MAX_TOKENS"]) {
-            self.line("    params:");
-            self.number("      temperature", "LLM_TEMPERATURE", (0.0, 2.0));
-            self.number("      max_tokens", "LLM_MAX_TOKENS", (1.0, 1_000_000.0));
+            (self.model_id("LLM_MODEL", &model), self.variable("EAVESDROP_JUDGE_MODEL"));
+        let judge = judge.and_then(|judge| self.model_id("EAVESDROP_JUDGE_MODEL", &judge));
+        let fallback = self.variable("LLM_FALLBACK_MODEL");
+        let fallback = fallback.and_then(|model| self.model_id("LLM_FALLBACK_MODEL", &model));
+        self.push_line("");
+        self.push_line("# Keys are read from ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY.");
+        self.push_line("agents:");
+        self.push_line("  response:");
+        self.push_line(format!("    model_id: {}", model.as_deref().unwrap_or("builtin")));
+        if model.is_some() && self.has_any(&["LLM_TEMPERATURE", "LLM_MAX_TOKENS"]) {
+            self.push_line("    params:");
+            self.write_number("      temperature", "LLM_TEMPERATURE", (0.0, 2.0));
+            self.write_number("      max_tokens", "LLM_MAX_TOKENS", (1.0, 1_000_000.0));
         }
         if let Some(fallback) = fallback {
-            self.line(format!("    fallback: {{model_id: {}}}", quoted(&fallback)));
+            self.push_line(format!("    fallback: {{model_id: {}}}", yaml_quoted(&fallback)));
         }
         if let Some(judge) = judge {
-            self.line("  judgment:");
-            self.line(format!("    model_id: {judge}"));
+            self.push_line("  judgment:");
+            self.push_line(format!("    model_id: {judge}"));
         }
-        if let Some(retries) = self.filled("LLM_MAX_RETRIES") {
+        if let Some(retries) = self.variable("LLM_MAX_RETRIES") {
             match retries.parse::<u64>() {
                 Ok(retries @ 0..=9) => {
-                    self.line("");
-                    self.line("models:");
-                    self.line(format!("  attempts: {}", retries + 1));
+                    self.push_line("");
+                    self.push_line("models:");
+                    self.push_line(format!("  attempts: {}", retries + 1));
                 }
-                Ok(_) | Err(_) => self.note("LLM_MAX_RETRIES", "its value cannot be set here"),
+                Ok(_) | Err(_) => {
+                    self.push_unsupported("LLM_MAX_RETRIES", "its value cannot be set here")
+                }
             }
         }
     }
 
-    fn model(&mut self, name: &str, model: &str) -> Option<String> {
-        let full = with_provider(model);
+    fn model_id(&mut self, name: &str, model: &str) -> Option<String> {
+        let full = to_model_id(model);
         match full.parse::<ModelId>() {
             Ok(_) if full.contains('/') => Some(full),
             Ok(_) | Err(_) => {
-                self.note(name, "nobody here knows this model; see agents in the example");
+                self.push_unsupported(
+                    name,
+                    "nobody here knows this model; see agents in the example",
+                );
                 None
             }
         }
     }
 
-    fn sets_any(&self, names: &[&str]) -> bool {
+    fn has_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| filled(self.variables, name).is_some())
     }
 
-    fn speaking(&mut self) {
-        let channels = self.filled("EAVESDROP_ENABLED_CHANNELS").unwrap_or_default();
+    fn write_response(&mut self) {
+        let channels = self.variable("EAVESDROP_ENABLED_CHANNELS").unwrap_or_default();
         let channels = channels.split(',').map(str::trim).map(str::to_owned);
         let channels: Vec<String> = channels.filter(|channel| !channel.is_empty()).collect();
         let (ids, odd): (Vec<_>, Vec<_>) = channels
             .into_iter()
             .partition(|channel| channel.bytes().all(|byte| byte.is_ascii_digit()));
         if !odd.is_empty() {
-            self.note("EAVESDROP_ENABLED_CHANNELS", "only ids of channels can be taken over");
+            self.push_unsupported(
+                "EAVESDROP_ENABLED_CHANNELS",
+                "only ids of channels can be taken over",
+            );
         }
-        self.line("");
-        self.line(
+        self.push_line("");
+        self.push_line(
             "# As kotonoha: it answers whoever mentions it, and listens in where that was enabled.",
         );
-        self.line("response:");
-        self.line("  mode: mention_only");
+        self.push_line("response:");
+        self.push_line("  mode: mention_only");
         let listening = [
             ("  min_messages", "EAVESDROP_MIN_MESSAGES", 1000.0),
             ("  buffer_size", "EAVESDROP_BUFFER_SIZE", 1000.0),
             ("  cooldown_minutes", "EAVESDROP_MIN_INTERVENTION_INTERVAL_MINUTES", 525_600.0),
         ];
-        if self.sets_any(&listening.map(|(_, name, _)| name)) {
-            self.line("");
-            self.line("facilitator:");
+        if self.has_any(&listening.map(|(_, name, _)| name)) {
+            self.push_line("");
+            self.push_line("facilitator:");
             for (key, name, most) in listening {
                 let least = if key.ends_with("minutes") { 0.0 } else { 1.0 };
-                self.number(key, name, (least, most));
+                self.write_number(key, name, (least, most));
             }
         }
         if !ids.is_empty() {
-            self.line("");
-            self.line("channels:");
+            self.push_line("");
+            self.push_line("channels:");
             for id in ids {
-                self.line(format!("  {}: {{mode: facilitator}}", quoted(&id)));
+                self.push_line(format!("  {}: {{mode: facilitator}}", yaml_quoted(&id)));
             }
         }
     }
 
-    fn discord(&mut self) {
-        self.line("");
-        self.line("discord:");
-        self.line("  token: ${DISCORD_TOKEN}");
-        self.line("  # A mention opens a thread, in which nobody needs to mention it.");
-        self.line("  threads: auto");
-        if let Some(minutes) = self.filled("THREAD_AUTO_ARCHIVE_DURATION") {
+    fn write_discord(&mut self) {
+        self.push_line("");
+        self.push_line("discord:");
+        self.push_line("  token: ${DISCORD_TOKEN}");
+        self.push_line("  # A mention opens a thread, in which nobody needs to mention it.");
+        self.push_line("  threads: auto");
+        if let Some(minutes) = self.variable("THREAD_AUTO_ARCHIVE_DURATION") {
             match minutes.as_str() {
                 "60" | "1440" | "4320" | "10080" => {
-                    self.line(format!("  auto_archive_minutes: {minutes}"));
+                    self.push_line(format!("  auto_archive_minutes: {minutes}"));
                 }
-                _ => self.note("THREAD_AUTO_ARCHIVE_DURATION", "Discord has no such duration"),
+                _ => self.push_unsupported(
+                    "THREAD_AUTO_ARCHIVE_DURATION",
+                    "Discord has no such duration",
+                ),
             }
         }
     }
 
-    fn rest(&mut self) {
-        let is_off = self.filled("HEALTH_CHECK_ENABLED");
+    fn write_health_and_log(&mut self) {
+        let is_off = self.variable("HEALTH_CHECK_ENABLED");
         let is_off =
             is_off.is_some_and(|value| matches!(&*value.to_lowercase(), "false" | "0" | "no"));
-        let port = self.filled("HEALTH_CHECK_PORT").filter(|_| !is_off);
+        let port = self.variable("HEALTH_CHECK_PORT").filter(|_| !is_off);
         match port.as_deref().map(str::parse::<u16>) {
             None => {}
             Some(Ok(port @ 1..)) => {
-                self.line("");
-                self.line("# GET /live and /ready, for all who can reach the machine.");
-                self.line("health_check:");
-                self.line(format!("  port: {port}"));
+                self.push_line("");
+                self.push_line("# GET /live and /ready, for all who can reach the machine.");
+                self.push_line("health_check:");
+                self.push_line(format!("  port: {port}"));
                 if port == 8080 {
-                    self.line("");
-                    self.line(
+                    self.push_line("");
+                    self.push_line(
                         "# The pages for the operator, whose usual port the health check has.",
                     );
-                    self.line("http:");
-                    self.line("  listen: 127.0.0.1:8081");
+                    self.push_line("http:");
+                    self.push_line("  listen: 127.0.0.1:8081");
                 }
             }
-            Some(Ok(0) | Err(_)) => self.note("HEALTH_CHECK_PORT", "it is no port"),
+            Some(Ok(0) | Err(_)) => self.push_unsupported("HEALTH_CHECK_PORT", "it is no port"),
         }
-        if let Some(level) = self.filled("LOG_LEVEL") {
+        if let Some(level) = self.variable("LOG_LEVEL") {
             match level.to_uppercase().as_str() {
                 known @ ("DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL") => {
-                    self.line("");
-                    self.line("logging:");
-                    self.line(format!("  level: {known}"));
+                    self.push_line("");
+                    self.push_line("logging:");
+                    self.push_line(format!("  level: {known}"));
                 }
-                _ => self.note("LOG_LEVEL", "it is no level"),
+                _ => self.push_unsupported("LOG_LEVEL", "it is no level"),
             }
         }
         let set: Vec<String> = self.variables.keys().cloned().collect();
         for name in set {
-            let why = WITHOUT.iter().find(|(beginning, _)| name.starts_with(beginning));
+            let why =
+                UNSUPPORTED_VARIABLES.iter().find(|(beginning, _)| name.starts_with(beginning));
             if let Some((_, why)) = why {
-                self.note(&name, why);
+                self.push_unsupported(&name, why);
             }
         }
     }
 
-    fn notes(&mut self) {
-        if self.notes.is_empty() {
+    fn write_unsupported(&mut self) {
+        if self.unsupported.is_empty() {
             return;
         }
-        self.line("");
-        self.line("# What has no counterpart here:");
-        let notes = std::mem::take(&mut self.notes);
+        self.push_line("");
+        self.push_line("# What has no counterpart here:");
+        let notes = std::mem::take(&mut self.unsupported);
         self.lines.extend(notes);
     }
 }
 
 /// Our name of a model, as far as its own name tells its provider: kotonoha leaves that out, or calls it
 /// otherwise.
-pub fn with_provider(model: &str) -> String {
+pub fn to_model_id(model: &str) -> String {
     let provider = [("claude", "anthropic"), ("gpt", "openai"), ("gemini", "gemini")];
     let is_short = |beginning: &str| model.starts_with(beginning) && !model.contains('/');
     match provider.into_iter().find(|(beginning, _)| is_short(beginning)) {
@@ -262,6 +277,6 @@ fn filled<'a>(variables: &'a BTreeMap<String, String>, name: &str) -> Option<&'a
 }
 
 /// Whatever it is, it is one text.
-fn quoted(text: &str) -> String {
+fn yaml_quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

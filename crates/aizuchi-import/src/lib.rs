@@ -13,32 +13,32 @@ use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
     WorkspaceId,
 };
-use aizuchi_core::hear::{Ears, Waiting};
+use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Entry, MemoryKey};
-use aizuchi_core::store::{Archive, LineQuery, Order, Span, StoreError};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey};
+use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Order, StoreError};
 
 /// So many lines are heard at once, to be written together.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_HEARS: usize = 256;
 /// How far apart two programs' times of the same post may be.
-const APART: SignedDuration = SignedDuration::from_mins(2);
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
 
 /// What another program kept, in our words. Who may read a channel is not known, so each is private.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Belongings {
+pub struct ImportData {
     pub workspace: WorkspaceId,
     pub channels: Vec<Channel>,
     pub users: Vec<User>,
     /// Oldest first.
-    pub lines: Vec<OldLine>,
-    pub memories: Vec<OldMemory>,
+    pub messages: Vec<ImportedMessage>,
+    pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
-    pub left_out: Vec<LeftOut>,
+    pub skipped: Vec<SkippedItems>,
 }
 
 /// A line of talk.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OldLine {
+pub struct ImportedMessage {
     pub message: Message,
     /// Its id is the platform's, so that the platform's history has the same line.
     pub has_platform_id: bool,
@@ -46,75 +46,83 @@ pub struct OldLine {
 
 /// Something remembered, without the lines behind it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OldMemory {
+pub struct ImportedMemory {
     pub key: MemoryKey,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MemoryEntry>,
     pub newest: Timestamp,
 }
 
 /// What is not brought along.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    pub what: &'static str,
+pub struct SkippedItems {
+    pub kind: &'static str,
     pub count: usize,
-    pub why: &'static str,
+    pub reason: &'static str,
 }
 
 /// How much of one kind was new, and how much was here already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ImportCount {
     pub new: usize,
-    pub known: usize,
+    pub existing: usize,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    pub channels: Tally,
-    pub users: Tally,
-    pub lines: Tally,
-    pub memories: Tally,
-    pub memos: Tally,
-    pub left_out: Vec<LeftOut>,
+pub struct ImportReport {
+    pub channels: ImportCount,
+    pub users: ImportCount,
+    pub messages: ImportCount,
+    pub memories: ImportCount,
+    pub memos: ImportCount,
+    pub skipped: Vec<SkippedItems>,
 }
 
-impl Tally {
+impl ImportCount {
     fn count(&mut self, is_new: bool) {
-        if is_new { self.new += 1 } else { self.known += 1 }
+        if is_new { self.new += 1 } else { self.existing += 1 }
     }
 }
 
-impl LeftOut {
+impl SkippedItems {
     /// Nothing, if it is none.
-    pub fn of(what: &'static str, count: usize, why: &'static str) -> Option<Self> {
-        (count > 0).then_some(Self { what, count, why })
+    pub fn new_if_any(what: &'static str, count: usize, why: &'static str) -> Option<Self> {
+        (count > 0).then_some(Self { kind: what, count, reason: why })
     }
 }
 
 /// How whoever hears what is brought along waits: nothing is young enough to be owed an answer, not
 /// even what a wrong clock dates ahead.
-pub fn waiting() -> Waiting {
+pub fn wait_settings() -> WaitSettings {
     const NEVER: f64 = -1e9;
-    Waiting { max_message_age_seconds: NEVER, ..Waiting::default() }
+    WaitSettings { max_message_age_seconds: NEVER, ..WaitSettings::default() }
 }
 
-/// Brings it along. The ears are to wait as [`waiting`] says. `history_from`: since when the platform's
+/// Brings it along. The inbox are to wait as [`waiting`] says. `history_from`: since when the platform's
 /// own history will be read, which has what was said without a platform's id as well.
-pub async fn bring(
-    belongings: Belongings,
-    ears: &Ears,
+pub async fn import_data(
+    belongings: ImportData,
+    inbox: &Inbox,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
-) -> Result<Report, StoreError> {
-    let Belongings { workspace, channels, users, lines, memories, memos, left_out } = belongings;
-    let mut report = Report { left_out, ..Report::default() };
+) -> Result<ImportReport, StoreError> {
+    let ImportData {
+        workspace,
+        channels,
+        users,
+        messages: lines,
+        memories,
+        memos,
+        skipped: left_out,
+    } = belongings;
+    let mut report = ImportReport { skipped: left_out, ..ImportReport::default() };
     let known: HashSet<ChannelId> =
         archive.channels(&workspace).await?.into_iter().map(|it| it.id).collect();
     for channel in channels {
         let is_new = !known.contains(&channel.id);
         report.channels.count(is_new);
         if is_new {
-            ears.hear(Heard::Channel(channel)).await?;
+            inbox.hear(Heard::Channel(channel)).await?;
         }
     }
     let known: HashSet<UserId> =
@@ -123,58 +131,60 @@ pub async fn bring(
         let is_new = !known.contains(&user.id);
         report.users.count(is_new);
         if is_new {
-            ears.hear(Heard::User(user)).await?;
+            inbox.hear(Heard::User(user)).await?;
         }
     }
-    let lines = sort_out(lines, archive, history_from, &mut report).await?;
+    let lines = skip_duplicates(lines, archive, history_from, &mut report).await?;
     let heard = stream::iter(lines)
-        .map(|message| ears.hear(Heard::Message(message, Arrival::CaughtUp)))
-        .buffered(AT_ONCE);
+        .map(|message| inbox.hear(Heard::Message(message, Arrival::Backfilled)))
+        .buffered(MAX_CONCURRENT_HEARS);
     let receipts: Vec<_> = heard.try_collect().await?;
-    receipts.iter().for_each(|receipt| report.lines.count(receipt.is_new));
-    for OldMemory { key, entries, newest } in memories {
-        report.memories.count(order(ears, Order::Remember { key, entries, newest }).await?);
+    receipts.iter().for_each(|receipt| report.messages.count(receipt.is_new));
+    for ImportedMemory { key, entries, newest } in memories {
+        report
+            .memories
+            .count(carry_out(inbox, Order::ImportMemory { key, entries, newest }).await?);
     }
     for memo in memos {
         let (workspace, memo) = (workspace.clone(), Box::new(memo));
-        report.memos.count(order(ears, Order::Note { workspace, memo }).await?);
+        report.memos.count(carry_out(inbox, Order::ImportMemo { workspace, memo }).await?);
     }
     Ok(report)
 }
 
 /// Whether it has changed anything.
-async fn order(ears: &Ears, order: Order) -> Result<bool, StoreError> {
-    let revision = *ears.store.revisions().borrow();
-    ears.order(order).await?;
-    Ok(*ears.store.revisions().borrow() != revision)
+async fn carry_out(inbox: &Inbox, order: Order) -> Result<bool, StoreError> {
+    let revision = *inbox.store.revisions().borrow();
+    inbox.apply_order(order).await?;
+    Ok(*inbox.store.revisions().borrow() != revision)
 }
 
 /// Leaves out what the platform's history has under another id: it is here already, or will be.
-async fn sort_out(
-    lines: Vec<OldLine>,
+async fn skip_duplicates(
+    lines: Vec<ImportedMessage>,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Vec<Message>, StoreError> {
-    let mut said = Said::default();
+    let mut said = ExistingMessages::default();
     for line in lines.iter().filter(|line| !line.has_platform_id) {
-        said.look_from(&line.message);
+        said.extend_range_to(&line.message);
     }
-    said.read(archive).await?;
+    said.load(archive).await?;
     let mut heard = Vec::with_capacity(lines.len());
     let mut young = 0;
-    for OldLine { message, has_platform_id } in lines {
+    for ImportedMessage { message, has_platform_id } in lines {
         if has_platform_id || said.has_id(&message) {
             heard.push(message);
-        } else if said.has_words(&message) {
-            report.lines.count(false);
+        } else if said.has_text(&message) {
+            report.messages.count(false);
         } else if history_from.is_some_and(|from| message.at >= from) {
             young += 1;
         } else {
             heard.push(message);
         }
     }
-    report.left_out.extend(LeftOut::of(
+    report.skipped.extend(SkippedItems::new_if_any(
         "the persona's newest messages",
         young,
         "the platform's own history has them, and it is read when Aizuchi connects",
@@ -184,35 +194,35 @@ async fn sort_out(
 
 /// Lines that are here, where some of them may be known by another id.
 #[derive(Default)]
-struct Said {
+struct ExistingMessages {
     /// By channel: the earliest time that matters.
-    from: BTreeMap<(WorkspaceId, ChannelId), Timestamp>,
+    since: BTreeMap<(WorkspaceId, ChannelId), Timestamp>,
     ids: HashSet<(ChannelId, MessageId)>,
-    words: BTreeMap<(ConversationId, String), Vec<Timestamp>>,
+    texts: BTreeMap<(ConversationId, String), Vec<Timestamp>>,
 }
 
-impl Said {
-    fn look_from(&mut self, message: &Message) {
+impl ExistingMessages {
+    fn extend_range_to(&mut self, message: &Message) {
         let place = &message.conversation;
         let key = (place.workspace.clone(), place.channel.clone());
-        let from = self.from.entry(key).or_insert(message.at);
+        let from = self.since.entry(key).or_insert(message.at);
         *from = message.at.min(*from);
     }
 
-    async fn read(&mut self, archive: &dyn Archive) -> Result<(), StoreError> {
-        for ((workspace, channel), from) in &self.from {
-            let query = LineQuery {
+    async fn load(&mut self, archive: &dyn Archive) -> Result<(), StoreError> {
+        for ((workspace, channel), from) in &self.since {
+            let query = MessageQuery {
                 workspace: workspace.clone(),
                 channel: channel.clone(),
                 thread: None,
-                span: Span::AfterTime(*from - APART),
+                range: MessageRange::AfterTime(*from - CLOCK_TOLERANCE),
                 limit: i32::MAX as usize,
             };
-            for line in archive.lines(query).await? {
+            for line in archive.messages(query).await? {
                 let message = &line.message;
                 self.ids.insert((channel.clone(), message.id.clone()));
-                let words = (message.conversation.clone(), words(&message.text));
-                self.words.entry(words).or_default().push(message.at);
+                let words = (message.conversation.clone(), normalize_whitespace(&message.text));
+                self.texts.entry(words).or_default().push(message.at);
             }
         }
         Ok(())
@@ -222,16 +232,16 @@ impl Said {
         self.ids.contains(&(message.conversation.channel.clone(), message.id.clone()))
     }
 
-    fn has_words(&self, message: &Message) -> bool {
-        let key = (message.conversation.clone(), words(&message.text));
-        let times = self.words.get(&key);
+    fn has_text(&self, message: &Message) -> bool {
+        let key = (message.conversation.clone(), normalize_whitespace(&message.text));
+        let times = self.texts.get(&key);
         times.is_some_and(|times| {
-            times.iter().any(|at| at.duration_since(message.at).abs() <= APART)
+            times.iter().any(|at| at.duration_since(message.at).abs() <= CLOCK_TOLERANCE)
         })
     }
 }
 
 /// However they are spaced.
-fn words(text: &str) -> String {
+fn normalize_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -11,82 +11,87 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::myao2::database::{self as old, Myao2, OldMessage};
-use crate::{Belongings, LeftOut, OldLine, OldMemory};
+use crate::myao2::database::{self as old, Myao2Database, Myao2Message};
+use crate::{ImportData, ImportedMemory, ImportedMessage, SkippedItems};
 use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, Role,
-    User, UserId, Visibility, WorkspaceId, one_line,
+    User, UserId, Visibility, WorkspaceId, to_single_line,
 };
-use aizuchi_core::clock::to_millisecond;
+use aizuchi_core::clock::truncate_to_millisecond;
 use aizuchi_core::memo::{self, Memo, MemoError};
-use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term, day};
-use aizuchi_core::platform::read::Read;
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, date_in_zone};
+use aizuchi_core::platform::parsed_text::ParsedText;
 use aizuchi_core::store::StoreError;
-use aizuchi_slack::mrkdwn::Names;
+use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::read as mrkdwn;
 
 /// myao2 makes memos while it thinks of a reply, one reply at a time, so the next thing that it says
 /// was said where the memo was made.
-const THINKING: SignedDuration = SignedDuration::from_mins(10);
+const MAX_REPLY_TIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// What is known besides the database.
 #[derive(Clone, Debug)]
-pub struct Circumstances {
+pub struct Myao2Options {
     pub workspace: WorkspaceId,
     /// Who of its users the persona was, where somebody says so.
     pub persona: Option<UserId>,
     pub persona_name: String,
-    pub memos: WhereMemos,
+    pub memo_scope: Myao2MemoTarget,
     pub zone: TimeZone,
 }
 
 /// Where memos are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhereMemos {
+pub enum Myao2MemoTarget {
     /// In the channel where they were made.
-    OwnRoom,
+    OriginChannel,
     /// Everywhere, as in myao2.
     Everywhere,
 }
 
 pub async fn read(
-    database: &mut Myao2,
-    circumstances: &Circumstances,
-) -> Result<Belongings, StoreError> {
+    database: &mut Myao2Database,
+    circumstances: &Myao2Options,
+) -> Result<ImportData, StoreError> {
     let messages = database.messages().await?;
     let users = database.users().await?;
-    let persona = circumstances.persona.clone().or_else(|| own_id(&messages));
+    let persona = circumstances.persona.clone().or_else(|| guess_persona(&messages));
     let mut names: HashMap<&str, &str> = HashMap::new();
     names.extend(messages.iter().map(|message| (&*message.user, &*message.name)));
     names.extend(users.iter().map(|user| (&*user.id, &*user.name)));
-    let reader = Reader { circumstances, persona: persona.as_ref(), names: &names };
-    let lines: Vec<OldLine> = messages.iter().filter_map(|it| reader.line(it)).collect();
-    let mut left_out =
-        vec![LeftOut::of("messages", messages.len() - lines.len(), "nothing tells when they were")];
+    let reader =
+        Myao2Converter { options: circumstances, persona: persona.as_ref(), names: &names };
+    let lines: Vec<ImportedMessage> =
+        messages.iter().filter_map(|it| reader.to_imported_message(it)).collect();
+    let mut left_out = vec![SkippedItems::new_if_any(
+        "messages",
+        messages.len() - lines.len(),
+        "nothing tells when they were",
+    )];
     let (memories, without) = reader.memories(database.memories().await?);
     left_out.extend(without);
     let (memos, without) = reader.memos(database.memos().await?, &lines);
     left_out.extend(without);
-    left_out.push(LeftOut::of(
+    left_out.push(SkippedItems::new_if_any(
         "judgments",
-        database.judgments().await?,
+        database.count_judgments().await?,
         "here a judgment holds for one state of a conversation, and is made again",
     ));
-    Ok(Belongings {
+    Ok(ImportData {
         workspace: circumstances.workspace.clone(),
         channels: reader.channels(database.channels().await?, &lines),
         users: reader.users(&messages, &users),
-        lines,
+        messages: lines,
         memories,
         memos,
-        left_out: left_out.into_iter().flatten().collect(),
+        skipped: left_out.into_iter().flatten().collect(),
     })
 }
 
 /// Who said most of what myao2 has given ids of its own.
-fn own_id(messages: &[OldMessage]) -> Option<UserId> {
+fn guess_persona(messages: &[Myao2Message]) -> Option<UserId> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for message in messages.iter().filter(|message| sent_at(&message.id).is_none()) {
+    for message in messages.iter().filter(|message| parse_slack_timestamp(&message.id).is_none()) {
         *counts.entry(&message.user).or_default() += 1;
     }
     let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
@@ -94,7 +99,7 @@ fn own_id(messages: &[OldMessage]) -> Option<UserId> {
 }
 
 /// Slack's ids are times: `1735562096.123456`.
-fn sent_at(id: &str) -> Option<Timestamp> {
+fn parse_slack_timestamp(id: &str) -> Option<Timestamp> {
     let (seconds, micros) = id.split_once('.')?;
     let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
     if micros.len() != 6 || !is_number(seconds) || !is_number(micros) {
@@ -105,13 +110,13 @@ fn sent_at(id: &str) -> Option<Timestamp> {
     Timestamp::from_microsecond(micros).ok()
 }
 
-struct Reader<'a> {
-    circumstances: &'a Circumstances,
+struct Myao2Converter<'a> {
+    options: &'a Myao2Options,
     persona: Option<&'a UserId>,
     names: &'a HashMap<&'a str, &'a str>,
 }
 
-impl Reader<'_> {
+impl Myao2Converter<'_> {
     fn is_persona(&self, user: &str) -> bool {
         self.persona.is_some_and(|persona| persona.as_str() == user)
     }
@@ -126,28 +131,28 @@ impl Reader<'_> {
 
     fn name(&self, user: &str) -> Option<String> {
         if self.is_persona(user) {
-            return Some(self.circumstances.persona_name.clone());
+            return Some(self.options.persona_name.clone());
         }
-        self.names.get(user).map(|name| one_line(name)).filter(|name| !name.is_empty())
+        self.names.get(user).map(|name| to_single_line(name)).filter(|name| !name.is_empty())
     }
 
-    fn read(&self, text: &str) -> Read {
+    fn parse_text(&self, text: &str) -> ParsedText {
         let nobody = UserId::new("");
         let user = |user: &UserId| self.name(user.as_str()).map(Arc::from);
-        let names = Names {
+        let names = NameLookup {
             persona: self.persona.unwrap_or(&nobody),
-            persona_name: &self.circumstances.persona_name,
+            persona_name: &self.options.persona_name,
             user: &user,
             // Slack writes the names of these beside their ids.
             channel: &|_| None,
             group: &|_| None,
         };
-        mrkdwn::read(text, &names)
+        mrkdwn::parse_mrkdwn(text, &names)
     }
 
-    fn line(&self, message: &OldMessage) -> Option<OldLine> {
-        let sent_at = sent_at(&message.id);
-        let Read { text, mut mentions } = self.read(&message.text);
+    fn to_imported_message(&self, message: &Myao2Message) -> Option<ImportedMessage> {
+        let sent_at = parse_slack_timestamp(&message.id);
+        let ParsedText { text, mut mentions } = self.parse_text(&message.text);
         let mention = |user: &String| match self.is_persona(user) {
             true => Mention::Persona,
             false => Mention::User(UserId::new(user.as_str())),
@@ -161,14 +166,14 @@ impl Reader<'_> {
         let thread = message.thread.as_ref().filter(|thread| **thread != message.id);
         let message = Message {
             conversation: ConversationId {
-                workspace: self.circumstances.workspace.clone(),
+                workspace: self.options.workspace.clone(),
                 channel: ChannelId::new(message.channel.as_str()),
                 thread: thread
                     .filter(|thread| !thread.is_empty())
                     .map(|id| MessageId::new(id.as_str())),
             },
             id: MessageId::new(message.id.as_str()),
-            at: to_millisecond(sent_at.or(message.at)?),
+            at: truncate_to_millisecond(sent_at.or(message.at)?),
             author: Author {
                 id: UserId::new(message.user.as_str()),
                 kind: self.kind(&message.user, message.is_bot),
@@ -177,18 +182,24 @@ impl Reader<'_> {
             mentions,
             edits: 0,
         };
-        Some(OldLine { message, has_platform_id: sent_at.is_some() })
+        Some(ImportedMessage { message, has_platform_id: sent_at.is_some() })
     }
 
     /// Also those that it has left, of which only lines are there.
-    fn channels(&self, channels: Vec<old::OldChannel>, lines: &[OldLine]) -> Vec<Channel> {
+    fn channels(
+        &self,
+        channels: Vec<old::Myao2Channel>,
+        lines: &[ImportedMessage],
+    ) -> Vec<Channel> {
         let mut names: BTreeMap<String, String> = BTreeMap::new();
         for line in lines {
             names.entry(line.message.conversation.channel.to_string()).or_default();
         }
-        names.extend(channels.into_iter().map(|channel| (channel.id, one_line(&channel.name))));
+        names.extend(
+            channels.into_iter().map(|channel| (channel.id, to_single_line(&channel.name))),
+        );
         let channel = |(id, name): (String, String)| Channel {
-            workspace: self.circumstances.workspace.clone(),
+            workspace: self.options.workspace.clone(),
             name: if name.is_empty() { id.as_str().into() } else { name.into() },
             id: ChannelId::new(id),
             visibility: Visibility::Private,
@@ -196,12 +207,12 @@ impl Reader<'_> {
         names.into_iter().map(channel).collect()
     }
 
-    fn users(&self, messages: &[OldMessage], users: &[old::OldUser]) -> Vec<User> {
+    fn users(&self, messages: &[Myao2Message], users: &[old::Myao2User]) -> Vec<User> {
         let mut bots: BTreeMap<&str, bool> = BTreeMap::new();
         bots.extend(messages.iter().map(|message| (&*message.user, message.is_bot)));
         bots.extend(users.iter().map(|user| (&*user.id, user.is_bot)));
         let user = |(id, is_bot): (&str, bool)| User {
-            workspace: self.circumstances.workspace.clone(),
+            workspace: self.options.workspace.clone(),
             id: UserId::new(id),
             name: self.name(id).unwrap_or_else(|| id.to_owned()).into(),
             kind: self.kind(id, is_bot),
@@ -210,7 +221,10 @@ impl Reader<'_> {
         bots.into_iter().map(user).collect()
     }
 
-    fn memories(&self, memories: Vec<old::OldMemory>) -> (Vec<OldMemory>, Vec<Option<LeftOut>>) {
+    fn memories(
+        &self,
+        memories: Vec<old::Myao2Memory>,
+    ) -> (Vec<ImportedMemory>, Vec<Option<SkippedItems>>) {
         let (mut read, mut of_workspace, mut unread) = (Vec::new(), 0, 0);
         for memory in memories {
             match (memory.scope.as_str(), self.memory(&memory)) {
@@ -220,41 +234,49 @@ impl Reader<'_> {
             }
         }
         let left_out = [
-            LeftOut::of(
+            SkippedItems::new_if_any(
                 "memories of the whole workspace",
                 of_workspace,
                 "they mix what was said in private channels, and are made anew of what is public",
             ),
-            LeftOut::of("memories", unread, "they are empty, or of no kind that is known here"),
+            SkippedItems::new_if_any(
+                "memories",
+                unread,
+                "they are empty, or of no kind that is known here",
+            ),
         ];
         (read, left_out.into())
     }
 
-    fn memory(&self, memory: &old::OldMemory) -> Option<OldMemory> {
+    fn memory(&self, memory: &old::Myao2Memory) -> Option<ImportedMemory> {
         let term = match memory.term.as_str() {
-            "long_term" => Term::LongTerm,
-            "short_term" => Term::ShortTerm,
+            "long_term" => MemoryTerm::LongTerm,
+            "short_term" => MemoryTerm::ShortTerm,
             _ => return None,
         };
-        let scope = match (memory.scope.as_str(), memory.place.split_once(':')) {
-            ("channel", None) => Scope::Channel(ChannelId::new(memory.place.as_str())),
+        let scope = match (memory.scope.as_str(), memory.scope_id.split_once(':')) {
+            ("channel", None) => MemoryScope::Channel(ChannelId::new(memory.scope_id.as_str())),
             ("thread", Some((channel, thread))) => {
-                Scope::Thread(ChannelId::new(channel), MessageId::new(thread))
+                MemoryScope::Thread(ChannelId::new(channel), MessageId::new(thread))
             }
             _ => return None,
         };
-        let newest = memory.latest.as_deref().and_then(sent_at).or(memory.updated)?;
-        let written = day(memory.updated.unwrap_or(newest), &self.circumstances.zone);
+        let newest = memory.latest.as_deref().and_then(parse_slack_timestamp).or(memory.updated)?;
+        let written = date_in_zone(memory.updated.unwrap_or(newest), &self.options.zone);
         let entries = entries(&memory.content, written);
-        let key = MemoryKey { workspace: self.circumstances.workspace.clone(), scope, term };
-        (!entries.is_empty()).then(|| OldMemory { key, entries, newest: to_millisecond(newest) })
+        let key = MemoryKey { workspace: self.options.workspace.clone(), scope, term };
+        (!entries.is_empty()).then(|| ImportedMemory {
+            key,
+            entries,
+            newest: truncate_to_millisecond(newest),
+        })
     }
 
     fn memos(
         &self,
-        memos: Vec<old::OldMemo>,
-        lines: &[OldLine],
-    ) -> (Vec<Memo>, Vec<Option<LeftOut>>) {
+        memos: Vec<old::Myao2Memo>,
+        lines: &[ImportedMessage],
+    ) -> (Vec<Memo>, Vec<Option<SkippedItems>>) {
         let own: Vec<&Message> = lines
             .iter()
             .map(|line| &line.message)
@@ -262,14 +284,14 @@ impl Reader<'_> {
             .collect();
         let (mut read, mut homeless, mut unread) = (Vec::new(), 0, 0);
         for memo in memos {
-            let made_in = memo.created.and_then(|created| made_in(created, &own));
-            let (channel, visibility) = match (self.circumstances.memos, made_in) {
-                (WhereMemos::OwnRoom, Some(channel)) => (channel, Visibility::Private),
-                (WhereMemos::OwnRoom, None) => {
+            let made_in = memo.created.and_then(|created| origin_channel(created, &own));
+            let (channel, visibility) = match (self.options.memo_scope, made_in) {
+                (Myao2MemoTarget::OriginChannel, Some(channel)) => (channel, Visibility::Private),
+                (Myao2MemoTarget::OriginChannel, None) => {
                     homeless += 1;
                     continue;
                 }
-                (WhereMemos::Everywhere, channel) => {
+                (Myao2MemoTarget::Everywhere, channel) => {
                     (channel.unwrap_or(ChannelId::new("")), Visibility::Public)
                 }
             };
@@ -279,26 +301,34 @@ impl Reader<'_> {
             }
         }
         let left_out = [
-            LeftOut::of(
+            SkippedItems::new_if_any(
                 "memos",
                 homeless,
                 "nothing tells in which channel they were made, and so who may see them; \
                  --share-memos brings all memos along for everybody to see, as they were",
             ),
-            LeftOut::of("memos", unread, "their name, priority or tags cannot be like that here"),
+            SkippedItems::new_if_any(
+                "memos",
+                unread,
+                "their name, priority or tags cannot be like that here",
+            ),
         ];
         (read, left_out.into())
     }
 }
 
 /// Where the persona spoke next.
-fn made_in(created: Timestamp, own: &[&Message]) -> Option<ChannelId> {
+fn origin_channel(created: Timestamp, own: &[&Message]) -> Option<ChannelId> {
     let next = own.iter().find(|line| line.at >= created)?;
-    let is_soon = next.at.duration_since(created) <= THINKING;
+    let is_soon = next.at.duration_since(created) <= MAX_REPLY_TIME;
     is_soon.then(|| next.conversation.channel.clone())
 }
 
-fn memo(memo: old::OldMemo, channel: ChannelId, visibility: Visibility) -> Result<Memo, MemoError> {
+fn memo(
+    memo: old::Myao2Memo,
+    channel: ChannelId,
+    visibility: Visibility,
+) -> Result<Memo, MemoError> {
     let created = memo.created.or(memo.updated).unwrap_or_default();
     Ok(Memo {
         name: memo::parse_name(&memo.name)?,
@@ -306,8 +336,8 @@ fn memo(memo: old::OldMemo, channel: ChannelId, visibility: Visibility) -> Resul
         priority: memo::parse_priority(memo.priority)?,
         tags: memo::parse_tags(&memo.tags)?,
         detail: memo.detail.filter(|detail| !detail.trim().is_empty()),
-        created: to_millisecond(created),
-        updated: to_millisecond(memo.updated.unwrap_or(created)),
+        created: truncate_to_millisecond(created),
+        updated: truncate_to_millisecond(memo.updated.unwrap_or(created)),
         channel,
         visibility,
         said_by: None,
@@ -315,7 +345,7 @@ fn memo(memo: old::OldMemo, channel: ChannelId, visibility: Visibility) -> Resul
 }
 
 /// A memory of myao2 is a list with dashes; most things in it begin with their day.
-fn entries(content: &str, written: Date) -> Vec<Entry> {
+fn entries(content: &str, written: Date) -> Vec<MemoryEntry> {
     let mut texts: Vec<String> = Vec::new();
     let says_something =
         |line: &&str| line.contains(char::is_alphanumeric) && !line.starts_with('#');
@@ -330,22 +360,22 @@ fn entries(content: &str, written: Date) -> Vec<Entry> {
             }
         }
     }
-    let mut entries: Vec<Entry> = texts.iter().map(|text| entry(text, written)).collect();
+    let mut entries: Vec<MemoryEntry> = texts.iter().map(|text| entry(text, written)).collect();
     entries.retain(|entry| !entry.text.is_empty());
     entries.sort_by_key(|entry| entry.date);
     entries
 }
 
-fn entry(text: &str, written: Date) -> Entry {
-    let text = one_line(text);
+fn entry(text: &str, written: Date) -> MemoryEntry {
+    let text = to_single_line(text);
     let date = text.get(..10).and_then(|date| date.parse::<Date>().ok());
     let rest = if date.is_some() { &text[10..] } else { &text[..] };
     let rest = rest.trim_start_matches([' ', ':', '：', '　', ',', '、']);
-    Entry {
+    MemoryEntry {
         date: date.unwrap_or(written),
         text: rest.into(),
         visibility: Visibility::Private,
-        lines: Vec::new(),
+        messages: Vec::new(),
     }
 }
 
@@ -356,12 +386,12 @@ mod tests {
 
     #[test]
     fn slack_ids_are_times() {
-        let at = sent_at("1735562096.123456").unwrap();
+        let at = parse_slack_timestamp("1735562096.123456").unwrap();
         assert_eq!(at.to_string(), "2024-12-30T12:34:56.123456Z");
         for id in
             ["", "1735562096", "1735562096.12", "a.123456", "6f1c1c3e-8d56-4b1b-9b54-0a3f7c3f7d11"]
         {
-            assert_eq!(sent_at(id), None, "{id}");
+            assert_eq!(parse_slack_timestamp(id), None, "{id}");
         }
     }
 

@@ -11,14 +11,14 @@ use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use aizuchi_core::platform::wire::{never_left, plainly};
+use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
 /// How long opening a connection may take.
-const CONNECTING: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Slack says so where it sends no `Retry-After`.
-const USUAL_WAIT: SignedDuration = SignedDuration::from_secs(30);
+const DEFAULT_RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-pub struct Api {
+pub struct SlackApi {
     client: Client,
     /// Without a slash at the end.
     base: String,
@@ -26,10 +26,10 @@ pub struct Api {
 
 /// What the caller does next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ApiError {
+pub enum SlackApiError {
     /// Nothing was done; wait so long.
     #[error("Slack asks to wait {0:#}")]
-    Limited(SignedDuration),
+    RateLimited(SignedDuration),
     /// Nothing was done, and the same call will get the same answer.
     #[error("Slack says {0}")]
     Refused(String),
@@ -38,13 +38,13 @@ pub enum ApiError {
     Unreachable(String),
     /// It may have been done.
     #[error("Slack's answer is not known: {0}")]
-    Unknown(String),
+    OutcomeUnknown(String),
 }
 
-impl ApiError {
+impl SlackApiError {
     /// The token is worth nothing, and will be worth nothing the next time. Slack's own clients give up
     /// on these, too.
-    pub fn is_about_the_token(&self) -> bool {
+    pub fn is_token_invalid(&self) -> bool {
         const LASTING: [&str; 9] = [
             "not_authed",
             "invalid_auth",
@@ -56,23 +56,23 @@ impl ApiError {
             "not_allowed_token_type",
             "org_login_required",
         ];
-        matches!(self, ApiError::Refused(code) if LASTING.contains(&code.as_str()))
+        matches!(self, SlackApiError::Refused(code) if LASTING.contains(&code.as_str()))
     }
 }
 
 /// What a call came to, and which scopes the token has, with commas, if Slack says so.
-pub struct Answer {
+pub struct SlackApiResponse {
     pub body: Value,
     pub scopes: Option<String>,
 }
 
-impl Api {
+impl SlackApi {
     /// `calling` is how long a call may take, connecting included.
     pub fn new(base: &str, calling: Duration) -> anyhow::Result<Self> {
         // It fails where a provider of cryptography is installed already, which is as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            .connect_timeout(CONNECTING)
+            .connect_timeout(CONNECT_TIMEOUT)
             .timeout(calling)
             // A token would go along to wherever a redirect leads.
             .redirect(Policy::none())
@@ -88,58 +88,62 @@ impl Api {
         token: &SecretString,
         method: &str,
         arguments: &[(&str, String)],
-    ) -> Result<Value, ApiError> {
-        self.ask(token, method, arguments).await.map(|answer| answer.body)
+    ) -> Result<Value, SlackApiError> {
+        self.call_with_scopes(token, method, arguments).await.map(|answer| answer.body)
     }
 
     /// The same, with the scopes that the token has.
-    pub async fn ask(
+    pub async fn call_with_scopes(
         &self,
         token: &SecretString,
         method: &str,
         arguments: &[(&str, String)],
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<SlackApiResponse, SlackApiError> {
         let call = self.client.post(format!("{}/{method}", self.base));
         let call = call.bearer_auth(token.expose_secret()).form(arguments);
-        let response = call.send().await.map_err(|error| unsent(&error))?;
+        let response = call.send().await.map_err(|error| send_error(&error))?;
         let (status, retry_after) = (response.status(), retry_after(&response));
         let scopes = scopes(&response);
         let text = response.text().await;
         if status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(ApiError::Limited(retry_after.unwrap_or(USUAL_WAIT)));
+            return Err(SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER)));
         }
         if !status.is_success() {
-            return Err(ApiError::Unknown(format!("it answers {status}")));
+            return Err(SlackApiError::OutcomeUnknown(format!("it answers {status}")));
         }
-        let text = text.map_err(|error| ApiError::Unknown(plainly(&error)))?;
+        let text = text.map_err(|error| SlackApiError::OutcomeUnknown(describe_error(&error)))?;
         let body: Value = serde_json::from_str(&text)
-            .map_err(|_| ApiError::Unknown("its answer is no JSON".to_owned()))?;
-        understand(body, retry_after).map(|body| Answer { body, scopes })
+            .map_err(|_| SlackApiError::OutcomeUnknown("its answer is no JSON".to_owned()))?;
+        parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 
     /// Says something where Slack has told us to: the address alone allows it, so it goes to nobody else.
-    pub async fn answer_at(&self, address: &str, body: &Value) -> Result<(), ApiError> {
-        let Some(address) = self.own(address) else {
-            return Err(ApiError::Refused("an address that is not Slack's".to_owned()));
+    pub async fn post_to_response_url(
+        &self,
+        address: &str,
+        body: &Value,
+    ) -> Result<(), SlackApiError> {
+        let Some(address) = self.allowed_url(address) else {
+            return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
         };
         let call = self.client.post(address).json(body);
-        let response = call.send().await.map_err(|error| unsent(&error))?;
+        let response = call.send().await.map_err(|error| send_error(&error))?;
         let retry_after = retry_after(&response);
         match response.status() {
             status if status.is_success() => Ok(()),
             StatusCode::TOO_MANY_REQUESTS => {
-                Err(ApiError::Limited(retry_after.unwrap_or(USUAL_WAIT)))
+                Err(SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER)))
             }
             StatusCode::SERVICE_UNAVAILABLE => {
-                Err(ApiError::Unreachable("it is not available".to_owned()))
+                Err(SlackApiError::Unreachable("it is not available".to_owned()))
             }
-            status if status.is_client_error() => Err(ApiError::Refused(status.to_string())),
-            status => Err(ApiError::Unknown(format!("it answers {status}"))),
+            status if status.is_client_error() => Err(SlackApiError::Refused(status.to_string())),
+            status => Err(SlackApiError::OutcomeUnknown(format!("it answers {status}"))),
         }
     }
 
     /// An address of Slack's, or of where its API is.
-    fn own(&self, address: &str) -> Option<Url> {
+    fn allowed_url(&self, address: &str) -> Option<Url> {
         let address = Url::parse(address).ok()?;
         let host = address.host_str()?;
         let is_slacks = host == "slack.com" || host.ends_with(".slack.com");
@@ -148,53 +152,57 @@ impl Api {
     }
 }
 
-fn understand(body: Value, retry_after: Option<SignedDuration>) -> Result<Value, ApiError> {
+fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value, SlackApiError> {
     if body["ok"] == true {
         return Ok(body);
     }
     let Some(code) = body["error"].as_str() else {
-        return Err(ApiError::Unknown("its answer is neither yes nor no".to_owned()));
+        return Err(SlackApiError::OutcomeUnknown("its answer is neither yes nor no".to_owned()));
     };
     Err(match code {
-        "ratelimited" | "rate_limited" => ApiError::Limited(retry_after.unwrap_or(USUAL_WAIT)),
+        "ratelimited" | "rate_limited" => {
+            SlackApiError::RateLimited(retry_after.unwrap_or(DEFAULT_RETRY_AFTER))
+        }
         // Slack says of these that a part may have been done.
         "internal_error" | "fatal_error" | "request_timeout" => {
-            ApiError::Unknown(format!("it says {code}"))
+            SlackApiError::OutcomeUnknown(format!("it says {code}"))
         }
         "service_unavailable" | "team_added_to_org" | "accesslimited" => {
-            ApiError::Unreachable(format!("it says {code}"))
+            SlackApiError::Unreachable(format!("it says {code}"))
         }
         "missing_scope" => match body["needed"].as_str() {
             // The code alone stays first, for whoever looks for it.
             Some(needed) => {
-                tracing::warn!("the Slack app lacks the scope {}", code_like(needed));
-                ApiError::Refused(code.to_owned())
+                tracing::warn!("the Slack app lacks the scope {}", sanitize_code(needed));
+                SlackApiError::Refused(code.to_owned())
             }
-            None => ApiError::Refused(code.to_owned()),
+            None => SlackApiError::Refused(code.to_owned()),
         },
-        code => ApiError::Refused(code_like(code)),
+        code => SlackApiError::Refused(sanitize_code(code)),
     })
 }
 
 /// A code as it may be shown: an answer from elsewhere could hold anything.
-fn code_like(code: &str) -> String {
+fn sanitize_code(code: &str) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:.,- ".contains(*letter);
     code.chars().filter(is_plain).take(80).collect()
 }
 
 /// A call that failed before its answer came.
-fn unsent(error: &reqwest::Error) -> ApiError {
-    if never_left(error) {
-        ApiError::Unreachable(plainly(error))
+fn send_error(error: &reqwest::Error) -> SlackApiError {
+    if is_unsent(error) {
+        SlackApiError::Unreachable(describe_error(error))
     } else {
-        ApiError::Unknown(plainly(error))
+        SlackApiError::OutcomeUnknown(describe_error(error))
     }
 }
 
 fn retry_after(response: &Response) -> Option<SignedDuration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse::<f64>().ok()?;
     // Nobody waits for longer than a day, whatever a server says.
-    seconds.is_finite().then(|| aizuchi_core::clock::seconds(seconds.clamp(0.0, 86_400.0)))
+    seconds
+        .is_finite()
+        .then(|| aizuchi_core::clock::duration_from_seconds(seconds.clamp(0.0, 86_400.0)))
 }
 
 fn scopes(response: &Response) -> Option<String> {
@@ -210,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_later_answer_goes_to_slack_alone() {
-        let api = Api::new("http://127.0.0.1:4000/api/", Duration::from_secs(1)).unwrap();
+        let api = SlackApi::new("http://127.0.0.1:4000/api/", Duration::from_secs(1)).unwrap();
         for (address, is_own) in [
             ("https://hooks.slack.com/commands/T1/2/3", true),
             ("http://127.0.0.1:4000/commands/1", true),
@@ -222,7 +230,7 @@ mod tests {
             ("commands", false),
             ("", false),
         ] {
-            assert_eq!(api.own(address).is_some(), is_own, "{address}");
+            assert_eq!(api.allowed_url(address).is_some(), is_own, "{address}");
         }
     }
 
@@ -233,24 +241,27 @@ mod tests {
             (json!({"ok": true, "ts": "1"}), Ok(json!({"ok": true, "ts": "1"}))),
             (
                 json!({"ok": false, "error": "is_archived"}),
-                Err(ApiError::Refused("is_archived".to_owned())),
+                Err(SlackApiError::Refused("is_archived".to_owned())),
             ),
-            (json!({"ok": false, "error": "ratelimited"}), Err(ApiError::Limited(second))),
+            (json!({"ok": false, "error": "ratelimited"}), Err(SlackApiError::RateLimited(second))),
             (
                 json!({"ok": false, "error": "fatal_error"}),
-                Err(ApiError::Unknown("it says fatal_error".to_owned())),
+                Err(SlackApiError::OutcomeUnknown("it says fatal_error".to_owned())),
             ),
             (
                 json!({"ok": false, "error": "service_unavailable"}),
-                Err(ApiError::Unreachable("it says service_unavailable".to_owned())),
+                Err(SlackApiError::Unreachable("it says service_unavailable".to_owned())),
             ),
-            (json!([1]), Err(ApiError::Unknown("its answer is neither yes nor no".to_owned()))),
+            (
+                json!([1]),
+                Err(SlackApiError::OutcomeUnknown("its answer is neither yes nor no".to_owned())),
+            ),
             (
                 json!({"ok": false, "error": "<b>\n\u{1b}[31m"}),
-                Err(ApiError::Refused("b31m".to_owned())),
+                Err(SlackApiError::Refused("b31m".to_owned())),
             ),
         ] {
-            assert_eq!(understand(body.clone(), Some(second)), expected, "{body}");
+            assert_eq!(parse_body(body.clone(), Some(second)), expected, "{body}");
         }
     }
 }

@@ -8,70 +8,70 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::info;
 
-use crate::Slack;
-use crate::api::ApiError;
-use crate::from_slack::text;
-use crate::mrkdwn::write::write;
-use crate::roster::Standing;
+use crate::SlackPlatform;
+use crate::api::SlackApiError;
+use crate::cache::Membership;
+use crate::from_slack::non_empty_str;
+use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
-use aizuchi_core::command::Given;
+use aizuchi_core::command::CommandRequest;
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::slash::Slash;
+use aizuchi_core::platform::slash_command::SlashCommands;
 
 /// So many are obeyed at once, and as many wait for that.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT: usize = 64;
 /// How often it is tried to tell what a command has come to, where it took long.
-const TRIES: usize = 4;
+const MAX_ATTEMPTS: usize = 4;
 /// What is waited between, unless Slack says how long.
-const PAUSE: SignedDuration = SignedDuration::from_secs(2);
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 /// Commands on their way to be obeyed.
-pub struct Commands {
-    given: mpsc::Sender<Order>,
-    taken: Mutex<mpsc::Receiver<Order>>,
+pub struct CommandQueue {
+    sender: mpsc::Sender<QueuedCommand>,
+    receiver: Mutex<mpsc::Receiver<QueuedCommand>>,
 }
 
 /// A command, and who waits for what it comes to.
-struct Order {
+struct QueuedCommand {
     payload: Value,
     answer: oneshot::Sender<String>,
 }
 
-impl Default for Commands {
+impl Default for CommandQueue {
     fn default() -> Self {
-        let (given, taken) = mpsc::channel(AT_ONCE);
-        Self { given, taken: Mutex::new(taken) }
+        let (given, taken) = mpsc::channel(MAX_CONCURRENT);
+        Self { sender: given, receiver: Mutex::new(taken) }
     }
 }
 
-impl Slack {
+impl SlackPlatform {
     /// The answer that Slack shows to the asker alone. Slack gives up a command that is not answered soon; so
     /// where it takes long, this says so, and the answer follows.
-    pub async fn command(&self, payload: Value) -> Value {
+    pub async fn answer_command(&self, payload: Value) -> Value {
         let (answer, answered) = oneshot::channel();
-        match self.commands.given.try_send(Order { payload, answer }) {
-            Ok(()) => aside(&self.in_time(answered).await),
-            Err(_) => aside(self.slash.sorry()),
+        match self.command_queue.sender.try_send(QueuedCommand { payload, answer }) {
+            Ok(()) => ephemeral_response(&self.answer_in_time(answered).await),
+            Err(_) => ephemeral_response(self.slash_commands.failure_text()),
         }
     }
 
-    async fn in_time(&self, mut answered: oneshot::Receiver<String>) -> String {
-        let soon = timeout(self.settings.patience.obeying, &mut answered).await;
+    async fn answer_in_time(&self, mut answered: oneshot::Receiver<String>) -> String {
+        let soon = timeout(self.settings.timeouts.command_answer, &mut answered).await;
         if let Ok(told) = soon {
-            return told.unwrap_or_else(|_| self.slash.sorry().to_owned());
+            return told.unwrap_or_else(|_| self.slash_commands.failure_text().to_owned());
         }
         // Whoever obeys sees from here on that nobody waits; what came just now is not lost.
         answered.close();
-        answered.try_recv().unwrap_or_else(|_| self.patience_in_words().to_owned())
+        answered.try_recv().unwrap_or_else(|_| self.still_working_text().to_owned())
     }
 
     /// Obeys commands as they come. Never ends.
-    pub(super) async fn obey_all(&self) {
+    pub(super) async fn run_commands(&self) {
         let mut obeying = FuturesUnordered::new();
         loop {
             tokio::select! {
-                order = self.next_order(), if obeying.len() < AT_ONCE => match order {
-                    Some(order) => obeying.push(self.obey(order)),
+                order = self.next_command(), if obeying.len() < MAX_CONCURRENT => match order {
+                    Some(order) => obeying.push(self.run_command(order)),
                     None => return,
                 },
                 Some(()) = obeying.next() => {}
@@ -79,55 +79,56 @@ impl Slack {
         }
     }
 
-    async fn next_order(&self) -> Option<Order> {
-        self.commands.taken.lock().await.recv().await
+    async fn next_command(&self) -> Option<QueuedCommand> {
+        self.command_queue.receiver.lock().await.recv().await
     }
 
-    async fn obey(&self, order: Order) {
-        let Order { payload, answer } = order;
-        let told = match self.given(&payload) {
-            Some(given) => self.slash.obey(&given).await,
-            None => self.absence_in_words(),
+    async fn run_command(&self, order: QueuedCommand) {
+        let QueuedCommand { payload, answer } = order;
+        let told = match self.command_request(&payload) {
+            Some(given) => self.slash_commands.execute(&given).await,
+            None => self.not_a_member_text(),
         };
         if let Err(told) = answer.send(told) {
-            self.tell_later(&payload, &told).await;
+            self.respond_later(&payload, &told).await;
         }
     }
 
     /// Tells where Slack has said to. What may have been told is not told again.
-    async fn tell_later(&self, payload: &Value, told: &str) {
-        let Some(address) = text(&payload["response_url"]) else { return };
-        for _ in 0..TRIES {
-            let wait = match self.api.answer_at(address, &aside(told)).await {
+    async fn respond_later(&self, payload: &Value, told: &str) {
+        let Some(address) = non_empty_str(&payload["response_url"]) else { return };
+        for _ in 0..MAX_ATTEMPTS {
+            let wait = match self.api.post_to_response_url(address, &ephemeral_response(told)).await
+            {
                 Ok(()) => return,
-                Err(error @ (ApiError::Refused(_) | ApiError::Unknown(_))) => {
+                Err(error @ (SlackApiError::Refused(_) | SlackApiError::OutcomeUnknown(_))) => {
                     return info!("a command could not be answered: {error}");
                 }
-                Err(ApiError::Limited(wait)) => wait,
-                Err(ApiError::Unreachable(_)) => PAUSE,
+                Err(SlackApiError::RateLimited(wait)) => wait,
+                Err(SlackApiError::Unreachable(_)) => RETRY_DELAY,
             };
             self.clock.sleep_until(self.now() + wait).await;
         }
-        info!("a command could not be answered in {TRIES} tries");
+        info!("a command could not be answered in {MAX_ATTEMPTS} tries");
     }
 
     /// Only where it is a member anybody can order anything.
-    fn given(&self, payload: &Value) -> Option<Given> {
-        let channel = ChannelId::new(text(&payload["channel_id"])?);
-        let by = UserId::new(text(&payload["user_id"])?);
-        self.roster.room(&channel).filter(|room| room.standing == Standing::Member)?;
-        let workspace = self.who.workspace.clone();
-        Some(Given {
-            command: Slash::read(text(&payload["text"]).unwrap_or_default()),
-            role: self.ears.rooms.role(&workspace, &by),
-            visibility: self.ears.rooms.visibility(&workspace, &channel),
-            place: ConversationId { workspace, channel, thread: None },
-            by,
+    fn command_request(&self, payload: &Value) -> Option<CommandRequest> {
+        let channel = ChannelId::new(non_empty_str(&payload["channel_id"])?);
+        let by = UserId::new(non_empty_str(&payload["user_id"])?);
+        self.cache.channel(&channel).filter(|room| room.membership == Membership::Member)?;
+        let workspace = self.identity.workspace.clone();
+        Some(CommandRequest {
+            command: SlashCommands::parse(non_empty_str(&payload["text"]).unwrap_or_default()),
+            role: self.inbox.channel_cache.role(&workspace, &by),
+            visibility: self.inbox.channel_cache.visibility(&workspace, &channel),
+            conversation: ConversationId { workspace, channel, thread: None },
+            user: by,
             at: self.now(),
         })
     }
 
-    fn absence_in_words(&self) -> String {
+    fn not_a_member_text(&self) -> String {
         let name = &self.persona.name;
         match self.persona.language {
             Language::En => format!("{name} is not in this channel. Invite it with /invite."),
@@ -137,7 +138,7 @@ impl Slack {
         }
     }
 
-    fn patience_in_words(&self) -> &'static str {
+    fn still_working_text(&self) -> &'static str {
         self.persona.language.pick(
             "This takes a moment. I will tell you here when it is done.",
             "少し時間がかかっています。終わったらここでお知らせします。",
@@ -146,6 +147,6 @@ impl Slack {
 }
 
 /// For the one who asks alone. Some of it is a model's words: they call nobody and lead nowhere.
-fn aside(told: &str) -> Value {
-    json!({ "response_type": "ephemeral", "text": write(told, &|_| None) })
+fn ephemeral_response(told: &str) -> Value {
+    json!({ "response_type": "ephemeral", "text": to_mrkdwn(told, &|_| None) })
 }

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use emojis::SkinTone;
 
-const JOINER: &str = "\u{200d}";
+const ZERO_WIDTH_JOINER: &str = "\u{200d}";
 /// Slack counts the tones of a skin from two.
-const TONES: [(&str, SkinTone); 5] = [
+const SKIN_TONES: [(&str, SkinTone); 5] = [
     ("2", SkinTone::Light),
     ("3", SkinTone::MediumLight),
     ("4", SkinTone::Medium),
@@ -16,27 +16,28 @@ const TONES: [(&str, SkinTone); 5] = [
     ("6", SkinTone::Dark),
 ];
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| Names::read(include_str!("emoji/names.txt")));
+static NAMES: LazyLock<EmojiNames> =
+    LazyLock::new(|| EmojiNames::parse(include_str!("emoji/names.txt")));
 
-struct Names {
+struct EmojiNames {
     characters: HashMap<&'static str, &'static str>,
     preferred: HashMap<&'static str, &'static str>,
 }
 
 /// The character that a name stands for, with its tone (`wave::skin-tone-3`). A name that only one
 /// team knows stays `:name:`.
-pub fn character(name: &str) -> String {
+pub fn to_character(name: &str) -> String {
     let name = name.trim_matches(':');
     let (base, tone) = name.split_once("::skin-tone-").unzip();
     let found = match tone {
-        None => find(name),
-        Some(tone) => toned(base.unwrap_or(name), tone),
+        None => find_character(name),
+        Some(tone) => with_skin_tone(base.unwrap_or(name), tone),
     };
     found.unwrap_or_else(|| format!(":{name}:"))
 }
 
 /// Slack's name for a character or for `:name:`, without the colons. What is no emoji has none.
-pub fn name(emoji: &str) -> Option<String> {
+pub fn to_name(emoji: &str) -> Option<String> {
     let emoji = emoji.trim();
     let inner = emoji.strip_prefix(':').and_then(|rest| rest.strip_suffix(':'));
     if let Some(inner) = inner {
@@ -45,9 +46,9 @@ pub fn name(emoji: &str) -> Option<String> {
     let found = emojis::get(emoji)?;
     let tone = found.skin_tone().filter(|tone| *tone != SkinTone::Default);
     let base = found.with_skin_tone(SkinTone::Default).unwrap_or(found);
-    let name = name_of(base)?;
+    let name = preferred_name(base)?;
     let Some(tone) = tone else { return Some(name) };
-    let (number, _) = TONES.iter().find(|(_, one)| *one == tone)?;
+    let (number, _) = SKIN_TONES.iter().find(|(_, one)| *one == tone)?;
     Some(format!("{name}::skin-tone-{number}"))
 }
 
@@ -60,35 +61,35 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().count() <= 100 && name.chars().all(fits)
 }
 
-fn find(name: &str) -> Option<String> {
+fn find_character(name: &str) -> Option<String> {
     if let Some(known) = NAMES.characters.get(name) {
         return Some((*known).to_owned());
     }
-    let built = flag(name).or_else(|| people(name));
+    let built = flag_character(name).or_else(|| group_character(name));
     let found = built.and_then(|built| emojis::get(&built));
     found.or_else(|| emojis::get_by_shortcode(name)).map(|emoji| emoji.as_str().to_owned())
 }
 
-fn toned(base: &str, tone: &str) -> Option<String> {
-    let (_, tone) = TONES.iter().find(|(number, _)| *number == tone)?;
-    let base = find(base)?;
+fn with_skin_tone(base: &str, tone: &str) -> Option<String> {
+    let (_, tone) = SKIN_TONES.iter().find(|(number, _)| *number == tone)?;
+    let base = find_character(base)?;
     let toned = emojis::get(&base)?.with_skin_tone(*tone)?;
     Some(toned.as_str().to_owned())
 }
 
-fn name_of(emoji: &emojis::Emoji) -> Option<String> {
+fn preferred_name(emoji: &emojis::Emoji) -> Option<String> {
     let character = emoji.as_str();
     if let Some(preferred) = NAMES.preferred.get(character) {
         return Some((*preferred).to_owned());
     }
     // Slack may use GitHub's name for another character.
-    let is_shared = |code: &&str| find(code).as_deref() == Some(character);
+    let is_shared = |code: &&str| find_character(code).as_deref() == Some(character);
     let shared = || emoji.shortcodes().find(is_shared).map(str::to_owned);
-    flag_name(character).or_else(|| people_name(character)).or_else(shared)
+    flag_name(character).or_else(|| group_name(character)).or_else(shared)
 }
 
 /// `flag-se` is the letters S and E.
-fn flag(name: &str) -> Option<String> {
+fn flag_character(name: &str) -> Option<String> {
     let country = name.strip_prefix("flag-").filter(|country| country.len() == 2)?;
     let letter = |letter: char| {
         let place = u32::from(letter).checked_sub(u32::from('a')).filter(|place| *place < 26)?;
@@ -107,7 +108,7 @@ fn flag_name(character: &str) -> Option<String> {
 }
 
 /// `man-woman-boy` is a man, a woman and a boy in one picture.
-const PEOPLE: [(&str, &str); 6] = [
+const GROUP_PARTS: [(&str, &str); 6] = [
     ("man", "👨"),
     ("woman", "👩"),
     ("boy", "👦"),
@@ -116,24 +117,25 @@ const PEOPLE: [(&str, &str); 6] = [
     ("kiss", "❤\u{fe0f}\u{200d}💋"),
 ];
 
-fn people(name: &str) -> Option<String> {
-    let one = |name: &str| PEOPLE.iter().find(|(known, _)| *known == name).map(|(_, one)| *one);
+fn group_character(name: &str) -> Option<String> {
+    let one =
+        |name: &str| GROUP_PARTS.iter().find(|(known, _)| *known == name).map(|(_, one)| *one);
     let people: Vec<&str> = name.split('-').map(one).collect::<Option<_>>()?;
-    (people.len() > 1).then(|| people.join(JOINER))
+    (people.len() > 1).then(|| people.join(ZERO_WIDTH_JOINER))
 }
 
-fn people_name(character: &str) -> Option<String> {
+fn group_name(character: &str) -> Option<String> {
     let kiss = character.replace("❤\u{fe0f}\u{200d}💋", "kiss");
     let one = |part: &str| {
-        let known = PEOPLE.iter().find(|(name, one)| *one == part || *name == part);
+        let known = GROUP_PARTS.iter().find(|(name, one)| *one == part || *name == part);
         known.map(|(name, _)| *name)
     };
-    let names: Vec<&str> = kiss.split(JOINER).map(one).collect::<Option<_>>()?;
+    let names: Vec<&str> = kiss.split(ZERO_WIDTH_JOINER).map(one).collect::<Option<_>>()?;
     (names.len() > 1).then(|| names.join("-"))
 }
 
-impl Names {
-    fn read(table: &'static str) -> Self {
+impl EmojiNames {
+    fn parse(table: &'static str) -> Self {
         let mut names = Self { characters: HashMap::new(), preferred: HashMap::new() };
         for line in table.lines() {
             let mut words = line.split(' ');
@@ -181,20 +183,20 @@ mod tests {
             ("fire::skin-tone-3", ":fire::skin-tone-3:", "fire::skin-tone-3"),
             ("wave::skin-tone-9", ":wave::skin-tone-9:", "wave::skin-tone-9"),
         ] {
-            assert_eq!(character(name_at_slack), expected, "{name_at_slack}");
-            assert_eq!(name(expected).as_deref(), Some(back), "{expected}");
+            assert_eq!(to_character(name_at_slack), expected, "{name_at_slack}");
+            assert_eq!(to_name(expected).as_deref(), Some(back), "{expected}");
         }
         for nothing in ["", ":", "::", "hello", "a b", ":a b:", ":<!here>:", "👍👍"] {
-            assert_eq!(name(nothing), None, "{nothing}");
+            assert_eq!(to_name(nothing), None, "{nothing}");
         }
     }
 
     #[test]
     fn every_emoji_with_a_name_comes_back() {
-        let named = emojis::iter().filter_map(|emoji| Some((emoji, name(emoji.as_str())?)));
+        let named = emojis::iter().filter_map(|emoji| Some((emoji, to_name(emoji.as_str())?)));
         let mut count = 0;
         for (emoji, name) in named {
-            assert_eq!(character(&name), emoji.as_str(), "{name}");
+            assert_eq!(to_character(&name), emoji.as_str(), "{name}");
             count += 1;
         }
         assert!(count > 1800, "{count}");

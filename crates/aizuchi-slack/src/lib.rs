@@ -4,18 +4,18 @@
 pub mod api;
 mod command;
 pub mod emoji;
-pub mod examine;
+pub mod diagnose;
 pub mod from_slack;
 mod history;
-mod lookup;
+mod post_lookup;
 pub mod manifest;
 pub mod mrkdwn;
 mod post;
-mod roster;
+mod cache;
 pub mod signature;
 mod socket;
 mod sync;
-mod take;
+mod ingest;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,152 +31,152 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::api::{Api, ApiError};
-use crate::command::Commands;
-use crate::history::cap::Cap;
-use crate::history::{CAPPED, CAPPED_YES};
-use crate::lookup::Lookups;
-use crate::post::Pace;
-use crate::roster::Roster;
-use crate::signature::Forged;
-use aizuchi_core::chat::{AuthorKind, Bookmark, ChannelId, Heard, Role, User, UserId, WorkspaceId};
+use crate::api::{SlackApi, SlackApiError};
+use crate::cache::SlackCache;
+use crate::command::CommandQueue;
+use crate::history::limit::HistoryLimit;
+use crate::history::{LIMIT_KEY, LIMIT_ON};
+use crate::post::PostLimiter;
+use crate::post_lookup::PostLookups;
+use crate::signature::InvalidSignature;
+use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User, UserId, WorkspaceId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::hear::Ears;
+use aizuchi_core::inbox::Inbox;
 use aizuchi_core::persona::Persona;
-use aizuchi_core::platform::Surroundings;
-use aizuchi_core::platform::air::Air;
-use aizuchi_core::platform::slash::Slash;
-use aizuchi_core::platform::wanted::Wanted;
+use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::backfill_queue::BackfillQueue;
+use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Order, StoreError};
 
 /// Where what is known of an installation before Slack was asked is kept.
-const INSTALLATIONS: &str = "slack";
+const IDENTITY_WORKSPACE: &str = "slack";
 
 /// How often Slack is asked at the start who we are, and what is between.
-const TRIES_TO_START: usize = 3;
-const PAUSE_AT_START: Duration = Duration::from_secs(2);
+const MAX_START_ATTEMPTS: usize = 3;
+const START_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SlackSettings {
     pub bot_token: SecretString,
     /// How events come.
-    pub events: Events,
+    pub events: EventTransport,
     pub api_base: String,
-    pub reply_in: ReplyIn,
+    pub reply_in: ReplyPlacement,
     /// How long after a dispatch a post is surely not on its way any more.
-    pub settle: SignedDuration,
+    pub settle_time: SignedDuration,
     /// How far back a channel is read that was not heard before.
-    pub history: SignedDuration,
+    pub history_span: SignedDuration,
     /// How often channels, members and names are read anew.
-    pub sync_every: SignedDuration,
-    pub patience: Patience,
+    pub sync_interval: SignedDuration,
+    pub timeouts: SlackTimeouts,
 }
 
 /// How long a connection may take for what it does.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct SlackTimeouts {
     /// A call of the Web API. Below what the agent gives a post.
-    pub calling: Duration,
+    pub call: Duration,
     /// Whoever gives a slash command waits so long for its answer. Slack gives it up after three seconds.
-    pub obeying: Duration,
+    pub command_answer: Duration,
     /// Opening a socket, and then Slack's hello.
-    pub opening: Duration,
+    pub open: Duration,
     /// How often we ask whether the other side is there.
-    pub ping: Duration,
+    pub ping_interval: Duration,
     /// How long it may say nothing at all.
-    pub silence: Duration,
+    pub idle: Duration,
     /// Between two pages of history, where Slack gives little of it.
-    pub capped_page: SignedDuration,
+    pub limited_page_interval: SignedDuration,
 }
 
-impl Default for Patience {
+impl Default for SlackTimeouts {
     fn default() -> Self {
         Self {
-            calling: Duration::from_secs(12),
-            obeying: Duration::from_millis(1_500),
-            opening: Duration::from_secs(10),
-            ping: Duration::from_secs(10),
-            silence: Duration::from_secs(35),
-            capped_page: SignedDuration::from_secs(60),
+            call: Duration::from_secs(12),
+            command_answer: Duration::from_millis(1_500),
+            open: Duration::from_secs(10),
+            ping_interval: Duration::from_secs(10),
+            idle: Duration::from_secs(35),
+            limited_page_interval: SignedDuration::from_secs(60),
         }
     }
 }
 
 /// How Slack's events come.
 #[derive(Clone, Debug)]
-pub enum Events {
+pub enum EventTransport {
     /// Over so many WebSockets that we open.
-    Socket { app_token: SecretString, connections: usize },
+    SocketMode { app_token: SecretString, connections: usize },
     /// Slack calls us, and signs with this.
-    Hooks { signing_secret: SecretString },
+    Webhooks { signing_secret: SecretString },
 }
 
 /// Where an answer to a line at a channel's top level goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReplyIn {
+pub enum ReplyPlacement {
     /// To the top level.
     #[default]
-    Same,
+    TopLevel,
     /// Into a thread below the line.
     Thread,
 }
 
 /// Who we are in the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct SlackIdentity {
     pub workspace: WorkspaceId,
     /// The workspace's name.
     pub name: String,
     /// The bot's user.
     pub user: UserId,
     /// Whether the token lets it find its own posts again by their keys.
-    pub finds_keys: bool,
+    pub can_find_posts: bool,
 }
 
-pub struct Slack {
-    api: Api,
-    settings: Settings,
-    who: Who,
+pub struct SlackPlatform {
+    api: SlackApi,
+    settings: SlackSettings,
+    identity: SlackIdentity,
     persona: Arc<Persona>,
-    ears: Arc<Ears>,
-    slash: Slash,
+    inbox: Arc<Inbox>,
+    slash_commands: SlashCommands,
     archive: Arc<dyn Archive>,
     clock: Clock,
-    roster: Roster,
-    wanted: Wanted,
-    pace: Pace,
-    lookups: Lookups,
-    commands: Commands,
-    cap: Cap,
-    pub air: Air,
+    cache: SlackCache,
+    backfill: BackfillQueue,
+    post_limiter: PostLimiter,
+    post_lookups: PostLookups,
+    command_queue: CommandQueue,
+    history_limit: HistoryLimit,
+    pub connection: ConnectionStatus,
     /// Held while a room is met for the first time. When it was last asked about in vain.
-    meeting: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
+    channel_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// All lists have been read once, or could not be.
-    is_in_sync: AtomicBool,
+    has_synced: AtomicBool,
     /// When the log was told last that a request was not believed.
-    doubted_ms: AtomicI64,
+    invalid_signature_logged_ms: AtomicI64,
 }
 
 /// Why Slack cannot be joined.
 #[derive(Debug, thiserror::Error)]
-pub enum JoinError {
+pub enum SlackConnectError {
     #[error(
         "Slack refuses slack.bot_token ({0}); see \"OAuth & Permissions\" in the app's settings"
     )]
-    Token(String),
+    BotTokenRefused(String),
     #[error("Slack refuses slack.app_token ({0}); see \"Basic Information\" in the app's settings")]
-    AppToken(String),
+    AppTokenRefused(String),
     #[error(
         "Socket Mode is switched off for the Slack app; switch it on in the app's settings, or use \
          slack.signing_secret"
     )]
-    SwitchedOff,
+    SocketModeDisabled,
     #[error("the Slack workspace has dismissed the app: {0}")]
-    Dismissed(&'static str),
+    Revoked(&'static str),
     #[error("Slack could not be asked who we are: {0}")]
-    Unasked(ApiError),
+    IdentityUnavailable(SlackApiError),
     #[error("Slack does not say who we are")]
-    Nobody,
+    NoIdentity,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{0:#}")]
@@ -184,43 +184,49 @@ pub enum JoinError {
 }
 
 /// Asks Slack whose token this is.
-pub async fn ask_who(settings: &Settings) -> Result<Who, JoinError> {
-    let api = Api::new(&settings.api_base, settings.patience.calling)?;
-    match api.ask(&settings.bot_token, "auth.test", &[]).await {
+pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, SlackConnectError> {
+    let api = SlackApi::new(&settings.api_base, settings.timeouts.call)?;
+    match api.call_with_scopes(&settings.bot_token, "auth.test", &[]).await {
         Ok(answer) => {
             let scopes = answer.scopes.as_deref();
-            let missing = scopes.map(manifest::missing).unwrap_or_default();
+            let missing = scopes.map(manifest::missing_scopes).unwrap_or_default();
             for scope in &missing {
                 warn!(
                     "the Slack app lacks the scope {}, which it needs to {}",
                     scope.name, scope.reason
                 );
             }
-            let finds_keys = !missing.iter().any(|scope| scope.name == manifest::KEYS);
-            let who = who_of(&answer.body).ok_or(JoinError::Nobody)?;
-            Ok(Who { finds_keys, ..who })
+            let finds_keys = !missing.iter().any(|scope| scope.name == manifest::METADATA_SCOPE);
+            let who = parse_identity(&answer.body).ok_or(SlackConnectError::NoIdentity)?;
+            Ok(SlackIdentity { can_find_posts: finds_keys, ..who })
         }
-        Err(ApiError::Refused(code)) => Err(JoinError::Token(code)),
-        Err(error) => Err(JoinError::Unasked(error)),
+        Err(SlackApiError::Refused(code)) => Err(SlackConnectError::BotTokenRefused(code)),
+        Err(error) => Err(SlackConnectError::IdentityUnavailable(error)),
     }
 }
 
 /// Whose token this is. While Slack cannot be reached, what it said the last time holds.
-pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, JoinError> {
-    let mut told = ask_who(settings).await;
-    for _ in 1..TRIES_TO_START {
-        let Err(JoinError::Unasked(error)) = &told else { break };
+pub async fn resolve_identity(
+    settings: &SlackSettings,
+    archive: &dyn Archive,
+) -> Result<SlackIdentity, SlackConnectError> {
+    let mut told = fetch_identity(settings).await;
+    for _ in 1..MAX_START_ATTEMPTS {
+        let Err(SlackConnectError::IdentityUnavailable(error)) = &told else { break };
         warn!("{error}; it is asked again");
-        tokio::time::sleep(PAUSE_AT_START).await;
-        told = ask_who(settings).await;
+        tokio::time::sleep(START_RETRY_DELAY).await;
+        told = fetch_identity(settings).await;
     }
     match told {
-        Err(JoinError::Unasked(error)) => {
-            let known = archive.bookmarks(&WorkspaceId::new(INSTALLATIONS)).await?;
-            let place = place(settings);
-            let known = known.iter().find(|bookmark| *bookmark.place == *place);
+        Err(SlackConnectError::IdentityUnavailable(error)) => {
+            let known = archive.cursors(&WorkspaceId::new(IDENTITY_WORKSPACE)).await?;
+            let place = identity_key(settings);
+            let known = known.iter().find(|bookmark| *bookmark.stream == *place);
             let known = known.and_then(|known| serde_json::from_str(&known.value).ok());
-            let who = known.as_ref().and_then(who_of).ok_or(JoinError::Unasked(error.clone()))?;
+            let who = known
+                .as_ref()
+                .and_then(parse_identity)
+                .ok_or(SlackConnectError::IdentityUnavailable(error.clone()))?;
             warn!("{error}; it goes on as who it was the last time");
             Ok(who)
         }
@@ -228,105 +234,104 @@ pub async fn who(settings: &Settings, archive: &dyn Archive) -> Result<Who, Join
     }
 }
 
-fn who_of(answer: &Value) -> Option<Who> {
-    let text = |key: &str| from_slack::text(&answer[key]);
-    Some(Who {
+fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
+    let text = |key: &str| from_slack::non_empty_str(&answer[key]);
+    Some(SlackIdentity {
         workspace: WorkspaceId::new(text("team_id")?),
-        name: aizuchi_core::chat::one_line(text("team").unwrap_or("Slack")),
+        name: aizuchi_core::chat::to_single_line(text("team").unwrap_or("Slack")),
         user: UserId::new(text("user_id")?),
-        finds_keys: answer["finds_keys"] != false,
+        can_find_posts: answer["finds_keys"] != false,
     })
 }
 
 /// Where it is noted who we are with a token. The token itself is noted nowhere.
-fn place(settings: &Settings) -> String {
+fn identity_key(settings: &SlackSettings) -> String {
     use secrecy::ExposeSecret as _;
     let digest = Sha256::digest(settings.bot_token.expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Slack {
+impl SlackPlatform {
     /// Remembers what was known of the workspace before Slack is asked.
     pub async fn new(
-        settings: Settings,
-        who: Who,
-        surroundings: Surroundings,
+        settings: SlackSettings,
+        who: SlackIdentity,
+        surroundings: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let Surroundings { persona, ears, archive, answers } = surroundings;
-        let slash = Slash { ears: ears.clone(), answers };
-        let roster = Roster::default();
-        roster
-            .recall(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
-        let cap = Cap::new(settings.patience.capped_page);
-        let bookmarks = archive.bookmarks(&who.workspace).await?;
-        let is_capped = |it: &Bookmark| *it.place == *CAPPED && *it.value == *CAPPED_YES;
+        let PlatformDeps { persona, inbox, archive, answers } = surroundings;
+        let slash = SlashCommands { inbox: inbox.clone(), answers };
+        let roster = SlackCache::default();
+        roster.load(archive.users(&who.workspace).await?, archive.channels(&who.workspace).await?);
+        let cap = HistoryLimit::new(settings.timeouts.limited_page_interval);
+        let bookmarks = archive.cursors(&who.workspace).await?;
+        let is_capped = |it: &Cursor| *it.stream == *LIMIT_KEY && *it.value == *LIMIT_ON;
         if bookmarks.iter().any(is_capped) {
-            cap.put(ears.clock.now());
+            cap.set_limited(inbox.clock.now());
         }
-        let clock = ears.clock.clone();
+        let clock = inbox.clock.clone();
         let air = match settings.events {
-            Events::Socket { .. } => Air::default(),
-            Events::Hooks { .. } => Air::always(clock.now()),
+            EventTransport::SocketMode { .. } => ConnectionStatus::default(),
+            EventTransport::Webhooks { .. } => ConnectionStatus::always_connected(clock.now()),
         };
         Ok(Self {
-            api: Api::new(&settings.api_base, settings.patience.calling)?,
+            api: SlackApi::new(&settings.api_base, settings.timeouts.call)?,
             settings,
-            who,
+            identity: who,
             persona,
-            slash,
+            slash_commands: slash,
             archive,
             clock,
-            roster,
-            wanted: Wanted::default(),
-            pace: Pace::default(),
-            lookups: Lookups::default(),
-            commands: Commands::default(),
-            cap,
-            air,
-            ears,
-            meeting: tokio::sync::Mutex::default(),
-            is_in_sync: AtomicBool::new(false),
-            doubted_ms: AtomicI64::new(0),
+            cache: roster,
+            backfill: BackfillQueue::default(),
+            post_limiter: PostLimiter::default(),
+            post_lookups: PostLookups::default(),
+            command_queue: CommandQueue::default(),
+            history_limit: cap,
+            connection: air,
+            inbox,
+            channel_lookups: tokio::sync::Mutex::default(),
+            has_synced: AtomicBool::new(false),
+            invalid_signature_logged_ms: AtomicI64::new(0),
         })
     }
 
-    pub fn who(&self) -> &Who {
-        &self.who
+    pub fn identity(&self) -> &SlackIdentity {
+        &self.identity
     }
 
     /// What signs Slack's web hooks, if they are used.
     pub fn signing_secret(&self) -> Option<&SecretString> {
         match &self.settings.events {
-            Events::Hooks { signing_secret } => Some(signing_secret),
-            Events::Socket { .. } => None,
+            EventTransport::Webhooks { signing_secret } => Some(signing_secret),
+            EventTransport::SocketMode { .. } => None,
         }
     }
 
     /// Lives in the workspace until `shutdown`. Ends before only if it may not live there.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        self.open().await.context("opening the Slack workspace")?;
+        self.register().await.context("opening the Slack workspace")?;
         tokio::select! {
             // Ends after `shutdown`, when what was taken is acknowledged; or before, where it may not be.
             listened = self.listen(&shutdown) => Ok(listened?),
             // Reading goes on for ever, and can be left at any point.
             _ = join4(
-                self.stay_in_sync(),
-                self.stay_caught_up(),
-                self.stay_ready(),
-                self.obey_all(),
+                self.run_sync(),
+                self.run_backfill(),
+                self.run_prioritized_backfill(),
+                self.run_commands(),
             ) => Ok(()),
         }
     }
 
-    async fn listen(&self, shutdown: &CancellationToken) -> Result<(), JoinError> {
+    async fn listen(&self, shutdown: &CancellationToken) -> Result<(), SlackConnectError> {
         let listening = async {
             match &self.settings.events {
-                Events::Socket { app_token, connections } => {
+                EventTransport::SocketMode { app_token, connections } => {
                     let slots = 0..*connections;
-                    let slots = slots.map(|place| self.stay_connected(app_token, place, shutdown));
+                    let slots = slots.map(|place| self.keep_connected(app_token, place, shutdown));
                     try_join_all(slots).await.map(|_| ())
                 }
-                Events::Hooks { .. } => {
+                EventTransport::Webhooks { .. } => {
                     shutdown.cancelled().await;
                     Ok(())
                 }
@@ -334,46 +339,46 @@ impl Slack {
         };
         tokio::select! {
             ended = listening => ended,
-            why = self.roster.dismissed.reason() => Err(JoinError::Dismissed(why)),
+            why = self.cache.revocation.revoked() => Err(SlackConnectError::Revoked(why)),
         }
     }
 
     /// Makes sure that the persona is known, and that the next start knows who we are.
-    async fn open(&self) -> Result<(), StoreError> {
-        let workspace = &self.who.workspace;
-        for user in self.ears.rooms.rulebook().opted_out.clone() {
+    async fn register(&self) -> Result<(), StoreError> {
+        let workspace = &self.identity.workspace;
+        for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
             // Who was put on the list since the last start may have said something before.
             let workspace = workspace.clone();
-            self.ears.order(Order::Withhold { workspace, user }).await?;
+            self.inbox.apply_order(Order::Redact { workspace, user }).await?;
         }
         let persona = User {
             workspace: workspace.clone(),
-            id: self.who.user.clone(),
+            id: self.identity.user.clone(),
             name: self.persona.name.as_str().into(),
             kind: AuthorKind::Persona,
             role: Role::Member,
         };
-        self.ears.hear(Heard::User(persona)).await?;
+        self.inbox.hear(Heard::User(persona)).await?;
         let who = json!({
-            "team_id": workspace, "team": self.who.name, "user_id": self.who.user,
-            "finds_keys": self.who.finds_keys,
+            "team_id": workspace, "team": self.identity.name, "user_id": self.identity.user,
+            "finds_keys": self.identity.can_find_posts,
         });
-        let bookmark = Bookmark {
-            workspace: WorkspaceId::new(INSTALLATIONS),
-            place: place(&self.settings).into(),
+        let bookmark = Cursor {
+            workspace: WorkspaceId::new(IDENTITY_WORKSPACE),
+            stream: identity_key(&self.settings).into(),
             value: who.to_string().into(),
         };
-        self.ears.hear(Heard::Bookmark(bookmark)).await?;
-        info!("in the Slack workspace {}", self.who.name);
+        self.inbox.hear(Heard::Cursor(bookmark)).await?;
+        info!("in the Slack workspace {}", self.identity.name);
         Ok(())
     }
 
     /// Somebody calls as Slack and is not. The log hears of it once an hour, since nobody should fill it.
-    pub fn is_not_believed(&self, forged: Forged) {
+    pub fn log_invalid_signature(&self, forged: InvalidSignature) {
         const HOUR_MS: i64 = 3_600_000;
         let now = self.now().as_millisecond();
-        if now - self.doubted_ms.load(Ordering::Relaxed) > HOUR_MS {
-            self.doubted_ms.store(now, Ordering::Relaxed);
+        if now - self.invalid_signature_logged_ms.load(Ordering::Relaxed) > HOUR_MS {
+            self.invalid_signature_logged_ms.store(now, Ordering::Relaxed);
             warn!(
                 "a request to /slack/events is not believed ({forged}); is slack.signing_secret right?"
             );
@@ -381,30 +386,40 @@ impl Slack {
     }
 
     /// Calls a method with the bot's token. One that is worth nothing ends it all.
-    async fn call(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, ApiError> {
+    async fn call(
+        &self,
+        method: &str,
+        arguments: &[(&str, String)],
+    ) -> Result<Value, SlackApiError> {
         let answered = self.api.call(&self.settings.bot_token, method, arguments).await;
         if let Err(error) = &answered
-            && error.is_about_the_token()
+            && error.is_token_invalid()
         {
-            self.roster.dismissed.now("the bot's token is worth nothing any more");
+            self.cache.revocation.revoke("the bot's token is worth nothing any more");
         }
         answered
     }
 
     /// Calls a method that only reads, until it answers or says no. Slack's waits are kept.
-    async fn read(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, ApiError> {
+    async fn read_with_retries(
+        &self,
+        method: &str,
+        arguments: &[(&str, String)],
+    ) -> Result<Value, SlackApiError> {
         const TRIES: u32 = 8;
         let mut tried = 0;
         loop {
             tried += 1;
             let answered = self.call(method, arguments).await;
             let wait = match &answered {
-                Ok(_) | Err(ApiError::Refused(_)) => return answered,
-                Err(ApiError::Limited(wait)) => *wait,
-                Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) if tried == TRIES => {
+                Ok(_) | Err(SlackApiError::Refused(_)) => return answered,
+                Err(SlackApiError::RateLimited(wait)) => *wait,
+                Err(SlackApiError::Unreachable(_) | SlackApiError::OutcomeUnknown(_))
+                    if tried == TRIES =>
+                {
                     return answered;
                 }
-                Err(ApiError::Unreachable(_) | ApiError::Unknown(_)) => {
+                Err(SlackApiError::Unreachable(_) | SlackApiError::OutcomeUnknown(_)) => {
                     SignedDuration::from_secs(1 << tried.min(5))
                 }
             };
@@ -416,18 +431,18 @@ impl Slack {
     }
 
     /// All of a list that comes in pages.
-    async fn pages(
+    async fn read_all_pages(
         &self,
         method: &str,
         arguments: &[(&str, String)],
         list: &str,
-    ) -> Result<Vec<Value>, ApiError> {
+    ) -> Result<Vec<Value>, SlackApiError> {
         let mut found = Vec::new();
         let mut cursor = None;
         loop {
             let mut arguments = arguments.to_vec();
             arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
-            let mut page = self.read(method, &arguments).await?;
+            let mut page = self.read_with_retries(method, &arguments).await?;
             if let Value::Array(items) = page[list].take() {
                 found.extend(items);
             }
@@ -444,5 +459,5 @@ impl Slack {
 }
 
 fn next_cursor(page: &Value) -> Option<String> {
-    from_slack::text(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
+    from_slack::non_empty_str(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Something that the bot's token must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct SlackScope {
     pub name: &'static str,
     /// What it is for; goes on after “Aizuchi needs it to”.
     pub reason: &'static str,
@@ -13,7 +13,7 @@ pub struct Scope {
 
 /// Every scope of the bot. Files are told by their names, which stand in the message, and custom emoji
 /// stay names, so neither takes a scope of its own.
-pub const SCOPES: &[Scope] = &[
+pub const SCOPES: &[SlackScope] = &[
     scope("app_mentions:read", "notice that somebody mentions it"),
     scope("channels:history", "hear public channels that it was invited to"),
     scope("channels:read", "know the public channels that it is in"),
@@ -24,7 +24,7 @@ pub const SCOPES: &[Scope] = &[
     scope("im:history", "hear direct messages"),
     scope("im:read", "know its direct messages"),
     scope("im:write", "begin a direct message"),
-    scope(KEYS, "find its own posts again, so that it never posts twice"),
+    scope(METADATA_SCOPE, "find its own posts again, so that it never posts twice"),
     scope("mpim:history", "hear group direct messages"),
     scope("mpim:read", "know its group direct messages"),
     scope("reactions:read", "see reactions"),
@@ -35,7 +35,7 @@ pub const SCOPES: &[Scope] = &[
 ];
 
 /// Without this one, a post whose answer was lost cannot be found.
-pub const KEYS: &str = "metadata.message:read";
+pub const METADATA_SCOPE: &str = "metadata.message:read";
 
 /// Every event that it is sent.
 pub const EVENTS: &[&str] = &[
@@ -69,38 +69,38 @@ pub const EVENTS: &[&str] = &[
 ];
 
 /// Where Slack sends its requests, behind the address of this machine.
-pub const PATH: &str = "/slack/events";
+pub const EVENTS_PATH: &str = "/slack/events";
 
 /// The longest name of an app, in characters.
-pub const LONGEST_NAME: usize = 35;
+pub const MAX_APP_NAME_LENGTH: usize = 35;
 
-const fn scope(name: &'static str, reason: &'static str) -> Scope {
-    Scope { name, reason }
+const fn scope(name: &'static str, reason: &'static str) -> SlackScope {
+    SlackScope { name, reason }
 }
 
 /// How the app's events come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivery {
+pub enum ManifestTransport {
     /// Socket Mode.
-    Socket,
+    SocketMode,
     /// Requests to this address of ours, with or without [`PATH`].
-    Http(String),
+    Webhooks(String),
 }
 
 /// The scopes that a token lacks. `granted` is a list with commas, as Slack's answers have it in
 /// their header `x-oauth-scopes`.
-pub fn missing(granted: &str) -> Vec<&'static Scope> {
-    let has = |scope: &&Scope| granted.split(',').any(|granted| granted.trim() == scope.name);
+pub fn missing_scopes(granted: &str) -> Vec<&'static SlackScope> {
+    let has = |scope: &&SlackScope| granted.split(',').any(|granted| granted.trim() == scope.name);
     SCOPES.iter().filter(|scope| !has(scope)).collect()
 }
 
 /// The app as Slack's page “From a manifest” takes it.
-pub fn manifest(name: &str, delivery: &Delivery) -> Value {
+pub fn build_manifest(name: &str, delivery: &ManifestTransport) -> Value {
     let url = match delivery {
-        Delivery::Socket => None,
-        Delivery::Http(base) => {
+        ManifestTransport::SocketMode => None,
+        ManifestTransport::Webhooks(base) => {
             let base = base.trim_end_matches('/');
-            Some(format!("{}{PATH}", base.strip_suffix(PATH).unwrap_or(base)))
+            Some(format!("{}{EVENTS_PATH}", base.strip_suffix(EVENTS_PATH).unwrap_or(base)))
         }
     };
     let mut command = json!({
@@ -115,7 +115,7 @@ pub fn manifest(name: &str, delivery: &Delivery) -> Value {
     }
     json!({
         "display_information": {
-            "name": name.chars().take(LONGEST_NAME).collect::<String>().trim_end(),
+            "name": name.chars().take(MAX_APP_NAME_LENGTH).collect::<String>().trim_end(),
             "description": "A companion that listens, remembers, and decides by itself when to speak",
         },
         "features": {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_socket_needs_no_address() {
-        let manifest = manifest("Mio", &Delivery::Socket);
+        let manifest = build_manifest("Mio", &ManifestTransport::SocketMode);
         assert_eq!(manifest["settings"]["socket_mode_enabled"], true);
         assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], Value::Null);
         assert_eq!(manifest["features"]["slash_commands"][0]["url"], Value::Null);
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn over_http_everything_comes_to_one_address() {
         for base in ["https://a.example", "https://a.example/", "https://a.example/slack/events"] {
-            let manifest = manifest("Mio", &Delivery::Http(base.to_owned()));
+            let manifest = build_manifest("Mio", &ManifestTransport::Webhooks(base.to_owned()));
             let url = "https://a.example/slack/events";
             assert_eq!(manifest["settings"]["socket_mode_enabled"], false);
             assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], url);
@@ -210,7 +210,7 @@ mod tests {
             ("ミオ", "ミオ", "aizuchi"),
             (&"x".repeat(40), &*"x".repeat(35), &*"x".repeat(40)),
         ] {
-            let manifest = manifest(name, &Delivery::Socket);
+            let manifest = build_manifest(name, &ManifestTransport::SocketMode);
             assert_eq!(manifest["display_information"]["name"], app);
             assert_eq!(manifest["features"]["bot_user"]["display_name"], bot);
         }
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn what_a_token_lacks_is_named() {
         let all = SCOPES.iter().map(|scope| scope.name).collect::<Vec<_>>();
-        assert_eq!(missing(&all.join(",")), Vec::<&Scope>::new());
-        assert_eq!(missing(&all.join(", ")), Vec::<&Scope>::new());
+        assert_eq!(missing_scopes(&all.join(",")), Vec::<&SlackScope>::new());
+        assert_eq!(missing_scopes(&all.join(", ")), Vec::<&SlackScope>::new());
         let few = all[2..].join(",");
-        let names = missing(&few).iter().map(|scope| scope.name).collect::<Vec<_>>();
+        let names = missing_scopes(&few).iter().map(|scope| scope.name).collect::<Vec<_>>();
         assert_eq!(names, ["app_mentions:read", "channels:history"]);
-        assert_eq!(missing("").len(), SCOPES.len());
+        assert_eq!(missing_scopes("").len(), SCOPES.len());
     }
 }

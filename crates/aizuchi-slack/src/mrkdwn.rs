@@ -10,7 +10,7 @@ use std::sync::Arc;
 use aizuchi_core::chat::{ChannelId, UserId};
 
 /// Who and what an id stands for.
-pub struct Names<'a> {
+pub struct NameLookup<'a> {
     pub persona: &'a UserId,
     pub persona_name: &'a str,
     pub user: &'a dyn Fn(&UserId) -> Option<Arc<str>>,

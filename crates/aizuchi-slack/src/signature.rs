@@ -7,47 +7,47 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
 /// How old a signature may be (Slack, "Verifying requests from Slack").
-const WINDOW: SignedDuration = SignedDuration::from_mins(5);
+const MAX_AGE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Why a request is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Forged {
+pub enum InvalidSignature {
     #[error("the request is not signed")]
     Unsigned,
     #[error("the request was signed at another time")]
-    Late,
+    Expired,
     #[error("the request is not signed by this app")]
-    Wrong,
+    Mismatch,
 }
 
 /// Checks the headers `X-Slack-Request-Timestamp` and `X-Slack-Signature` (`v0=` and the HMAC-SHA256 of
 /// `v0:{timestamp}:{body}` in hexadecimal digits).
-pub fn check(
+pub fn verify(
     secret: &SecretString,
     timestamp: Option<&str>,
     signature: Option<&str>,
     body: &[u8],
     now: Timestamp,
-) -> Result<(), Forged> {
+) -> Result<(), InvalidSignature> {
     let (Some(timestamp), Some(signature)) = (timestamp, signature) else {
-        return Err(Forged::Unsigned);
+        return Err(InvalidSignature::Unsigned);
     };
-    let second = timestamp.parse::<i64>().map_err(|_| Forged::Unsigned)?;
-    let signed = Timestamp::from_second(second).map_err(|_| Forged::Late)?;
-    if now.duration_since(signed).abs() > WINDOW {
-        return Err(Forged::Late);
+    let second = timestamp.parse::<i64>().map_err(|_| InvalidSignature::Unsigned)?;
+    let signed = Timestamp::from_second(second).map_err(|_| InvalidSignature::Expired)?;
+    if now.duration_since(signed).abs() > MAX_AGE {
+        return Err(InvalidSignature::Expired);
     }
-    let digits = signature.strip_prefix("v0=").ok_or(Forged::Unsigned)?;
-    let signature = bytes(digits).ok_or(Forged::Wrong)?;
+    let digits = signature.strip_prefix("v0=").ok_or(InvalidSignature::Unsigned)?;
+    let signature = decode_hex(digits).ok_or(InvalidSignature::Mismatch)?;
     let mut hash = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes())
-        .map_err(|_| Forged::Wrong)?;
+        .map_err(|_| InvalidSignature::Mismatch)?;
     hash.update(format!("v0:{timestamp}:").as_bytes());
     hash.update(body);
     // Takes the same time however much of it is right.
-    hash.verify_slice(&signature).map_err(|_| Forged::Wrong)
+    hash.verify_slice(&signature).map_err(|_| InvalidSignature::Mismatch)
 }
 
-fn bytes(digits: &str) -> Option<Vec<u8>> {
+fn decode_hex(digits: &str) -> Option<Vec<u8>> {
     if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
         return None;
     }
@@ -77,17 +77,23 @@ mod tests {
         for (time, signature, body, now, expected) in [
             (time, Some(SIGNATURE), BODY, now, Ok(())),
             (time, Some(upper.as_str()), BODY, now, Ok(())),
-            (time, Some(SIGNATURE), BODY, late, Err(Forged::Late)),
-            (Some("1531420619"), Some(SIGNATURE), BODY, now, Err(Forged::Wrong)),
-            (time, Some(SIGNATURE), "token=other", now, Err(Forged::Wrong)),
-            (time, Some("v0=a2"), BODY, now, Err(Forged::Wrong)),
-            (time, Some("v0=é1"), BODY, now, Err(Forged::Wrong)),
-            (time, Some("a2114d"), BODY, now, Err(Forged::Unsigned)),
-            (time, None, BODY, now, Err(Forged::Unsigned)),
-            (Some("now"), Some(SIGNATURE), BODY, now, Err(Forged::Unsigned)),
-            (Some("9223372036854775807"), Some(SIGNATURE), BODY, now, Err(Forged::Late)),
+            (time, Some(SIGNATURE), BODY, late, Err(InvalidSignature::Expired)),
+            (Some("1531420619"), Some(SIGNATURE), BODY, now, Err(InvalidSignature::Mismatch)),
+            (time, Some(SIGNATURE), "token=other", now, Err(InvalidSignature::Mismatch)),
+            (time, Some("v0=a2"), BODY, now, Err(InvalidSignature::Mismatch)),
+            (time, Some("v0=é1"), BODY, now, Err(InvalidSignature::Mismatch)),
+            (time, Some("a2114d"), BODY, now, Err(InvalidSignature::Unsigned)),
+            (time, None, BODY, now, Err(InvalidSignature::Unsigned)),
+            (Some("now"), Some(SIGNATURE), BODY, now, Err(InvalidSignature::Unsigned)),
+            (
+                Some("9223372036854775807"),
+                Some(SIGNATURE),
+                BODY,
+                now,
+                Err(InvalidSignature::Expired),
+            ),
         ] {
-            assert_eq!(check(&secret, time, signature, body.as_bytes(), now), expected);
+            assert_eq!(verify(&secret, time, signature, body.as_bytes(), now), expected);
         }
     }
 }

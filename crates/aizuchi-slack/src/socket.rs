@@ -16,78 +16,78 @@ use tokio_tungstenite::connect_async;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::api::ApiError;
-use crate::from_slack::text;
-use crate::socket::connection::{Connection, Socket};
-use crate::{JoinError, Slack};
-use aizuchi_core::clock::chance;
-use aizuchi_core::platform::backoff::backoff;
+use crate::api::SlackApiError;
+use crate::from_slack::non_empty_str;
+use crate::socket::connection::{SlackSocket, SocketConnection};
+use crate::{SlackConnectError, SlackPlatform};
+use aizuchi_core::clock::seeded_random;
+use aizuchi_core::platform::backoff::backoff_delay;
 
 /// What a connection says to whoever keeps it.
-enum Sign {
+enum ConnectionSignal {
     /// It can be heard.
     Hello(u64),
     /// It has been heard for a while.
-    Steady(u64),
+    Stable(u64),
     /// It will be closed soon.
-    Leaving(u64),
+    Closing(u64),
 }
 
 /// How a connection ended, where it was not asked to.
-enum Lost {
+enum SlackDisconnect {
     /// Another one may do better, after so long.
-    For { why: String, wait: SignedDuration },
+    Retryable { why: String, wait: SignedDuration },
     /// No other one will.
-    ForGood(JoinError),
+    Permanent(SlackConnectError),
 }
 
-impl Lost {
-    fn because(why: impl Into<String>) -> Self {
-        Self::For { why: why.into(), wait: SignedDuration::ZERO }
+impl SlackDisconnect {
+    fn retryable(why: impl Into<String>) -> Self {
+        Self::Retryable { why: why.into(), wait: SignedDuration::ZERO }
     }
 }
 
 /// Where there is always a connection: the newest, and older ones until it can be heard.
-struct Slot<'a> {
-    slack: &'a Slack,
+struct ConnectionSlot<'a> {
+    slack: &'a SlackPlatform,
     app_token: &'a SecretString,
-    place: usize,
+    index: usize,
     shutdown: &'a CancellationToken,
-    signs: mpsc::UnboundedSender<Sign>,
-    connections: FuturesUnordered<BoxFuture<'a, (u64, Result<(), Lost>)>>,
+    signals: mpsc::UnboundedSender<ConnectionSignal>,
+    connections: FuturesUnordered<BoxFuture<'a, (u64, Result<(), SlackDisconnect>)>>,
     /// Cancelled where a connection is not needed any more.
-    replaced: BTreeMap<u64, CancellationToken>,
+    replacement_tokens: BTreeMap<u64, CancellationToken>,
     newest: u64,
     /// How often one was opened since one lasted.
-    tried: u32,
+    attempts: u32,
 }
 
-impl Slack {
+impl SlackPlatform {
     /// Keeps one connection up until `shutdown`.
-    pub(super) async fn stay_connected(
+    pub(super) async fn keep_connected(
         &self,
         app_token: &SecretString,
         place: usize,
         shutdown: &CancellationToken,
-    ) -> Result<(), JoinError> {
+    ) -> Result<(), SlackConnectError> {
         let (signs, mut told) = mpsc::unbounded_channel();
-        let mut slot = Slot {
+        let mut slot = ConnectionSlot {
             slack: self,
             app_token,
-            place,
+            index: place,
             shutdown,
-            signs,
+            signals: signs,
             connections: FuturesUnordered::new(),
-            replaced: BTreeMap::new(),
+            replacement_tokens: BTreeMap::new(),
             newest: 0,
-            tried: 0,
+            attempts: 0,
         };
         slot.open(SignedDuration::ZERO);
         loop {
             tokio::select! {
                 biased;
-                Some(sign) = told.recv() => slot.heed(sign),
-                Some((number, ended)) = slot.connections.next() => slot.ended(number, ended)?,
+                Some(sign) = told.recv() => slot.apply_signal(sign),
+                Some((number, ended)) = slot.connections.next() => slot.apply_end(number, ended)?,
                 else => return Ok(()),
             }
             if shutdown.is_cancelled() && slot.connections.is_empty() {
@@ -97,38 +97,41 @@ impl Slack {
     }
 
     /// Asks for an address, and opens a socket there.
-    async fn connect(&self, app_token: &SecretString) -> Result<Socket, Lost> {
+    async fn connect(&self, app_token: &SecretString) -> Result<SlackSocket, SlackDisconnect> {
         let opened = self.api.call(app_token, "apps.connections.open", &[]).await;
         let answer = opened.map_err(|error| match error {
-            ApiError::Refused(code)
+            SlackApiError::Refused(code)
                 if code == "socket_mode_not_enabled" || code == "link_disabled" =>
             {
-                Lost::ForGood(JoinError::SwitchedOff)
+                SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
-            error if error.is_about_the_token() => {
-                Lost::ForGood(JoinError::AppToken(error.to_string()))
+            error if error.is_token_invalid() => {
+                SlackDisconnect::Permanent(SlackConnectError::AppTokenRefused(error.to_string()))
             }
-            ApiError::Limited(wait) => Lost::For { why: "too many tries".to_owned(), wait },
-            error => Lost::because(error.to_string()),
+            SlackApiError::RateLimited(wait) => {
+                SlackDisconnect::Retryable { why: "too many tries".to_owned(), wait }
+            }
+            error => SlackDisconnect::retryable(error.to_string()),
         })?;
         // The address is a secret for as long as it can be used: it is in no log and no error.
-        let address = text(&answer["url"]).ok_or_else(|| Lost::because("no address was given"))?;
-        match timeout(self.settings.patience.opening, connect_async(address)).await {
+        let address = non_empty_str(&answer["url"])
+            .ok_or_else(|| SlackDisconnect::retryable("no address was given"))?;
+        match timeout(self.settings.timeouts.open, connect_async(address)).await {
             Ok(Ok((socket, _))) => Ok(socket),
-            Ok(Err(_)) => Err(Lost::because("the socket could not be opened")),
-            Err(_) => Err(Lost::because("the socket was not opened in time")),
+            Ok(Err(_)) => Err(SlackDisconnect::retryable("the socket could not be opened")),
+            Err(_) => Err(SlackDisconnect::retryable("the socket was not opened in time")),
         }
     }
 }
 
-impl<'a> Slot<'a> {
+impl<'a> ConnectionSlot<'a> {
     /// Opens another connection after a while.
     fn open(&mut self, wait: SignedDuration) {
         self.newest += 1;
         let number = self.newest;
         let replaced = self.shutdown.child_token();
-        self.replaced.insert(number, replaced.clone());
-        let (slack, app_token, signs) = (self.slack, self.app_token, self.signs.clone());
+        self.replacement_tokens.insert(number, replaced.clone());
+        let (slack, app_token, signs) = (self.slack, self.app_token, self.signals.clone());
         let connection = async move {
             let opened = async {
                 slack.clock.sleep_until(slack.clock.now() + wait).await;
@@ -138,46 +141,53 @@ impl<'a> Slot<'a> {
                 opened = opened => opened?,
                 () = replaced.cancelled() => return Ok(()),
             };
-            Connection::new(slack, socket, number, signs, replaced).keep().await
+            SocketConnection::new(slack, socket, number, signs, replaced).run().await
         };
         self.connections.push(connection.map(move |ended| (number, ended)).boxed());
     }
 
-    fn heed(&mut self, sign: Sign) {
+    fn apply_signal(&mut self, sign: ConnectionSignal) {
         match sign {
-            Sign::Hello(number) => {
-                let older = self.replaced.range(..number);
+            ConnectionSignal::Hello(number) => {
+                let older = self.replacement_tokens.range(..number);
                 older.for_each(|(_, replaced)| replaced.cancel());
             }
-            Sign::Steady(number) if number == self.newest => self.tried = 0,
+            ConnectionSignal::Stable(number) if number == self.newest => self.attempts = 0,
             // The old one stays until the new one is heard.
-            Sign::Leaving(number) if number == self.newest => {
-                let wait = self.next_wait();
+            ConnectionSignal::Closing(number) if number == self.newest => {
+                let wait = self.next_backoff();
                 self.open(wait);
             }
-            Sign::Steady(_) | Sign::Leaving(_) => {}
+            ConnectionSignal::Stable(_) | ConnectionSignal::Closing(_) => {}
         }
     }
 
-    fn ended(&mut self, number: u64, ended: Result<(), Lost>) -> Result<(), JoinError> {
-        self.replaced.remove(&number);
+    fn apply_end(
+        &mut self,
+        number: u64,
+        ended: Result<(), SlackDisconnect>,
+    ) -> Result<(), SlackConnectError> {
+        self.replacement_tokens.remove(&number);
         let is_needed = number == self.newest && !self.shutdown.is_cancelled();
         match ended {
-            Err(Lost::ForGood(error)) => return Err(error),
-            Err(Lost::For { why, wait }) if is_needed => {
-                let wait = wait.max(self.next_wait());
+            Err(SlackDisconnect::Permanent(error)) => return Err(error),
+            Err(SlackDisconnect::Retryable { why, wait }) if is_needed => {
+                let wait = wait.max(self.next_backoff());
                 warn!("a connection to Slack is lost ({why}); the next try is in {wait:#}");
                 self.open(wait);
             }
             Ok(()) if is_needed => self.open(SignedDuration::ZERO),
-            Ok(()) | Err(Lost::For { .. }) => {}
+            Ok(()) | Err(SlackDisconnect::Retryable { .. }) => {}
         }
         Ok(())
     }
 
-    fn next_wait(&mut self) -> SignedDuration {
-        self.tried += 1;
-        let (place, number) = (self.place.to_string(), self.newest.to_string());
-        backoff(self.tried, chance(self.slack.ears.seed, &["reconnect", &place, &number]))
+    fn next_backoff(&mut self) -> SignedDuration {
+        self.attempts += 1;
+        let (place, number) = (self.index.to_string(), self.newest.to_string());
+        backoff_delay(
+            self.attempts,
+            seeded_random(self.slack.inbox.random_seed, &["reconnect", &place, &number]),
+        )
     }
 }

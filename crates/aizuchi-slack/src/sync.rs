@@ -8,68 +8,69 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{debug, warn};
 
-use crate::api::ApiError;
-use crate::from_slack::{self, Person, text};
-use crate::roster::{Questions, Standing};
-use crate::take::TakeError;
-use crate::{Slack, next_cursor};
+use crate::api::SlackApiError;
+use crate::cache::{Membership, PendingLookups};
+use crate::from_slack::{self, SlackUser, non_empty_str};
+use crate::ingest::IngestError;
+use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::chat::{Channel, ChannelId, Role, UserId};
 
 /// As many members or channels in a page as Slack recommends.
-const PAGE: &str = "200";
+const PAGE_SIZE: &str = "200";
 /// Asked one by one: of a list that an app may not read in part, it gets nothing.
-const KINDS: [&str; 4] = ["public_channel", "private_channel", "mpim", DIRECT];
-const DIRECT: &str = "im";
+const CONVERSATION_TYPES: [&str; 4] =
+    ["public_channel", "private_channel", "mpim", DIRECT_MESSAGE_TYPE];
+const DIRECT_MESSAGE_TYPE: &str = "im";
 /// After a list could not be read.
-const PAUSE: SignedDuration = SignedDuration::from_secs(60);
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-impl Slack {
+impl SlackPlatform {
     /// Reads all lists now and then, and answers questions in between. Never ends.
-    pub(super) async fn stay_in_sync(&self) {
+    pub(super) async fn run_sync(&self) {
         loop {
-            let next = match self.sync().await {
-                Ok(()) => self.settings.sync_every,
+            let next = match self.sync_all().await {
+                Ok(()) => self.settings.sync_interval,
                 Err(error) => {
                     warn!("Slack's lists could not be read and are tried again: {error}");
-                    PAUSE
+                    RETRY_DELAY
                 }
             };
             let next = self.now() + next;
             while self.now() < next {
                 let questions = tokio::select! {
-                    questions = self.roster.questions() => questions,
+                    questions = self.cache.next_lookups() => questions,
                     () = self.clock.sleep_until(next) => break,
                 };
-                self.answer(questions).await;
+                self.resolve_lookups(questions).await;
             }
         }
     }
 
-    async fn sync(&self) -> Result<(), TakeError> {
-        let rooms = self.sync_rooms().await;
-        self.is_in_sync.store(true, Ordering::Relaxed);
+    async fn sync_all(&self) -> Result<(), IngestError> {
+        let rooms = self.sync_channels().await;
+        self.has_synced.store(true, Ordering::Relaxed);
         rooms?;
         self.sync_groups().await;
-        match self.sync_people().await {
-            Err(TakeError::Slack(ApiError::Refused(code))) => {
+        match self.sync_users().await {
+            Err(IngestError::Slack(SlackApiError::Refused(code))) => {
                 warn!("people's names are not known: Slack says {code}");
                 Ok(())
             }
             Err(error) => Err(error),
             // Direct messages are called like people.
-            Ok(()) => self.sync_rooms_of(DIRECT).await.map(|_| ()),
+            Ok(()) => self.sync_channels_of_type(DIRECT_MESSAGE_TYPE).await.map(|_| ()),
         }
     }
 
-    async fn sync_people(&self) -> Result<(), TakeError> {
+    async fn sync_users(&self) -> Result<(), IngestError> {
         let mut cursor = None;
         loop {
-            let mut arguments = vec![("limit", PAGE.to_owned())];
+            let mut arguments = vec![("limit", PAGE_SIZE.to_owned())];
             arguments.extend(cursor.take().map(|cursor: String| ("cursor", cursor)));
-            let page = self.read("users.list", &arguments).await?;
+            let page = self.read_with_retries("users.list", &arguments).await?;
             let members = page["members"].as_array().into_iter().flatten();
-            for person in members.filter_map(from_slack::person) {
-                self.hear_person(&person).await?;
+            for person in members.filter_map(from_slack::parse_user) {
+                self.hear_user(&person).await?;
             }
             cursor = next_cursor(&page);
             if cursor.is_none() {
@@ -80,7 +81,7 @@ impl Slack {
 
     /// User groups are named in lines; an app may do without the scope for them.
     async fn sync_groups(&self) {
-        let groups = match self.read("usergroups.list", &[]).await {
+        let groups = match self.read_with_retries("usergroups.list", &[]).await {
             Ok(groups) => groups,
             Err(error) => {
                 debug!("the names of user groups are not known: {error}");
@@ -88,19 +89,21 @@ impl Slack {
             }
         };
         for group in groups["usergroups"].as_array().into_iter().flatten() {
-            if let (Some(id), Some(handle)) = (text(&group["id"]), text(&group["handle"])) {
-                self.roster.learn_group(id, &aizuchi_core::chat::one_line(handle));
+            if let (Some(id), Some(handle)) =
+                (non_empty_str(&group["id"]), non_empty_str(&group["handle"]))
+            {
+                self.cache.put_group(id, &aizuchi_core::chat::to_single_line(handle));
             }
         }
     }
 
-    async fn sync_rooms(&self) -> Result<(), TakeError> {
-        let before = self.roster.not_left();
+    async fn sync_channels(&self) -> Result<(), IngestError> {
+        let before = self.cache.possibly_joined();
         let mut listed = BTreeSet::new();
-        for kind in KINDS {
-            match self.sync_rooms_of(kind).await {
+        for kind in CONVERSATION_TYPES {
+            match self.sync_channels_of_type(kind).await {
                 Ok(rooms) => listed.extend(rooms),
-                Err(TakeError::Slack(ApiError::Refused(code))) => {
+                Err(IngestError::Slack(SlackApiError::Refused(code))) => {
                     debug!("the list of {kind} may not be read: {code}");
                 }
                 Err(error) => return Err(error),
@@ -108,56 +111,60 @@ impl Slack {
         }
         // A list that does not name a room does not say why: the room itself is asked about.
         let gone = before.iter().filter(|room| !listed.contains(*room));
-        gone.for_each(|room| self.roster.ask_about_room(room));
+        gone.for_each(|room| self.cache.request_channel(room));
         Ok(())
     }
 
-    async fn sync_rooms_of(&self, kind: &str) -> Result<Vec<ChannelId>, TakeError> {
+    async fn sync_channels_of_type(&self, kind: &str) -> Result<Vec<ChannelId>, IngestError> {
         let arguments = [
             ("types", kind.to_owned()),
             ("exclude_archived", "true".to_owned()),
-            ("limit", PAGE.to_owned()),
+            ("limit", PAGE_SIZE.to_owned()),
         ];
-        let rooms = self.pages("users.conversations", &arguments, "channels").await?;
+        let rooms = self.read_all_pages("users.conversations", &arguments, "channels").await?;
         let mut listed = Vec::new();
-        for room in rooms.iter().filter_map(|room| self.channel(room)) {
+        for room in rooms.iter().filter_map(|room| self.to_channel(room)) {
             listed.push(room.id.clone());
-            self.hear_room(room, Standing::Member).await?;
+            self.hear_channel(room, Membership::Member).await?;
         }
         Ok(listed)
     }
 
-    async fn answer(&self, questions: Questions) {
-        for user in questions.people {
-            if let Err(error) = self.ask_about_person(&user).await {
+    async fn resolve_lookups(&self, questions: PendingLookups) {
+        for user in questions.users {
+            if let Err(error) = self.fetch_user(&user).await {
                 debug!("somebody's name is not known: {error}");
             }
         }
-        for channel in questions.rooms {
-            if let Err(error) = self.ask_about_room(&channel).await {
+        for channel in questions.channels {
+            if let Err(error) = self.fetch_channel(&channel).await {
                 warn!("a channel could not be asked about: {error}");
             }
         }
     }
 
-    async fn ask_about_person(&self, user: &UserId) -> Result<(), TakeError> {
-        let person = match self.read("users.info", &[("user", user.to_string())]).await {
-            Ok(answer) => from_slack::person(&answer["user"]),
+    async fn fetch_user(&self, user: &UserId) -> Result<(), IngestError> {
+        let person = match self.read_with_retries("users.info", &[("user", user.to_string())]).await
+        {
+            Ok(answer) => from_slack::parse_user(&answer["user"]),
             // Somebody of another workspace, for example; nobody asks again.
-            Err(ApiError::Refused(_)) => None,
+            Err(SlackApiError::Refused(_)) => None,
             Err(error) => return Err(error.into()),
         };
         let (id, name, role) = (user.clone(), user.as_str().into(), Role::Member);
-        let unknown = || Person { id, name, is_bot: false, role };
-        self.hear_person(&person.unwrap_or_else(unknown)).await?;
+        let unknown = || SlackUser { id, name, is_bot: false, role };
+        self.hear_user(&person.unwrap_or_else(unknown)).await?;
         Ok(())
     }
 
-    async fn ask_about_room(&self, channel: &ChannelId) -> Result<(), TakeError> {
-        match self.read("conversations.info", &[("channel", channel.to_string())]).await {
-            Ok(answer) => self.describe(&answer["channel"]).await,
-            Err(ApiError::Refused(code)) if code == "channel_not_found" => {
-                self.leave(channel);
+    async fn fetch_channel(&self, channel: &ChannelId) -> Result<(), IngestError> {
+        match self
+            .read_with_retries("conversations.info", &[("channel", channel.to_string())])
+            .await
+        {
+            Ok(answer) => self.hear_channel_info(&answer["channel"]).await,
+            Err(SlackApiError::Refused(code)) if code == "channel_not_found" => {
+                self.leave_channel(channel);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -165,22 +172,26 @@ impl Slack {
     }
 
     /// A room as Slack describes it.
-    pub(super) async fn describe(&self, room: &Value) -> Result<(), TakeError> {
+    pub(super) async fn hear_channel_info(&self, room: &Value) -> Result<(), IngestError> {
         let is = |key: &str| room[key] == true;
         let is_member = is("is_member") || is("is_im") || is("is_mpim");
-        let standing =
-            if is_member && !is("is_archived") { Standing::Member } else { Standing::Out };
-        if let Some(channel) = self.channel(room) {
-            self.hear_room(channel, standing).await?;
+        let standing = if is_member && !is("is_archived") {
+            Membership::Member
+        } else {
+            Membership::NotMember
+        };
+        if let Some(channel) = self.to_channel(room) {
+            self.hear_channel(channel, standing).await?;
         }
         Ok(())
     }
 
     /// A direct message has the name of whom it is with.
-    pub(super) fn channel(&self, room: &Value) -> Option<Channel> {
-        let (id, name, visibility) = from_slack::channel(room)?;
-        let with = text(&room["user"]).and_then(|user| self.roster.name(&UserId::new(user)));
+    pub(super) fn to_channel(&self, room: &Value) -> Option<Channel> {
+        let (id, name, visibility) = from_slack::parse_channel(room)?;
+        let with =
+            non_empty_str(&room["user"]).and_then(|user| self.cache.user_name(&UserId::new(user)));
         let name = if room["is_im"] == true { with.unwrap_or(name) } else { name };
-        Some(Channel { workspace: self.who.workspace.clone(), id, name, visibility })
+        Some(Channel { workspace: self.identity.workspace.clone(), id, name, visibility })
     }
 }

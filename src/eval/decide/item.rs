@@ -11,32 +11,32 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::eval::case::{Place, numbered, refuse};
-use crate::replay::history::{LATEST, problem_of};
-use aizuchi_core::chat::one_line;
+use crate::eval::case::{FileLocation, ensure_no_problems, numbered};
+use crate::replay::history::{MAX_EPOCH_SECONDS, describe_json_error};
+use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
 
 /// In letters; an id is the name of a file, too.
 const LONGEST_ID: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Item {
+pub struct DecisionItem {
     /// Can be a file's name.
     pub id: String,
-    pub label: Label,
+    pub label: DecisionLabel,
     /// What sort of moment it is, as in `SILENT/handled`.
     pub kind: String,
     /// Epoch seconds.
     pub decide_at: f64,
-    #[serde(default = "english")]
+    #[serde(default = "default_language")]
     pub language: Language,
     /// Oldest first. There is at least one.
-    pub context: Vec<Line>,
+    pub context: Vec<ItemMessage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Label {
+pub enum DecisionLabel {
     Speak,
     Silent,
     /// Either is right, so it counts in no share but its own.
@@ -44,7 +44,7 @@ pub enum Label {
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Line {
+pub struct ItemMessage {
     /// Seconds from the decision, so mostly negative.
     pub t: f64,
     pub author: String,
@@ -55,24 +55,24 @@ pub struct Line {
 
 /// Items are parted by their ids: rules are chosen by one half and believed by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
-    Chosen,
-    Unseen,
+pub enum Split {
+    Tuning,
+    HeldOut,
 }
 
-impl Item {
+impl DecisionItem {
     pub fn at(&self) -> Timestamp {
         timestamp(self.decide_at)
     }
 
-    pub fn said_at(&self, line: &Line) -> Timestamp {
+    pub fn message_timestamp(&self, line: &ItemMessage) -> Timestamp {
         timestamp(self.decide_at + line.t)
     }
 
     /// By the last bit of the first byte of the id's SHA-256.
-    pub fn half(&self) -> Half {
+    pub fn split(&self) -> Split {
         let first = Sha256::digest(self.id.as_bytes())[0];
-        if first % 2 == 0 { Half::Chosen } else { Half::Unseen }
+        if first % 2 == 0 { Split::Tuning } else { Split::HeldOut }
     }
 }
 
@@ -81,13 +81,13 @@ fn timestamp(seconds: f64) -> Timestamp {
     Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-fn english() -> Language {
+fn default_language() -> Language {
     Language::En
 }
 
 /// Reads the items of some files. Fails with a sentence for each line that is wrong, and none of them
 /// repeats what somebody said.
-pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Item>> {
+pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<DecisionItem>> {
     let (mut items, mut bad, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
     for file in files {
         let shown = file.display().to_string();
@@ -96,13 +96,13 @@ pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Item>> {
                 Ok(item) if ids.insert(item.id.to_lowercase()) => items.push(item),
                 Ok(_) => {
                     let problem = "an item with this id came before".to_owned();
-                    bad.push((Place { file: shown.clone(), line }, problem));
+                    bad.push((FileLocation { file: shown.clone(), line }, problem));
                 }
-                Err(problem) => bad.push((Place { file: shown.clone(), line }, problem)),
+                Err(problem) => bad.push((FileLocation { file: shown.clone(), line }, problem)),
             }
         }
     }
-    refuse(&bad)?;
+    ensure_no_problems(&bad)?;
     anyhow::ensure!(!items.is_empty(), "there are no items to decide on");
     Ok(items)
 }
@@ -120,16 +120,17 @@ fn text_of(file: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn parse(line: &[u8]) -> Result<Item, String> {
+fn parse(line: &[u8]) -> Result<DecisionItem, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let item: Item = serde_json::from_str(text).map_err(|error| problem_of(&error))?;
+    let item: DecisionItem =
+        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
     if !is_file_name(&item.id) {
         return Err(format!(
             "its id is not made of at most {LONGEST_ID} of the letters a to z, digits, `-`, `_`, \
              `#` and `.`, the first of them a letter or a digit"
         ));
     }
-    if item.kind.is_empty() || one_line(&item.kind) != item.kind {
+    if item.kind.is_empty() || to_single_line(&item.kind) != item.kind {
         return Err("its kind is empty, or not one line".to_owned());
     }
     if item.context.is_empty() {
@@ -138,14 +139,14 @@ fn parse(line: &[u8]) -> Result<Item, String> {
     let mut before = f64::MIN;
     for (place, line) in item.context.iter().enumerate() {
         let number = place + 1;
-        if !(0.0..LATEST).contains(&(item.decide_at + line.t)) || line.t > 0.0 {
+        if !(0.0..MAX_EPOCH_SECONDS).contains(&(item.decide_at + line.t)) || line.t > 0.0 {
             return Err(format!("the t of line {number} is no time before the decision"));
         }
         if line.t < before {
             return Err(format!("line {number} is older than the one before it"));
         }
         before = line.t;
-        if one_line(&line.author).is_empty() {
+        if to_single_line(&line.author).is_empty() {
             return Err(format!("the author of line {number} is empty"));
         }
     }

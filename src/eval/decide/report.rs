@@ -6,71 +6,72 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Map, Value, json};
 
-use crate::eval::decide::Found;
-use crate::eval::decide::item::{Half, Item, Label};
-use crate::eval::decide::score::{Score, share};
+use crate::eval::decide::ItemAnswer;
+use crate::eval::decide::item::{DecisionItem, DecisionLabel, Split};
+use crate::eval::decide::score::{DecisionScore, share};
 
 /// How many misses are told.
-const TOLD: usize = 20;
+const MAX_LISTED_MISSES: usize = 20;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct DecisionReport {
     /// Who answered.
     pub name: String,
-    pub all: Score,
+    pub all: DecisionScore,
     /// Of the items that the built-in mind's rules were chosen by, and of the others.
-    pub chosen: Score,
-    pub unseen: Score,
-    pub kinds: Vec<(String, Score)>,
+    pub tuning: DecisionScore,
+    pub held_out: DecisionScore,
+    pub kinds: Vec<(String, DecisionScore)>,
     /// Items that are not right, by id, with what was wanted.
-    pub misses: Vec<(String, Label)>,
+    pub misses: Vec<(String, DecisionLabel)>,
 }
 
-impl Report {
-    pub fn of(name: String, items: &[Item], found: &[Found]) -> Self {
+impl DecisionReport {
+    pub fn new(name: String, items: &[DecisionItem], found: &[ItemAnswer]) -> Self {
         let kinds: BTreeSet<&str> = items.iter().map(|item| &*item.kind).collect();
-        let of_kind =
-            |kind: &str| (kind.to_owned(), Score::of(items, found, |item| item.kind == kind));
-        let of_half = |half: Half| Score::of(items, found, |item| item.half() == half);
+        let of_kind = |kind: &str| {
+            (kind.to_owned(), DecisionScore::new(items, found, |item| item.kind == kind))
+        };
+        let of_half = |half: Split| DecisionScore::new(items, found, |item| item.split() == half);
         let missed = items.iter().zip(found).filter(|(item, found)| match item.label {
-            Label::Speak => !found.speaks(),
-            Label::Silent => found.speaks(),
-            Label::Ambig => false,
+            DecisionLabel::Speak => !found.would_speak(),
+            DecisionLabel::Silent => found.would_speak(),
+            DecisionLabel::Ambig => false,
         });
         Self {
             name,
-            all: Score::of(items, found, |_| true),
-            chosen: of_half(Half::Chosen),
-            unseen: of_half(Half::Unseen),
+            all: DecisionScore::new(items, found, |_| true),
+            tuning: of_half(Split::Tuning),
+            held_out: of_half(Split::HeldOut),
             kinds: kinds.into_iter().map(of_kind).collect(),
             misses: missed.map(|(item, _)| (item.id.clone(), item.label)).collect(),
         }
     }
 
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(kind, score)| (kind.clone(), score_json(score)));
         let misses =
             self.misses.iter().map(|(id, label)| json!({ "id": id, "wanted": wanted(*label) }));
         json!({
             "name": self.name,
             "all": score_json(&self.all),
-            "chosen_half": score_json(&self.chosen),
-            "unseen_half": score_json(&self.unseen),
+            "chosen_half": score_json(&self.tuning),
+            "unseen_half": score_json(&self.held_out),
             "by_kind": kinds.collect::<Map<_, _>>(),
             "misses": misses.collect::<Vec<_>>(),
         })
     }
 }
 
-fn wanted(label: Label) -> &'static str {
+fn wanted(label: DecisionLabel) -> &'static str {
     match label {
-        Label::Speak => "SPEAK",
-        Label::Silent => "SILENT",
-        Label::Ambig => "AMBIG",
+        DecisionLabel::Speak => "SPEAK",
+        DecisionLabel::Silent => "SILENT",
+        DecisionLabel::Ambig => "AMBIG",
     }
 }
 
-fn score_json(score: &Score) -> Value {
+fn score_json(score: &DecisionScore) -> Value {
     json!({
         "balanced_accuracy": score.balanced_accuracy(),
         "missed": score.missed(),
@@ -86,8 +87,8 @@ fn score_json(score: &Score) -> Value {
     })
 }
 
-pub fn tables(report: &Report, baselines: &[Report]) -> String {
-    let reports: Vec<&Report> = std::iter::once(report).chain(baselines).collect();
+pub fn tables(report: &DecisionReport, baselines: &[DecisionReport]) -> String {
+    let reports: Vec<&DecisionReport> = std::iter::once(report).chain(baselines).collect();
     let mut parts = vec![scores(&reports)];
     if !report.misses.is_empty() {
         parts.push(misses(&report.misses));
@@ -95,12 +96,12 @@ pub fn tables(report: &Report, baselines: &[Report]) -> String {
     parts.join("\n\n")
 }
 
-fn scores(reports: &[&Report]) -> String {
+fn scores(reports: &[&DecisionReport]) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
     let names = reports.iter().map(|report| report.name.clone());
     table.set_header(std::iter::once(String::new()).chain(names));
-    let mut row = |name: &str, value: &dyn Fn(&Report) -> String| {
+    let mut row = |name: &str, value: &dyn Fn(&DecisionReport) -> String| {
         let values = reports.iter().map(|report| value(report));
         table.add_row(std::iter::once(name.to_owned()).chain(values));
     };
@@ -110,8 +111,8 @@ fn scores(reports: &[&Report]) -> String {
     row("balanced accuracy", &|report| number(report.all.balanced_accuracy()));
     row("missed", &|report| number(report.all.missed()));
     row("false interventions", &|report| number(report.all.false_interventions()));
-    row("half it was chosen by", &|report| half(&report.chosen));
-    row("unseen half", &|report| half(&report.unseen));
+    row("half it was chosen by", &|report| split_cell(&report.tuning));
+    row("unseen half", &|report| split_cell(&report.held_out));
     row("AUROC of confidence", &|report| number(report.all.auroc));
     row("ECE of confidence", &|report| number(report.all.ece));
     row("answers that cannot be read", &|report| report.all.unreadable.to_string());
@@ -130,22 +131,22 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Balanced accuracy at false interventions.
-fn half(score: &Score) -> String {
+fn split_cell(score: &DecisionScore) -> String {
     format!("{} at {}", number(score.balanced_accuracy()), number(score.false_interventions()))
 }
 
-fn spoken(score: &Score) -> String {
-    let spoken = score.spoken + score.intruded + score.either_spoken;
+fn spoken(score: &DecisionScore) -> String {
+    let spoken = score.wanted_spoken + score.unwanted_spoken + score.either_spoken;
     let all = score.wanted + score.unwanted + score.either;
     format!("{} ({spoken} of {all})", number(share(spoken, all)))
 }
 
-fn misses(misses: &[(String, Label)]) -> String {
-    let told = misses.iter().take(TOLD);
+fn misses(misses: &[(String, DecisionLabel)]) -> String {
+    let told = misses.iter().take(MAX_LISTED_MISSES);
     let mut told: Vec<String> =
         told.map(|(id, label)| format!("{id}: {} was wanted", wanted(*label))).collect();
-    if misses.len() > TOLD {
-        told.push(format!("… and {} more; --json tells all", misses.len() - TOLD));
+    if misses.len() > MAX_LISTED_MISSES {
+        told.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
     }
     told.join("\n")
 }

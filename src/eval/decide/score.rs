@@ -1,18 +1,18 @@
 //! What answers are worth, counted over items.
 
-use crate::eval::decide::item::{Item, Label};
-use crate::eval::decide::{Answered, Found};
+use crate::eval::decide::item::{DecisionItem, DecisionLabel};
+use crate::eval::decide::{DecisionAnswer, ItemAnswer};
 
 /// So many steps has the scale on which calibration is looked at.
-const BINS: usize = 10;
+const CALIBRATION_BINS: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Score {
+pub struct DecisionScore {
     /// Items to speak at, and how many of them were spoken at; the same of items to be silent at.
     pub wanted: usize,
-    pub spoken: usize,
+    pub wanted_spoken: usize,
     pub unwanted: usize,
-    pub intruded: usize,
+    pub unwanted_spoken: usize,
     /// Items where either is right, and how many of them were spoken at.
     pub either: usize,
     pub either_spoken: usize,
@@ -24,44 +24,48 @@ pub struct Score {
     pub ece: Option<f64>,
 }
 
-impl Score {
+impl DecisionScore {
     /// Of those items that are meant.
-    pub fn of(items: &[Item], found: &[Found], is_meant: impl Fn(&Item) -> bool) -> Self {
-        let meant: Vec<(&Item, &Found)> =
+    pub fn new(
+        items: &[DecisionItem],
+        found: &[ItemAnswer],
+        is_meant: impl Fn(&DecisionItem) -> bool,
+    ) -> Self {
+        let meant: Vec<(&DecisionItem, &ItemAnswer)> =
             items.iter().zip(found).filter(|(item, _)| is_meant(item)).collect();
         let mut score = Self::default();
         for (item, found) in &meant {
-            let speaks = usize::from(found.speaks());
+            let speaks = usize::from(found.would_speak());
             let (all, spoken) = match item.label {
-                Label::Speak => (&mut score.wanted, &mut score.spoken),
-                Label::Silent => (&mut score.unwanted, &mut score.intruded),
-                Label::Ambig => (&mut score.either, &mut score.either_spoken),
+                DecisionLabel::Speak => (&mut score.wanted, &mut score.wanted_spoken),
+                DecisionLabel::Silent => (&mut score.unwanted, &mut score.unwanted_spoken),
+                DecisionLabel::Ambig => (&mut score.either, &mut score.either_spoken),
             };
             *all += 1;
             *spoken += speaks;
             match found {
-                Found::Answered(_) => {}
-                Found::Unreadable => score.unreadable += 1,
-                Found::Failed(_) => score.failed += 1,
+                ItemAnswer::Answered(_) => {}
+                ItemAnswer::Unreadable => score.unreadable += 1,
+                ItemAnswer::Failed(_) => score.failed += 1,
             }
         }
-        let sure: Vec<Sure> =
-            meant.iter().filter_map(|(item, found)| Sure::of(item, found)).collect();
+        let sure: Vec<ConfidentAnswer> =
+            meant.iter().filter_map(|(item, found)| ConfidentAnswer::new(item, found)).collect();
         Self { auroc: auroc(&sure), ece: ece(&sure), ..score }
     }
 
     /// The share of items to speak at that were spoken at.
     pub fn recall(&self) -> Option<f64> {
-        share(self.spoken, self.wanted)
+        share(self.wanted_spoken, self.wanted)
     }
 
     pub fn missed(&self) -> Option<f64> {
-        share(self.wanted - self.spoken, self.wanted)
+        share(self.wanted - self.wanted_spoken, self.wanted)
     }
 
     /// The share of items to be silent at that were spoken at.
     pub fn false_interventions(&self) -> Option<f64> {
-        share(self.intruded, self.unwanted)
+        share(self.unwanted_spoken, self.unwanted)
     }
 
     /// The mean of what was right at both sorts of items.
@@ -75,34 +79,41 @@ pub fn share(part: usize, whole: usize) -> Option<f64> {
 }
 
 /// An answer to an item with one right answer, with how sure it was.
-struct Sure {
+struct ConfidentAnswer {
     is_wanted: bool,
-    is_right: bool,
+    is_correct: bool,
     confidence: f64,
     /// The sureness that something should be said.
-    leaning: f64,
+    speak_confidence: f64,
 }
 
-impl Sure {
-    fn of(item: &Item, found: &Found) -> Option<Self> {
+impl ConfidentAnswer {
+    fn new(item: &DecisionItem, found: &ItemAnswer) -> Option<Self> {
         let is_wanted = match item.label {
-            Label::Speak => true,
-            Label::Silent => false,
-            Label::Ambig => return None,
+            DecisionLabel::Speak => true,
+            DecisionLabel::Silent => false,
+            DecisionLabel::Ambig => return None,
         };
-        let Found::Answered(Answered { should_respond, confidence, .. }) = found else {
+        let ItemAnswer::Answered(DecisionAnswer { should_respond, confidence, .. }) = found else {
             return None;
         };
         let confidence = (*confidence)?;
         let leaning = if *should_respond { confidence } else { 1.0 - confidence };
-        Some(Self { is_wanted, is_right: *should_respond == is_wanted, confidence, leaning })
+        Some(Self {
+            is_wanted,
+            is_correct: *should_respond == is_wanted,
+            confidence,
+            speak_confidence: leaning,
+        })
     }
 }
 
 /// How often something wanted leans more to speech than something unwanted; a tie is half of that.
-fn auroc(sure: &[Sure]) -> Option<f64> {
+fn auroc(sure: &[ConfidentAnswer]) -> Option<f64> {
     let leanings = |is_wanted: bool| {
-        sure.iter().filter(move |sure| sure.is_wanted == is_wanted).map(|sure| sure.leaning)
+        sure.iter()
+            .filter(move |sure| sure.is_wanted == is_wanted)
+            .map(|sure| sure.speak_confidence)
     };
     let pairs = leanings(true).count() * leanings(false).count();
     let wins: f64 = leanings(true)
@@ -117,14 +128,14 @@ fn auroc(sure: &[Sure]) -> Option<f64> {
 }
 
 /// The mean distance between sureness and share right, over ten steps of sureness, by their size.
-fn ece(sure: &[Sure]) -> Option<f64> {
-    let mut bins: [Vec<&Sure>; BINS] = Default::default();
+fn ece(sure: &[ConfidentAnswer]) -> Option<f64> {
+    let mut bins: [Vec<&ConfidentAnswer>; CALIBRATION_BINS] = Default::default();
     for sure in sure {
-        let bin = (sure.confidence * BINS as f64) as usize;
-        bins[bin.min(BINS - 1)].push(sure);
+        let bin = (sure.confidence * CALIBRATION_BINS as f64) as usize;
+        bins[bin.min(CALIBRATION_BINS - 1)].push(sure);
     }
-    let distance = |bin: &Vec<&Sure>| {
-        let right = bin.iter().filter(|sure| sure.is_right).count() as f64;
+    let distance = |bin: &Vec<&ConfidentAnswer>| {
+        let right = bin.iter().filter(|sure| sure.is_correct).count() as f64;
         (right - bin.iter().map(|sure| sure.confidence).sum::<f64>()).abs()
     };
     (!sure.is_empty()).then(|| bins.iter().map(distance).sum::<f64>() / sure.len() as f64)
@@ -134,9 +145,14 @@ fn ece(sure: &[Sure]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn sure(is_wanted: bool, says: bool, confidence: f64) -> Sure {
+    fn sure(is_wanted: bool, says: bool, confidence: f64) -> ConfidentAnswer {
         let leaning = if says { confidence } else { 1.0 - confidence };
-        Sure { is_wanted, is_right: says == is_wanted, confidence, leaning }
+        ConfidentAnswer {
+            is_wanted,
+            is_correct: says == is_wanted,
+            confidence,
+            speak_confidence: leaning,
+        }
     }
 
     #[test]

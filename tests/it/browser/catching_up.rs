@@ -5,12 +5,16 @@ use aizuchi_fakes::slack::fault::Fault;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
-use crate::slack::stage::Stage;
+use crate::slack::harness::SlackHarness;
 
 #[tokio::test]
 async fn the_page_tells_what_is_being_read_until_it_is() {
-    let stage = Stage::new().await;
-    stage.slack.fault_times("conversations.history", &Fault::HangBefore(Hang::UntilReleased), 8);
+    let stage = SlackHarness::new().await;
+    stage.slack.inject_fault_times(
+        "conversations.history",
+        &Fault::HangBefore(Hang::UntilReleased),
+        8,
+    );
     let program = stage.home.start();
     stage.until(|slack| !slack.calls("conversations.history").is_empty()).await;
     let browser = Browser::start().await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi::config::platforms::{Discord, Threads};
+use aizuchi::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
 use aizuchi::config::secret::Secret;
 use aizuchi_core::rules::Mode;
 use jiff::SignedDuration;
@@ -19,10 +19,10 @@ fn a_token_is_enough() {
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
     assert_eq!(
-        loaded.config.discord(),
-        Some(Discord {
+        loaded.config.resolved_discord(),
+        Some(ResolvedDiscordConfig {
             token: Secret::new("a.b.c"),
-            threads: Threads::Never,
+            threads: ThreadsSetting::Never,
             channels: BTreeMap::new(),
             archive_minutes: None,
             settle: SignedDuration::from_secs(30),
@@ -33,7 +33,7 @@ fn a_token_is_enough() {
         })
     );
     for text in ["", "discord:\n", "discord: ${DISCORD:-}\n"] {
-        assert_eq!(Config::parse(text).unwrap().discord(), None, "{text}");
+        assert_eq!(Config::parse(text).unwrap().resolved_discord(), None, "{text}");
     }
 }
 
@@ -52,15 +52,15 @@ discord:
 channels: {\"#tea\": {threads: never}, \"12\": {mode: observe}}
 ";
     let config = Config::parse(text).unwrap();
-    let discord = config.discord().unwrap();
-    assert_eq!(discord.channels, BTreeMap::from([("#tea".to_owned(), Threads::Never)]));
+    let discord = config.resolved_discord().unwrap();
+    assert_eq!(discord.channels, BTreeMap::from([("#tea".to_owned(), ThreadsSetting::Never)]));
     let told = (discord.threads, discord.archive_minutes, discord.settle, discord.shards);
-    assert_eq!(told, (Threads::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
+    assert_eq!(told, (ThreadsSetting::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
     assert_eq!(discord.gateway_url.as_deref(), Some("ws://127.0.0.1:9/gateway"));
     let shown = format!("{config:?} {discord:?}");
     assert!(!shown.contains("a.b.c"), "{shown}");
     // A few rules are no judge among real people.
-    assert_eq!(config.rulebook().usual.mode, Mode::MentionOnly);
+    assert_eq!(config.rulebook().default_rules.mode, Mode::MentionOnly);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::schema::{keys, schema};
-use aizuchi::config::{Config, EXAMPLE, Loaded};
+use aizuchi::config::{Config, EXAMPLE, LoadedConfig};
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment};
@@ -11,10 +11,10 @@ use crate::config::{aizuchi, environment};
 fn the_example_is_the_defaults() {
     let loaded = Config::read(EXAMPLE, "example.yaml", &Environment::default()).unwrap();
     let url = loaded.config.storage.url.clone();
-    assert_eq!(loaded.config.database(), Config::default().database());
+    assert_eq!(loaded.config.database_address(), Config::default().database_address());
     let mut defaults = Config::default();
     defaults.storage.url = url;
-    assert_eq!(loaded, Loaded { config: defaults, warnings: Vec::new() });
+    assert_eq!(loaded, LoadedConfig { config: defaults, warnings: Vec::new() });
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_kotonoha_goes_on_as_it_was() {
     let loaded = Config::read(&page, "config.yaml", &environment).unwrap();
     assert_eq!(loaded.warnings, [""; 0], "{page}");
     let config = loaded.config;
-    let discord = config.discord().unwrap();
+    let discord = config.resolved_discord().unwrap();
     assert_eq!(discord.token.expose(), "MTIz.abc.def");
     assert_eq!(discord.archive_minutes, Some(1440));
     let minds = &config.minds;
@@ -54,7 +54,7 @@ fn a_kotonoha_goes_on_as_it_was() {
     assert_eq!(minds.response.model.params.max_tokens.unwrap().0, 2048);
     assert_eq!(config.health_check.port.unwrap().0, 8080);
     let book = config.rulebook();
-    assert_eq!(book.usual.mode, Mode::MentionOnly);
+    assert_eq!(book.default_rules.mode, Mode::MentionOnly);
     assert_eq!(book.channels["222222222222222222"].mode, Mode::Facilitator);
     assert_eq!(book.channels["111111111111111111"].facilitation.buffer_size, 50);
     for name in ["SESSION_TIMEOUT_HOURS", "KB_HNSW_M", "POSTGRES_PASSWORD", "BOT_PREFIX"] {

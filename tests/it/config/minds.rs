@@ -1,7 +1,7 @@
 //! Who thinks, and how a model is reached.
 
-use aizuchi::config::minds::{Minds, Model};
-use aizuchi::config::{Config, Thinkers};
+use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
+use aizuchi::config::{Config, ModelSelection};
 
 use crate::config::environment;
 
@@ -10,7 +10,7 @@ fn each_agent_has_a_mind() {
     let minds = |text: &str, pairs: &[(&str, &str)]| {
         Config::read(text, "config.yaml", &environment(pairs, "")).unwrap().config.minds
     };
-    let models = |minds: &Minds| {
+    let models = |minds: &ResolvedMinds| {
         [&minds.response, &minds.judgment, &minds.memory, &minds.state]
             .map(|mind| mind.model.id.to_string())
     };
@@ -45,9 +45,9 @@ agents:
     params: {max_tokens: 9}
 "#;
     let config = Config::read(text, "config.yaml", &environment(&[], "")).unwrap().config;
-    let Minds { response, memory, state, .. } = &config.minds;
+    let ResolvedMinds { response, memory, state, .. } = &config.minds;
     assert_eq!(response.system_prompt.as_deref(), Some("Be brief."));
-    let server = response.model.server.as_ref().unwrap();
+    let server = response.model.endpoint.as_ref().unwrap();
     assert_eq!((server.base.as_str(), server.attempts), ("http://localhost:9/v1/", 2));
     assert_eq!((server.timeout_seconds, server.key.is_none()), (30.0, true));
     assert_eq!(server.headers["X-A"].expose(), "b");
@@ -55,16 +55,20 @@ agents:
     assert_eq!(params.temperature.unwrap().0, 0.5);
     assert_eq!(params.stop.as_ref().unwrap().texts(), ["END"]);
     assert_eq!(params.others["frequency_penalty"], 0.2);
-    let Model { id, params: of_fallback, server } = response.fallback.as_ref().unwrap();
+    let ResolvedModel { id, params: of_fallback, endpoint: server } =
+        response.fallback.as_ref().unwrap();
     let server = server.as_ref().unwrap();
     // What only the other provider knows would be refused by this one.
-    assert_eq!((id.to_string().as_str(), of_fallback), ("anthropic/claude", &params.known()));
+    assert_eq!(
+        (id.to_string().as_str(), of_fallback),
+        ("anthropic/claude", &params.without_unknown_keys())
+    );
     assert_eq!(server.key.as_ref().unwrap().expose(), "mine");
     assert_eq!((server.base.as_str(), server.attempts), ("https://api.anthropic.com/v1/", 4));
     assert_eq!(server.timeout_seconds, 5.0);
     // What is left out is taken over, except the words that are the agent's own.
-    assert_eq!(memory.model.server, response.model.server);
-    assert_eq!(memory.fallback.as_ref().unwrap().server.as_ref(), Some(server));
+    assert_eq!(memory.model.endpoint, response.model.endpoint);
+    assert_eq!(memory.fallback.as_ref().unwrap().endpoint.as_ref(), Some(server));
     assert_eq!((memory.model.params.max_tokens.unwrap().0, &memory.system_prompt), (9, &None));
     assert_eq!(state.model, response.model);
 }
@@ -81,13 +85,13 @@ agents:
 "#;
     let environment = environment(&[("OPENAI_API_KEY", "real")], "");
     let config = Config::read(text, "config.yaml", &environment).unwrap().config;
-    let server = config.minds.judgment.model.server.unwrap();
+    let server = config.minds.judgment.model.endpoint.unwrap();
     // Private talk must not go to another server because of a timeout.
     assert_eq!((server.base.as_str(), server.timeout_seconds), ("http://localhost:9/v1/", 10.0));
     assert_eq!(server.key.unwrap().expose(), "mine");
     let elsewhere = text.replace("{timeout: 10}", "{api_base: \"http://elsewhere.example/v1\"}");
     let config = Config::read(&elsewhere, "config.yaml", &environment).unwrap().config;
-    assert_eq!(config.minds.judgment.model.server.unwrap().key, None);
+    assert_eq!(config.minds.judgment.model.endpoint.unwrap().key, None);
 }
 
 #[test]
@@ -98,7 +102,7 @@ fn a_providers_key_does_not_travel_to_other_servers() {
         );
         let environment = environment(&[("OPENAI_API_KEY", "real")], "");
         let config = Config::read(&text, "config.yaml", &environment).unwrap().config;
-        config.minds.response.model.server.unwrap().key
+        config.minds.response.model.endpoint.unwrap().key
     };
     assert_eq!(key("http://elsewhere.example/v1"), None);
     assert_eq!(key("https://api.openai.com/v1").unwrap().expose(), "real");
@@ -121,24 +125,25 @@ agents:
     std::fs::write(&file, text).unwrap();
     let load = |model: &str| {
         let model = model.parse().unwrap();
-        Config::load(Some(&file), Thinkers::All(&model)).map(|loaded| loaded.config.minds)
+        Config::load(Some(&file), ModelSelection::Override(&model))
+            .map(|loaded| loaded.config.minds)
     };
     let minds = load("openai/other").unwrap();
     for mind in [&minds.response, &minds.judgment, &minds.memory, &minds.state] {
         assert_eq!(mind.model.id.to_string(), "openai/other");
-        assert_eq!(mind.model.server.as_ref().unwrap().base, "http://localhost:9/v1/");
+        assert_eq!(mind.model.endpoint.as_ref().unwrap().base, "http://localhost:9/v1/");
         assert_eq!(mind.model.params.max_tokens.unwrap().0, 77);
         assert!(mind.fallback.is_none());
     }
     assert_eq!(minds.judgment.system_prompt.as_deref(), Some("Be strict."));
     let minds = load("ollama/small").unwrap();
     let model = minds.judgment.model;
-    assert_eq!(model.server.unwrap().base, "http://localhost:11434/v1/");
+    assert_eq!(model.endpoint.unwrap().base, "http://localhost:11434/v1/");
     assert_eq!((model.params.max_tokens.unwrap().0, model.params.others.len()), (77, 0));
     // Nobody is asked in a replay, so nobody needs a key.
     std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
-    let config = Config::load(Some(&file), Thinkers::Nobody).unwrap().config;
-    assert_eq!(config.minds, Minds::builtin());
+    let config = Config::load(Some(&file), ModelSelection::NoModel).unwrap().config;
+    assert_eq!(config.minds, ResolvedMinds::builtin());
 }
 
 #[test]

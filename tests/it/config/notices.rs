@@ -1,8 +1,8 @@
 //! What is said about keys that have no effect.
 
 use aizuchi::config::environment::Environment;
-use aizuchi::config::{Config, Loaded};
-use aizuchi_core::store::database::address::Address;
+use aizuchi::config::{Config, LoadedConfig};
+use aizuchi_core::store::database::location::DatabaseLocation;
 use serde_json::Value;
 
 use crate::config::{aizuchi, environment, stderr};
@@ -110,12 +110,12 @@ fn a_config_of_myao2_is_understood() {
         ("SLACK_APP_TOKEN", "xapp-secret"),
         ("OPENAI_API_KEY", "sk-secret"),
     ];
-    let Loaded { config, warnings } =
+    let LoadedConfig { config, warnings } =
         Config::read(MYAO2, "config.yaml", &environment(&pairs, "")).unwrap();
     assert_eq!(config.persona.name.0, "myao");
-    assert_eq!(config.database(), Address::File("./data/memory.db".into()));
+    assert_eq!(config.database_address(), DatabaseLocation::Sqlite("./data/memory.db".into()));
     assert_eq!(config.minds.memory.model.id.to_string(), "openai/gpt-4o-mini");
-    assert_eq!(config.minds.judgment.model.server, config.minds.memory.model.server);
+    assert_eq!(config.minds.judgment.model.endpoint, config.minds.memory.model.endpoint);
     assert_eq!(warnings.join("\n"), WARNINGS.trim());
     let shown = format!("{config:?} {warnings:?}");
     assert!(!shown.contains("secret-") && !shown.contains("-secret"), "{shown}");
@@ -145,7 +145,7 @@ fn a_section_that_is_off_needs_no_variables() {
         ("SLACK_APP_TOKEN", "xapp-secret"),
         ("OPENAI_API_KEY", "sk-secret"),
     ];
-    let Loaded { config, warnings } =
+    let LoadedConfig { config, warnings } =
         Config::read(&off, "config.yaml", &environment(&pairs, "")).unwrap();
     assert_eq!(warnings.join("\n"), WARNINGS.trim());
     let (fetch, search) = (config.tools.web_fetch.unwrap(), config.tools.web_search.unwrap());

@@ -1,11 +1,13 @@
 //! What holds in a channel, as settings say it.
 
 use aizuchi::config::Config;
-use aizuchi_core::agent::{StateCall, Timing};
+use aizuchi_core::agent::{PostTiming, StateCall};
 use aizuchi_core::chat::UserId;
-use aizuchi_core::decision::gate::{Gate, OPTIONAL, USUAL};
-use aizuchi_core::hear::Waiting;
-use aizuchi_core::rules::{Allowance, Facilitation, Mode, QuietHours, Rulebook, Rules};
+use aizuchi_core::decision::gate::{DEFAULT_GATES, Gate, OPTIONAL_GATES};
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::rules::{
+    BudgetLimits, ChannelRules, FacilitationRules, Mode, QuietHours, Rulebook,
+};
 use jiff::SignedDuration;
 use jiff::civil::time;
 
@@ -72,53 +74,54 @@ fn everything_that_is_set_is_in_the_rulebook() {
     let environment = environment(&[("BUDGET", "2.5")], "");
     let config = Config::read(EVERYTHING, "config.yaml", &environment).unwrap();
     assert_eq!(config.warnings, [""; 0]);
-    let facilitation = Facilitation {
+    let facilitation = FacilitationRules {
         rest_seconds: 4.0,
-        longest_rest_seconds: 40.0,
+        max_rest_seconds: 40.0,
         min_messages: 2,
         buffer_size: 30,
         cooldown: SignedDuration::from_mins(15),
         compare_window: 6,
     };
-    let usual = Rules {
+    let usual = ChannelRules {
         mode: Mode::Observe,
         quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) }),
         min_confidence: 0.6,
         reactions: vec!["👍".to_owned(), ":tada:".to_owned()],
         facilitation,
         cooldown: SignedDuration::from_secs(90),
-        most_share: 0.25,
-        allowance: Allowance::default(),
+        max_share: 0.25,
+        budget_limits: BudgetLimits::default(),
     };
-    let garden = Rules {
+    let garden = ChannelRules {
         mode: Mode::Facilitator,
         quiet_hours: None,
         min_confidence: 0.9,
         reactions: Vec::new(),
-        facilitation: Facilitation {
+        facilitation: FacilitationRules {
             rest_seconds: 8.0,
-            longest_rest_seconds: 80.0,
+            max_rest_seconds: 80.0,
             min_messages: 4,
             buffer_size: 10,
             cooldown: SignedDuration::ZERO,
             compare_window: 3,
         },
         cooldown: SignedDuration::from_millis(500),
-        most_share: 1.0,
-        allowance: Allowance {
+        max_share: 1.0,
+        budget_limits: BudgetLimits {
             tokens_per_day: Some(1000),
             micros_per_day: Some(100_000),
             micros_per_month: Some(300_000),
             posts_per_hour: Some(0),
         },
     };
-    let monthly = |micros| Allowance { micros_per_month: Some(micros), ..Allowance::default() };
-    let first = Rules {
-        allowance: monthly(5_000_000),
-        facilitation: Facilitation { rest_seconds: 6.0, ..facilitation },
+    let monthly =
+        |micros| BudgetLimits { micros_per_month: Some(micros), ..BudgetLimits::default() };
+    let first = ChannelRules {
+        budget_limits: monthly(5_000_000),
+        facilitation: FacilitationRules { rest_seconds: 6.0, ..facilitation },
         ..usual.clone()
     };
-    let numbered = Rules { allowance: monthly(2_500_000), ..usual.clone() };
+    let numbered = ChannelRules { budget_limits: monthly(2_500_000), ..usual.clone() };
     let channels = [
         ("#garden", garden),
         ("123456789012345678", numbered),
@@ -126,9 +129,9 @@ fn everything_that_is_set_is_in_the_rulebook() {
         ("C2", usual.clone()),
     ];
     let expected = Rulebook {
-        usual,
+        default_rules: usual,
         channels: channels.map(|(key, rules)| (key.to_owned(), rules)).into(),
-        workspace: Allowance {
+        workspace_limits: BudgetLimits {
             tokens_per_day: Some(1_000_000),
             micros_per_day: Some(1_250_000),
             micros_per_month: Some(20_000_000),
@@ -139,38 +142,38 @@ fn everything_that_is_set_is_in_the_rulebook() {
         opted_out: ["U1", "987654321098765432"].map(UserId::new).to_vec(),
     };
     assert_eq!(config.config.rulebook(), expected);
-    let settings = config.config.agent();
+    let settings = config.config.agent_settings();
     assert_eq!(*settings.rulebook, expected);
     assert_eq!(settings.state, StateCall::Separate);
-    let backwards: Vec<Gate> = OPTIONAL.into_iter().rev().collect();
+    let backwards: Vec<Gate> = OPTIONAL_GATES.into_iter().rev().collect();
     assert_eq!(settings.gates, backwards);
-    assert_eq!(config.config.waiting().max_wait_seconds, 900.0);
+    assert_eq!(config.config.wait_settings().max_wait_seconds, 900.0);
 }
 
 #[test]
 fn nothing_that_is_set_is_the_usual_rulebook() {
     let config = Config::default();
     assert_eq!(config.rulebook(), Rulebook::default());
-    let settings = config.agent();
-    assert_eq!((settings.state, settings.gates), (StateCall::Fused, USUAL.to_vec()));
-    assert_eq!(config.waiting(), Waiting::default());
+    let settings = config.agent_settings();
+    assert_eq!((settings.state, settings.gates), (StateCall::Fused, DEFAULT_GATES.to_vec()));
+    assert_eq!(config.wait_settings(), WaitSettings::default());
     // Who sets a wait like a clock's gets answers like one.
     for (text, timing, in_the_room) in [
-        ("wait: fixed", Timing::Plain, Timing::Plain),
-        ("wait: adaptive", Timing::Human, Timing::Plain),
-        ("wait: fixed, timing: human", Timing::Human, Timing::Human),
-        ("wait: adaptive, timing: plain", Timing::Plain, Timing::Plain),
+        ("wait: fixed", PostTiming::Immediate, PostTiming::Immediate),
+        ("wait: adaptive", PostTiming::HumanLike, PostTiming::Immediate),
+        ("wait: fixed, timing: human", PostTiming::HumanLike, PostTiming::HumanLike),
+        ("wait: adaptive, timing: plain", PostTiming::Immediate, PostTiming::Immediate),
     ] {
         let config = Config::parse(&format!("response: {{{text}}}")).unwrap();
-        let timings = (config.agent().timing, config.response.room_timing());
+        let timings = (config.agent_settings().timing, config.response.room_timing());
         assert_eq!(timings, (timing, in_the_room), "{text}");
     }
     // A word for no hours, and a number in quotes.
     let text = "response: {quiet_hours: none}\nchannels: {C1: {mode: off}, C2: {budget: '3'}}\n";
     let book = Config::parse(text).unwrap().rulebook();
-    assert_eq!(book.usual, Rules::default());
-    assert_eq!(book.channels["C1"], Rules { mode: Mode::Off, ..Rules::default() });
-    assert_eq!(book.channels["C2"].allowance.micros_per_month, Some(3_000_000));
+    assert_eq!(book.default_rules, ChannelRules::default());
+    assert_eq!(book.channels["C1"], ChannelRules { mode: Mode::Off, ..ChannelRules::default() });
+    assert_eq!(book.channels["C2"].budget_limits.micros_per_month, Some(3_000_000));
 }
 
 #[test]
@@ -183,9 +186,9 @@ fn waits_that_are_not_set_give_way() {
         ("{min_wait_seconds: 60, max_wait_seconds: 60}", (60.0, 60.0), (60.0, 60.0)),
     ] {
         let config = Config::parse(&format!("response:\n  {text}\n")).unwrap();
-        let waits_of = |waiting: Waiting| (waiting.min_wait_seconds, waiting.max_wait_seconds);
-        assert_eq!(waits_of(config.waiting()), waits, "{text}");
-        assert_eq!(waits_of(config.room_waiting()), in_the_room, "{text}");
+        let waits_of = |waiting: WaitSettings| (waiting.min_wait_seconds, waiting.max_wait_seconds);
+        assert_eq!(waits_of(config.wait_settings()), waits, "{text}");
+        assert_eq!(waits_of(config.room_wait_settings()), in_the_room, "{text}");
     }
 }
 

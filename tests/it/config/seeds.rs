@@ -2,7 +2,7 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_harness::world::{Extras, Kept, World, at, top};
+use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, at, top_level};
 
 #[test]
 fn s14_a_small_model_of_its_own_names_the_state() {
@@ -25,7 +25,7 @@ fn s14_a_small_model_of_its_own_names_the_state() {
 async fn r17_the_settings_are_the_seeds() {
     let read = |text: &str| {
         let environment = Environment::new([], "", ".env").unwrap();
-        Config::read(text, "config.yaml", &environment).unwrap().config.waiting()
+        Config::read(text, "config.yaml", &environment).unwrap().config.wait_settings()
     };
     let (usual, own) = (
         read("response: {wait: fixed}"),
@@ -34,10 +34,10 @@ async fn r17_the_settings_are_the_seeds() {
         ),
     );
     assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
-    for kept in Kept::each().await {
-        let extras = Extras { waiting: own, ..Extras::default() };
-        let world = World::new(kept).await.having(extras);
+    for kept in TestStore::each().await {
+        let extras = HarnessOptions { wait_settings: own, ..HarnessOptions::default() };
+        let world = Harness::new(kept).await.with_options(extras);
         world.says("alice", "hello").await;
-        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(20));
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(20));
     }
 }

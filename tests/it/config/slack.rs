@@ -2,7 +2,7 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi::config::platforms::{ReplyIn, Slack, SlackEvents};
+use aizuchi::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTransport};
 use aizuchi::config::secret::Secret;
 use jiff::SignedDuration;
 
@@ -13,11 +13,14 @@ fn a_workspace_is_reached_over_a_socket() {
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
     assert_eq!(
-        loaded.config.slack(),
-        Some(Slack {
+        loaded.config.resolved_slack(),
+        Some(ResolvedSlackConfig {
             bot_token: Secret::new("xoxb-1"),
-            events: SlackEvents::Socket { app_token: Secret::new("xapp-2"), connections: 2 },
-            reply_in: ReplyIn::Same,
+            transport: SlackTransport::SocketMode {
+                app_token: Secret::new("xapp-2"),
+                connections: 2
+            },
+            reply_in: ReplyInSetting::Same,
             settle: SignedDuration::from_secs(60),
             history: SignedDuration::from_hours(7 * 24),
             api_base: None,
@@ -41,14 +44,14 @@ response:
   channel_sync_interval_seconds: 1
 ";
     let config = Config::parse(text).unwrap();
-    assert_eq!(config.channel_sync(), SignedDuration::from_secs(1));
-    let slack = config.slack().unwrap();
+    assert_eq!(config.channel_sync_interval(), SignedDuration::from_secs(1));
+    let slack = config.resolved_slack().unwrap();
     assert_eq!(
         slack,
-        Slack {
+        ResolvedSlackConfig {
             bot_token: Secret::new("xoxb-1"),
-            events: SlackEvents::Http { signing_secret: Secret::new("8f3c") },
-            reply_in: ReplyIn::Thread,
+            transport: SlackTransport::Http { signing_secret: Secret::new("8f3c") },
+            reply_in: ReplyInSetting::Thread,
             settle: SignedDuration::from_millis(15_500),
             history: SignedDuration::ZERO,
             api_base: Some("http://127.0.0.1:9/api/".to_owned()),
@@ -62,7 +65,7 @@ response:
 fn without_a_section_it_is_in_no_workspace() {
     for text in ["", "slack:\n", "slack: ${SLACK:-}\n"] {
         let config = Config::parse(text).unwrap();
-        assert_eq!(config.slack(), None, "{text}");
-        assert_eq!(config.channel_sync(), SignedDuration::from_hours(1));
+        assert_eq!(config.resolved_slack(), None, "{text}");
+        assert_eq!(config.channel_sync_interval(), SignedDuration::from_hours(1));
     }
 }

@@ -1,12 +1,12 @@
 //! What the real program says on Discord, whatever happens on the way.
 
+use aizuchi_fakes::discord::api_error::{ErrorCode, RateLimitScope};
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
-use aizuchi_fakes::discord::refusal::{Reason, Scope};
 use aizuchi_fakes::fault::Hang;
 use serde_json::json;
 
-use crate::discord::stage::{Setting, Stage};
+use crate::discord::harness::{DiscordHarness, Setting};
 use aizuchi_harness::providers::Treatment;
 
 /// D07: the answer of Discord is lost, and the post is there once.
@@ -14,9 +14,9 @@ use aizuchi_harness::providers::Treatment;
 async fn a_lost_answer_leaves_one_post() {
     for fault in [Fault::ResetAfter, Fault::StatusAfter(502), Fault::HangAfter(Hang::UntilReleased)]
     {
-        let stage = Stage::new().await;
+        let stage = DiscordHarness::new().await;
         let program = stage.start().await;
-        stage.discord.fault(Method::CreateMessage, fault.clone());
+        stage.discord.inject_fault(Method::CreateMessage, fault.clone());
         stage.will_say(&["It is ready."]);
         stage.asks(stage.tea, stage.mio, "is it ready?");
         stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
@@ -30,9 +30,11 @@ async fn a_lost_answer_leaves_one_post() {
 /// H17 on Discord: other channels are not held up.
 #[tokio::test]
 async fn a_limit_in_one_channel_does_not_stall_another() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
-    stage.discord.fault(Method::CreateMessage, Fault::rate_limited(3.0, Scope::User));
+    stage
+        .discord
+        .inject_fault(Method::CreateMessage, Fault::rate_limited(3.0, RateLimitScope::User));
     stage.will_say(&["first", "second"]);
     stage.asks(stage.tea, stage.mio, "one?");
     stage.until(|discord| discord.calls(Method::CreateMessage).len() == 1).await;
@@ -48,9 +50,9 @@ async fn a_limit_in_one_channel_does_not_stall_another() {
 /// H19 on Discord: no storm, and somebody is told.
 #[tokio::test]
 async fn what_discord_refuses_is_a_dead_letter() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
-    stage.discord.fault(Method::CreateMessage, Fault::error(Reason::MissingPermissions));
+    stage.discord.inject_fault(Method::CreateMessage, Fault::error(ErrorCode::MissingPermissions));
     stage.asks(stage.tea, stage.mio, "are you there?");
     stage.until_kept("SELECT count(*) FROM dead_letters", 1).await;
     assert_eq!(program.stop(), Some(0));
@@ -60,7 +62,7 @@ async fn what_discord_refuses_is_a_dead_letter() {
 
 #[tokio::test]
 async fn a_long_answer_comes_in_pieces_that_fit() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     let code = format!("```rust\n{}```", "let tea = Tea::new();\n".repeat(60));
     let long = format!(
@@ -90,7 +92,7 @@ async fn a_long_answer_comes_in_pieces_that_fit() {
 #[tokio::test]
 async fn who_would_wait_in_vain_gets_a_sentence() {
     for (language, sentence) in [("en", "Sorry"), ("ja", "すみません")] {
-        let stage = Stage::new().await;
+        let stage = DiscordHarness::new().await;
         stage.home.add(&format!("language: {language}\n"));
         let program = stage.start().await;
         stage.model.then([Treatment::Status(401, Vec::new(), "no".to_owned())]);
@@ -105,7 +107,7 @@ async fn who_would_wait_in_vain_gets_a_sentence() {
 /// D11: what a model says calls nobody, in a post as it is sent.
 #[tokio::test]
 async fn nobody_is_called_by_what_a_model_says() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let role = stage.discord.add_role(stage.guild, "gardeners").unwrap();
     let program = stage.start().await;
     stage.says(stage.tea, stage.ren, "hello");
@@ -128,7 +130,7 @@ async fn nobody_is_called_by_what_a_model_says() {
 async fn a_mention_opens_a_thread_and_the_talk_goes_on_there() {
     let setting =
         Setting { discord: "  threads: auto\n  auto_archive_minutes: 60\n", ..Setting::default() };
-    let stage = Stage::with(setting).await;
+    let stage = DiscordHarness::with(setting).await;
     let program = stage.start().await;
     stage.will_say(&["Straw.", "And patience."]);
     let asked = stage.asks(stage.tea, stage.mio, "what do roses need? It is cold.");
@@ -146,7 +148,7 @@ async fn a_mention_opens_a_thread_and_the_talk_goes_on_there() {
 /// Typing is shown to those who wait for an answer, and to nobody else.
 #[tokio::test]
 async fn it_is_seen_thinking_by_those_who_asked() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     stage.says(stage.tea, stage.mio, "nobody is meant by this");
     stage.until_line("nobody is meant by this").await;

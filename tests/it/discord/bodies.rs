@@ -2,7 +2,7 @@
 //! Discord's API gives: both are read with twilight's types, a field that is none of the API's is an error, and
 //! lengths are checked by `twilight-validate`. The stage sees to it when a story ends.
 
-use aizuchi_fakes::discord::journal::Call;
+use aizuchi_fakes::discord::journal::RecordedCall;
 use aizuchi_fakes::discord::method::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -51,11 +51,11 @@ struct NewDirect {
     _recipient: Id<UserMarker>,
 }
 
-pub fn are_valid(calls: &[Call]) {
+pub fn are_valid(calls: &[RecordedCall]) {
     calls.iter().for_each(is_valid);
 }
 
-fn is_valid(call: &Call) {
+fn is_valid(call: &RecordedCall) {
     match call.method {
         Method::CreateMessage => {
             let body: NewMessage = sent(call);
@@ -132,13 +132,13 @@ fn answers(response: &InteractionResponse) {
 }
 
 /// A call's body, as Discord's API takes it.
-fn sent<T: DeserializeOwned>(call: &Call) -> T {
+fn sent<T: DeserializeOwned>(call: &RecordedCall) -> T {
     let read = serde_json::from_value(call.body.clone());
     read.unwrap_or_else(|error| panic!("{:?}: {error}: {}", call.method, call.body))
 }
 
 /// What a call was answered, if it came to that and was not refused.
-fn answered<T: DeserializeOwned>(call: &Call) {
+fn answered<T: DeserializeOwned>(call: &RecordedCall) {
     let Some(answer) = call.answer.as_ref().filter(|_| matches!(call.status, Some(200..300)))
     else {
         return;
@@ -147,7 +147,7 @@ fn answered<T: DeserializeOwned>(call: &Call) {
     assert!(read.is_ok(), "{:?}: {:?}: {answer}", call.method, read.err());
 }
 
-fn asks_for(call: &Call, check: impl Fn(u16)) {
+fn asks_for(call: &RecordedCall, check: impl Fn(u16)) {
     let query = call.path.split_once('?').map_or("", |(_, query)| query);
     let limit = query.split('&').find_map(|part| part.strip_prefix("limit="));
     limit.into_iter().for_each(|limit| check(limit.parse().unwrap()));
@@ -165,5 +165,5 @@ fn a_field_that_is_none_is_noticed() {
         "allowed_mention": {"parse": []}});
     let (path, at) = (String::new(), jiff::Timestamp::UNIX_EPOCH);
     let method = Method::CreateMessage;
-    is_valid(&Call { method, path, at, body, answer: None, status: None });
+    is_valid(&RecordedCall { method, path, at, body, answer: None, status: None });
 }

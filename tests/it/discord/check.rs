@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use aizuchi_fakes::discord::channel::NewChannel;
-use aizuchi_fakes::discord::hands::arrange::Rule;
-use aizuchi_fakes::discord::state::Token;
-use aizuchi_fakes::discord::{FakeDiscord, Settings, serve};
+use aizuchi_fakes::discord::driver::setup::PermissionEffect;
+use aizuchi_fakes::discord::state::TokenStatus;
+use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
 use tokio_util::sync::DropGuard;
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use crate::apart::serve_apart;
 use crate::program::Home;
+use crate::subprocess::serve_apart;
 
 struct Stage {
     fake: Arc<FakeDiscord>,
@@ -22,7 +22,7 @@ struct Stage {
 impl Stage {
     /// A server of Mio's with a channel for all.
     fn new(more: &str) -> Self {
-        let fake = FakeDiscord::new(Settings::default());
+        let fake = FakeDiscord::new(FakeDiscordSettings::default());
         let mio = fake.add_user("Mio");
         fake.add_guild("Tea House", mio);
         let served = fake.clone();
@@ -63,7 +63,7 @@ fn all_is_well() {
         "ok discord on the server Tea House it hears #tea",
     ];
     assert_eq!(told, expected);
-    assert_eq!(stage.fake.connections(), 0);
+    assert_eq!(stage.fake.connection_count(), 0);
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn what_is_missing_is_named() {
     );
     let (tea, news) = (stage.channel("tea"), stage.channel("news"));
     let speaking = Permissions::SEND_MESSAGES | Permissions::CREATE_PUBLIC_THREADS;
-    stage.fake.rule(tea, Rule::Deny, speaking).unwrap();
-    stage.fake.rule(news, Rule::Deny, speaking).unwrap();
-    stage.fake.rule_intent(Rule::Deny, Intents::MESSAGE_CONTENT);
-    stage.fake.set_budget(20);
+    stage.fake.set_permissions(tea, PermissionEffect::Deny, speaking).unwrap();
+    stage.fake.set_permissions(news, PermissionEffect::Deny, speaking).unwrap();
+    stage.fake.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
+    stage.fake.set_remaining_session_starts(20);
     let (told, is_well) = stage.check();
     assert!(!is_well);
     let failed: Vec<&str> =
@@ -96,7 +96,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn a_token_that_is_refused_is_said_alone() {
     let stage = Stage::new("");
-    stage.fake.set_token(Token::Reset);
+    stage.fake.set_token_status(TokenStatus::Reset);
     let (told, is_well) = stage.check();
     assert!(!is_well);
     assert_eq!(told.len(), 1);

@@ -1,21 +1,21 @@
 //! What whoever uses `/aizuchi` sees, and nobody else.
 
-use aizuchi_fakes::discord::command::{Answer, Use};
+use aizuchi_fakes::discord::api_error::RateLimitScope;
+use aizuchi_fakes::discord::command::{InteractionResponse, NewInteraction};
+use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
-use aizuchi_fakes::discord::hands::arrange::Rule;
 use aizuchi_fakes::discord::id::{ChannelId, InteractionId, UserId};
 use aizuchi_fakes::discord::method::Method;
-use aizuchi_fakes::discord::refusal::Scope;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::guild::Permissions;
 
-use crate::discord::stage::{Setting, Stage};
+use crate::discord::harness::{DiscordHarness, Setting};
 use crate::program::Program;
 
 const NO_OPTIONS: [(&str, Value); 0] = [];
 
-impl Stage {
+impl DiscordHarness {
     /// Starts the program, and waits until its commands are known.
     async fn start_with_commands(&self) -> Program {
         let program = self.start().await;
@@ -26,7 +26,9 @@ impl Stage {
     /// Somebody uses the program in a channel or a thread.
     fn uses(&self, channel: ChannelId, user: UserId, kind: u8, options: Value) -> InteractionId {
         let name = "aizuchi".to_owned();
-        self.discord.use_app(Use { channel, user, kind, name, options, at: None }).unwrap()
+        self.discord
+            .interact(NewInteraction { channel, user, kind, name, options, at: None })
+            .unwrap()
     }
 
     /// What somebody is told who gives a command.
@@ -45,9 +47,9 @@ impl Stage {
         answer.message.content
     }
 
-    async fn answer(&self, given: InteractionId) -> Answer {
+    async fn answer(&self, given: InteractionId) -> InteractionResponse {
         let answers = |discord: &aizuchi_fakes::discord::FakeDiscord| {
-            discord.interaction(given).map(|it| it.answers).unwrap_or_default()
+            discord.interaction(given).map(|it| it.responses).unwrap_or_default()
         };
         self.until(|discord| answers(discord).len() == 1).await;
         answers(&self.discord).remove(0)
@@ -56,7 +58,7 @@ impl Stage {
 
 #[tokio::test]
 async fn what_is_asked_is_answered_and_not_heard() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     stage.home.add("channels: {\"#tea\": {mode: mention_only}}\n");
     let program = stage.start_with_commands().await;
     let (tea, ren) = (stage.tea, stage.ren);
@@ -86,7 +88,7 @@ async fn what_is_asked_is_answered_and_not_heard() {
 
 #[tokio::test]
 async fn everybody_can_keep_it_quiet_where_they_are() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let (tea, attic, ren) = (stage.tea, stage.attic, stage.ren);
     let told = stage.tells(tea, ren, "mute", NO_OPTIONS).await;
@@ -110,7 +112,7 @@ async fn everybody_can_keep_it_quiet_where_they_are() {
 /// Discord says who is an admin; nobody needs to have been heard before.
 #[tokio::test]
 async fn what_holds_for_others_is_for_who_manages_the_server() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let (tea, ren) = (stage.tea, stage.ren);
     let everywhere = || [("everywhere", json!(true))];
@@ -136,7 +138,7 @@ async fn what_holds_for_others_is_for_who_manages_the_server() {
 
 #[tokio::test]
 async fn people_speak_for_themselves() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let (tea, ren) = (stage.tea, stage.ren);
     stage.says(tea, ren, "the shed leaks");
@@ -157,10 +159,11 @@ async fn people_speak_for_themselves() {
 /// A thread is a conversation of its own: what was decided there is told there.
 #[tokio::test]
 async fn in_a_thread_it_tells_of_the_thread() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let parent = stage.says(stage.tea, stage.ren, "what do roses need?");
-    let thread = stage.discord.start_thread_from(stage.tea, parent, stage.mio, "roses").unwrap();
+    let thread =
+        stage.discord.start_thread_from_message(stage.tea, parent, stage.mio, "roses").unwrap();
     stage.will_say(&["Straw.", "Here I am."]);
     stage.asks(thread, stage.mio, "what do you say?");
     stage.posts(1).await;
@@ -177,9 +180,9 @@ async fn in_a_thread_it_tells_of_the_thread() {
 
 #[tokio::test]
 async fn in_a_direct_message_it_obeys_whoever_writes_there() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
-    let direct = stage.discord.open_direct(stage.ren).unwrap();
+    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
     stage.says(direct, stage.ren, "my key hangs behind the shed");
     stage.posts(1).await;
     let told = stage.tells(direct, stage.ren, "reset", NO_OPTIONS).await;
@@ -194,7 +197,8 @@ async fn in_a_direct_message_it_obeys_whoever_writes_there() {
 
 #[tokio::test]
 async fn commands_are_answered_in_japanese() {
-    let stage = Stage::with(Setting { more: "language: ja\n", ..Setting::default() }).await;
+    let stage =
+        DiscordHarness::with(Setting { more: "language: ja\n", ..Setting::default() }).await;
     let program = stage.start_with_commands().await;
     let (tea, ren) = (stage.tea, stage.ren);
     let told = stage.tells(tea, ren, "mute", NO_OPTIONS).await;
@@ -214,7 +218,7 @@ async fn commands_are_answered_in_japanese() {
 /// People whose Discord is in Japanese read Japanese labels, whatever language it speaks itself.
 #[tokio::test]
 async fn what_can_be_chosen_is_labelled_in_both_languages() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let commands = stage.discord.commands(None);
     assert_eq!(commands.len(), 1);
@@ -241,7 +245,7 @@ async fn what_can_be_chosen_is_labelled_in_both_languages() {
 
 #[tokio::test]
 async fn a_length_is_completed_while_it_is_typed() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let typing = |typed: &str| {
         let typed = json!({ "name": "length", "type": 3, "value": typed, "focused": true });
@@ -266,9 +270,12 @@ async fn a_length_is_completed_while_it_is_typed() {
 
 #[tokio::test]
 async fn where_it_hears_nothing_it_says_so() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
-    stage.discord.rule(stage.tea, Rule::Deny, Permissions::VIEW_CHANNEL).unwrap();
+    stage
+        .discord
+        .set_permissions(stage.tea, PermissionEffect::Deny, Permissions::VIEW_CHANNEL)
+        .unwrap();
     stage.says(stage.attic, stage.ren, "now");
     stage.until_line("now").await;
     let told = stage.tells(stage.tea, stage.ren, "memory", NO_OPTIONS).await;
@@ -279,12 +286,12 @@ async fn where_it_hears_nothing_it_says_so() {
 /// After a gap Discord tells of orders that nobody waits for any more.
 #[tokio::test]
 async fn an_order_that_comes_late_is_not_carried_out() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start_with_commands().await;
     let at = Some(Timestamp::now() - SignedDuration::from_secs(70));
     let options = json!([{ "name": "mute", "type": 1, "options": [] }]);
     let (channel, user, name) = (stage.tea, stage.ren, "aizuchi".to_owned());
-    stage.discord.use_app(Use { channel, user, kind: 2, name, options, at }).unwrap();
+    stage.discord.interact(NewInteraction { channel, user, kind: 2, name, options, at }).unwrap();
     stage.says(stage.tea, stage.mio, "well");
     stage.until_line("well").await;
     let told = stage.tells(stage.tea, stage.ren, "unmute", NO_OPTIONS).await;
@@ -296,14 +303,14 @@ async fn an_order_that_comes_late_is_not_carried_out() {
 /// What a program offered that had the application before is not there to be tried in vain.
 #[tokio::test]
 async fn commands_of_a_program_before_it_go() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let chat = json!({ "name": "chat", "description": "Talk", "type": 1 });
     for place in [None, Some(stage.guild)] {
-        stage.discord.change(|state| state.world.register(place, &chat));
+        stage.discord.change(|state| state.world.register_command(place, &chat));
     }
     // Discord has had enough of the program for a moment.
     for method in [Method::GetGuildCommands, Method::SetGuildCommands, Method::SetCommands] {
-        stage.discord.fault(method, Fault::rate_limited(0.1, Scope::User));
+        stage.discord.inject_fault(method, Fault::rate_limited(0.1, RateLimitScope::User));
     }
     let program = stage.start().await;
     stage.until(|discord| discord.commands(Some(stage.guild)).is_empty()).await;

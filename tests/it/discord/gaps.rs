@@ -1,39 +1,39 @@
 //! What was said while nobody heard it: it is read, put in its place, and answered only where that is owed.
 
 use aizuchi_fakes::discord::FakeDiscord;
+use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
-use aizuchi_fakes::discord::hands::arrange::Rule;
 use aizuchi_fakes::discord::id::MessageId;
-use aizuchi_fakes::discord::message::Saying;
+use aizuchi_fakes::discord::message::NewFakeMessage;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::fault::Hang;
 use jiff::{SignedDuration, Timestamp};
 use twilight_model::guild::Permissions;
 
-use crate::discord::stage::Stage;
+use crate::discord::harness::DiscordHarness;
 use crate::program::Program;
 
 const LINES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
-impl Stage {
+impl DiscordHarness {
     /// The program is away for so long that Discord does not remember it.
     async fn away(&self, program: Program) {
         assert_eq!(program.stop(), Some(0));
-        self.until(|discord| discord.connections() == 0).await;
+        self.until(|discord| discord.connection_count() == 0).await;
         self.discord.expire_sessions();
     }
 
     fn said_ago(&self, hours: i64, text: &str) -> MessageId {
         let at = Some(Timestamp::now() - SignedDuration::from_hours(hours));
-        self.says_so(Saying { at, ..Saying::new(self.tea, self.mio, text) })
+        self.says_so(NewFakeMessage { at, ..NewFakeMessage::new(self.tea, self.mio, text) })
     }
 }
 
 /// What people answer by nodding is known, also where they nodded meanwhile. Discord is asked no more than it has to be.
 #[tokio::test]
 async fn who_reacted_meanwhile_to_what_it_said_is_known() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     stage.will_say(&["Mulch them.", "And water them."]);
     stage.asks(stage.tea, stage.mio, "what about the roses?");
@@ -44,14 +44,14 @@ async fn who_reacted_meanwhile_to_what_it_said_is_known() {
     stage.until_kept(SPOKE, 2).await;
     let kept = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
     for (user, emoji) in [(stage.mio, "👍"), (stage.ren, "👍"), (stage.ren, "🌱")] {
-        stage.discord.react(stage.tea, first, user, emoji).unwrap();
+        stage.discord.add_reaction(stage.tea, first, user, emoji).unwrap();
     }
-    stage.discord.react(stage.tea, second, stage.mio, "👀").unwrap();
+    stage.discord.add_reaction(stage.tea, second, stage.mio, "👀").unwrap();
     stage.until_kept(kept, 4).await;
     stage.away(program).await;
-    stage.discord.unreact(stage.tea, first, stage.ren, "👍").unwrap();
-    stage.discord.unreact(stage.tea, first, stage.ren, "🌱").unwrap();
-    stage.discord.react(stage.tea, first, stage.ren, "parrot:77").unwrap();
+    stage.discord.remove_reaction(stage.tea, first, stage.ren, "👍").unwrap();
+    stage.discord.remove_reaction(stage.tea, first, stage.ren, "🌱").unwrap();
+    stage.discord.add_reaction(stage.tea, first, stage.ren, "parrot:77").unwrap();
     let program = stage.start().await;
     let known = |emoji: &str, user| {
         format!("{kept} AND message = '{first}' AND emoji = '{emoji}' AND user_id = '{user}'")
@@ -67,7 +67,7 @@ async fn who_reacted_meanwhile_to_what_it_said_is_known() {
 /// What is done while the gap is read is known by itself, and stands in no page that was read before.
 #[tokio::test]
 async fn who_reacts_while_the_gap_is_read_is_not_forgotten() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     stage.will_say(&["Mulch them."]);
     stage.asks(stage.tea, stage.mio, "what about the roses?");
@@ -75,16 +75,16 @@ async fn who_reacts_while_the_gap_is_read_is_not_forgotten() {
     stage.until_kept(SPOKE, 1).await;
     stage.away(program).await;
     let read = stage.discord.calls(Method::GetArchivedThreads).len();
-    stage.discord.fault(Method::GetArchivedThreads, Fault::HangBefore(Hang::UntilReleased));
+    stage.discord.inject_fault(Method::GetArchivedThreads, Fault::HangBefore(Hang::UntilReleased));
     let program = stage.start().await;
     let rooms = |discord: &FakeDiscord| discord.calls(Method::GetArchivedThreads).len() - read;
     stage.until(|discord| rooms(discord) == 1).await;
-    stage.discord.react(stage.tea, post, stage.ren, "🌱").unwrap();
-    stage.discord.react(stage.tea, post, stage.ren, "parrot:77").unwrap();
-    stage.discord.react(stage.tea, post, stage.mio, "parrot:78").unwrap();
+    stage.discord.add_reaction(stage.tea, post, stage.ren, "🌱").unwrap();
+    stage.discord.add_reaction(stage.tea, post, stage.ren, "parrot:77").unwrap();
+    stage.discord.add_reaction(stage.tea, post, stage.mio, "parrot:78").unwrap();
     let kept = "SELECT count(*) FROM reactions WHERE removed_ms IS NULL";
     stage.until_kept(kept, 3).await;
-    stage.discord.release();
+    stage.discord.release_hanging();
     stage.until(|discord| rooms(discord) == 2).await;
     assert_eq!(stage.count(kept).await, 3);
     assert_eq!(program.stop(), Some(0));
@@ -93,11 +93,12 @@ async fn who_reacts_while_the_gap_is_read_is_not_forgotten() {
 /// H27: a gap with an edit, deletions, threads, and one mention.
 #[tokio::test]
 async fn h27_what_was_said_meanwhile_is_read() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let typo = stage.said_ago(3, "a tpyo");
     let slip = stage.said_ago(2, "a slip of the tongue");
     let question = stage.said_ago(2, "an old question");
-    let thread = stage.discord.start_thread_from(stage.tea, question, stage.ren, "old").unwrap();
+    let thread =
+        stage.discord.start_thread_from_message(stage.tea, question, stage.ren, "old").unwrap();
     let other = stage.says(thread, stage.mio, "another slip");
     let program = stage.start().await;
     stage.until_line("another slip").await;
@@ -107,10 +108,10 @@ async fn h27_what_was_said_meanwhile_is_read() {
         stage.says(place, stage.ren, &format!("line {number}"));
     }
     stage.asks(stage.tea, stage.mio, "were you away?");
-    stage.discord.edit(stage.tea, typo, "a typo").unwrap();
-    stage.discord.delete(stage.tea, slip).unwrap();
-    stage.discord.delete(thread, other).unwrap();
-    let direct = stage.discord.open_direct(stage.ren).unwrap();
+    stage.discord.edit_message(stage.tea, typo, "a typo").unwrap();
+    stage.discord.delete_message(stage.tea, slip).unwrap();
+    stage.discord.delete_message(thread, other).unwrap();
+    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
     let program = stage.start().await;
     stage.posts(1).await;
     stage.until_kept(LINES, 30).await;
@@ -146,16 +147,17 @@ async fn h27_what_was_said_meanwhile_is_read() {
 /// More than a page was said, and a thread was put away meanwhile.
 #[tokio::test]
 async fn a_long_gap_is_read_page_by_page_and_in_threads_that_were_put_away() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let parent = stage.says(stage.tea, stage.mio, "roses?");
-    let thread = stage.discord.start_thread_from(stage.tea, parent, stage.mio, "roses").unwrap();
+    let thread =
+        stage.discord.start_thread_from_message(stage.tea, parent, stage.mio, "roses").unwrap();
     let program = stage.start().await;
     stage.away(program).await;
     for number in 0..250 {
         stage.says(stage.tea, stage.ren, &format!("line {number}"));
     }
     stage.says(thread, stage.ren, "in the thread");
-    stage.discord.archive(thread).unwrap();
+    stage.discord.archive_thread(thread).unwrap();
     let program = stage.start().await;
     stage.until_kept(LINES, 250).await;
     let kept = format!("SELECT count(*) FROM messages WHERE thread = '{thread}'");
@@ -169,7 +171,7 @@ async fn a_long_gap_is_read_page_by_page_and_in_threads_that_were_put_away() {
 /// A question that is too old is remembered and not answered.
 #[tokio::test]
 async fn what_is_too_old_is_not_answered() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     stage.away(program).await;
     stage.said_ago(20, &format!("<@{}> line of yesterday", stage.bot));
@@ -188,18 +190,24 @@ async fn what_is_too_old_is_not_answered() {
 #[tokio::test]
 async fn nothing_is_said_before_what_was_missed_is_read() {
     use aizuchi_harness::providers::Treatment;
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let program = stage.start().await;
     stage.model.then([Treatment::Never]);
     let question = stage.asks(stage.tea, stage.mio, "where is the secret cellar?");
     stage.model.came(1).await;
     program.kill();
-    stage.until(|discord| discord.connections() == 0).await;
+    stage.until(|discord| discord.connection_count() == 0).await;
     stage.discord.expire_sessions();
-    stage.discord.delete(stage.tea, question).unwrap();
-    let everyone = aizuchi_fakes::discord::permission::Whom::Role(stage.guild.cast());
-    stage.discord.rule_for(stage.tea, everyone, Rule::Deny, Permissions::VIEW_CHANNEL).unwrap();
-    stage.discord.rule(stage.tea, Rule::Allow, Permissions::VIEW_CHANNEL).unwrap();
+    stage.discord.delete_message(stage.tea, question).unwrap();
+    let everyone = aizuchi_fakes::discord::permission::OverwriteTarget::Role(stage.guild.cast());
+    stage
+        .discord
+        .set_permissions_for(stage.tea, everyone, PermissionEffect::Deny, Permissions::VIEW_CHANNEL)
+        .unwrap();
+    stage
+        .discord
+        .set_permissions(stage.tea, PermissionEffect::Allow, Permissions::VIEW_CHANNEL)
+        .unwrap();
     let program = stage.home.start();
     stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
@@ -211,7 +219,7 @@ async fn nothing_is_said_before_what_was_missed_is_read() {
 /// Where the history may not be read, Discord shows nothing; that is no deletion.
 #[tokio::test]
 async fn a_history_that_may_not_be_read_takes_nothing_away() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     for number in 0..3 {
         stage.said_ago(1, &format!("line {number}"));
     }
@@ -219,7 +227,7 @@ async fn a_history_that_may_not_be_read_takes_nothing_away() {
     stage.until_kept(LINES, 3).await;
     stage.away(program).await;
     let history = Permissions::READ_MESSAGE_HISTORY;
-    stage.discord.rule(stage.tea, Rule::Deny, history).unwrap();
+    stage.discord.set_permissions(stage.tea, PermissionEffect::Deny, history).unwrap();
     let program = stage.home.start();
     stage.until_log("Read Message History").await;
     stage.says(stage.tea, stage.ren, "line 3");

@@ -1,22 +1,22 @@
 //! One program in a Slack workspace, on a Discord server and in the local room at once, and what a kotonoha
 //! left behind.
 
-use crate::discord::stage::Stage;
+use crate::discord::harness::DiscordHarness;
 use crate::program::Home;
-use crate::slack::stage::Stage as Team;
+use crate::slack::harness::SlackHarness as Team;
 
 /// What is said in one place is in no prompt of another.
 #[tokio::test]
 async fn three_platforms_are_served_and_their_memories_stay_apart() {
     let team = Team::new().await;
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     stage.home.add(&format!(
         "slack:\n  bot_token: xoxb-dev\n  app_token: xapp-dev\n  api_base: {}\n",
         team.api
     ));
     let program = stage.start().await;
-    team.until(|slack| slack.connections().open >= 2).await;
-    let direct = stage.discord.open_direct(stage.ren).unwrap();
+    team.until(|slack| slack.connection_counts().open >= 2).await;
+    let direct = stage.discord.open_direct_message(stage.ren).unwrap();
     stage.will_say(&["on Discord", "on Slack", "in the room", "in private", "on Discord again"]);
 
     stage.asks(stage.tea, stage.mio, "remember the word plum");
@@ -56,7 +56,7 @@ async fn three_platforms_are_served_and_their_memories_stay_apart() {
 /// Its .env becomes a config, with which the program starts and answers.
 #[tokio::test]
 async fn what_a_kotonoha_was_goes_on() {
-    let stage = Stage::new().await;
+    let stage = DiscordHarness::new().await;
     let home = Home::new(1.0);
     let env = format!(
         "DISCORD_TOKEN=dev-discord-token\nOPENAI_API_KEY=sk-test\nLLM_MODEL=openai/large-1\n\

@@ -1,12 +1,12 @@
 //! `aizuchi check` in front of a Slack workspace.
 
-use aizuchi_fakes::slack::Settings;
-use aizuchi_fakes::slack::state::Standing;
+use aizuchi_fakes::slack::FakeSlackSettings;
+use aizuchi_fakes::slack::state::TokenStatus;
 
-use crate::slack::stage::{Setting, Stage};
+use crate::slack::harness::{Setting, SlackHarness};
 
 /// What it says of Slack, and whether all is well.
-async fn check(stage: &Stage) -> (Vec<String>, bool) {
+async fn check(stage: &SlackHarness) -> (Vec<String>, bool) {
     let config = stage.home.config();
     let output = tokio::task::spawn_blocking(move || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
@@ -20,7 +20,7 @@ async fn check(stage: &Stage) -> (Vec<String>, bool) {
 
 #[tokio::test]
 async fn all_is_well() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let (told, is_well) = check(&stage).await;
     assert!(is_well, "{told:#?}");
     assert_eq!(
@@ -40,11 +40,11 @@ async fn all_is_well() {
 
 #[tokio::test]
 async fn what_is_missing_is_named() {
-    let usual = Settings::default();
+    let usual = FakeSlackSettings::default();
     let scopes = usual.scopes.iter().filter(|scope| *scope != "reactions:write").cloned();
-    let team = Settings { scopes: scopes.collect(), ..usual };
+    let team = FakeSlackSettings { scopes: scopes.collect(), ..usual };
     let more = "channels:\n  \"#tea\": {mode: observe}\n  \"#hall\": {mode: observe}\n";
-    let stage = Stage::with(Setting { team, more, ..Setting::default() }).await;
+    let stage = SlackHarness::with(Setting { team, more, ..Setting::default() }).await;
     let (told, is_well) = check(&stage).await;
     assert!(!is_well);
     let told = told.join("\n");
@@ -55,7 +55,7 @@ async fn what_is_missing_is_named() {
         assert!(told.contains(sentence), "{sentence} is not in\n{told}");
     }
     assert!(!told.contains("#tea,"), "{told}");
-    stage.slack.set_standing(Standing::Revoked);
+    stage.slack.set_token_status(TokenStatus::Revoked);
     let (told, is_well) = check(&stage).await;
     assert!(!is_well);
     assert_eq!(told, ["FAIL  slack     Slack refuses slack.bot_token: token_revoked"]);
@@ -63,9 +63,9 @@ async fn what_is_missing_is_named() {
 
 #[tokio::test]
 async fn a_bot_that_nobody_has_invited_is_told_so() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     for channel in [&stage.tea, &stage.attic] {
-        stage.slack.leave(channel, &stage.bot).unwrap();
+        stage.slack.leave_channel(channel, &stage.bot).unwrap();
     }
     let (told, is_well) = check(&stage).await;
     assert!(!is_well);

@@ -1,13 +1,13 @@
 //! What goes wrong between Slack and us: the scenarios that bear these numbers in the list of what must hold.
 
 use aizuchi_fakes::fault::Hang;
-use aizuchi_fakes::slack::fault::{Cap, Fault};
-use aizuchi_fakes::slack::hands::{Reason, Then};
-use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::driver::{AfterDisconnect, DisconnectReason};
+use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
+use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::slack::stage::{Setting, Stage};
+use crate::slack::harness::{Setting, SlackHarness};
 use aizuchi_harness::providers::Treatment;
 
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
@@ -15,18 +15,18 @@ const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 /// H01: while nothing can be kept, nothing is acknowledged; what comes again is kept then.
 #[tokio::test]
 async fn h01_nothing_is_acknowledged_before_it_is_kept() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     let lock = stage.lock_database().await;
-    let before = stage.slack.acked().len();
+    let before = stage.slack.acked_deliveries().len();
     stage.asks(&stage.tea, &stage.mio, "hello?");
     stage.until_log("is not acknowledged, so that it comes again").await;
-    assert_eq!(stage.slack.acked().len(), before);
+    assert_eq!(stage.slack.acked_deliveries().len(), before);
     drop(lock);
     stage.slack.redeliver();
     stage.posts(1).await;
     stage.until_kept(SPOKE, 1).await;
-    stage.until(|slack| slack.acked().len() > before).await;
+    stage.until(|slack| slack.acked_deliveries().len() > before).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(stage.slack.posts().len(), 1);
 }
@@ -34,13 +34,13 @@ async fn h01_nothing_is_acknowledged_before_it_is_kept() {
 /// H03: an acknowledgement is lost, so that all comes again.
 #[tokio::test]
 async fn h03_what_comes_again_is_said_once() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     stage.asks(&stage.tea, &stage.mio, "hello?");
     stage.posts(1).await;
-    let event = stage.slack.read(|state| state.mail.letters[0].payload["event"].clone());
+    let event = stage.slack.read(|state| state.dispatcher.envelopes[0].payload["event"].clone());
     for _ in 0..10 {
-        stage.slack.tell(event.clone());
+        stage.slack.emit_event(event.clone());
     }
     stage.says(&stage.tea, &stage.ren, "that is all");
     stage.until_kept("SELECT count(*) FROM messages WHERE text = 'that is all'", 1).await;
@@ -55,7 +55,7 @@ async fn h03_what_comes_again_is_said_once() {
 #[tokio::test]
 async fn h11_a_life_that_ends_anywhere_answers_once() {
     let stage =
-        Stage::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
+        SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
     let program = stage.start().await;
     // While the model thinks.
     stage.model.then([Treatment::Never]);
@@ -65,11 +65,11 @@ async fn h11_a_life_that_ends_anywhere_answers_once() {
     let program = stage.start().await;
     stage.posts(1).await;
     // Said, and killed before it could know.
-    stage.slack.fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    stage.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
     stage.asks(&stage.tea, &stage.mio, "two?");
     stage.posts(2).await;
     program.kill();
-    stage.slack.release();
+    stage.slack.release_hanging();
     let program = stage.start().await;
     stage.until_kept(SPOKE, 2).await;
     // Asked to stop while the model thinks.
@@ -89,10 +89,10 @@ async fn h11_a_life_that_ends_anywhere_answers_once() {
 /// H13: the answer to a post is lost; the history shows that it was said.
 #[tokio::test]
 async fn h13_a_post_whose_answer_is_lost_is_said_once() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     for (fault, number) in [(Fault::ResetAfter, 1), (Fault::StatusAfter(502), 2)] {
-        stage.slack.fault("chat.postMessage", fault);
+        stage.slack.inject_fault("chat.postMessage", fault);
         stage.asks(&stage.tea, &stage.mio, "hello?");
         stage.until_kept(SPOKE, number).await;
         assert_eq!(stage.slack.posts().len() as i64, number);
@@ -109,9 +109,9 @@ async fn h13_a_post_whose_answer_is_lost_is_said_once() {
 /// H17: it waits as long as it is asked to, and other channels do not wait with it.
 #[tokio::test]
 async fn h17_a_busy_slack_is_given_time() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
-    stage.slack.fault("chat.postMessage", Fault::rate_limited(3));
+    stage.slack.inject_fault("chat.postMessage", Fault::rate_limited(3));
     stage.asks(&stage.tea, &stage.mio, "one?");
     stage.until(|slack| slack.calls("chat.postMessage").len() == 1).await;
     stage.asks(&stage.attic, &stage.mio, "two?");
@@ -126,11 +126,11 @@ async fn h17_a_busy_slack_is_given_time() {
 /// H19: what Slack will never take is given up at once, and an operator sees it.
 #[tokio::test]
 async fn h19_what_is_refused_is_not_tried_again() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     let errors = ["channel_not_found", "is_archived", "msg_too_long", "restricted_action"];
     for (number, error) in (1..).zip(errors) {
-        stage.slack.fault("chat.postMessage", Fault::error(error));
+        stage.slack.inject_fault("chat.postMessage", Fault::error(error));
         stage.asks(&stage.tea, &stage.mio, error);
         stage.until_kept("SELECT count(*) FROM dead_letters", number).await;
         assert_eq!(stage.slack.calls("chat.postMessage").len() as i64, number, "{error}");
@@ -143,38 +143,42 @@ async fn h19_what_is_refused_is_not_tried_again() {
 /// H21: Slack says that it will close the connections; others are open before.
 #[tokio::test]
 async fn h21_there_is_always_a_connection() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     let opened = stage.slack.calls("apps.connections.open").len();
-    stage.slack.mark_connections();
-    stage.slack.disconnect(Reason::Warning, Then::Stay);
+    stage.slack.reset_min_open();
+    stage.slack.request_disconnect(DisconnectReason::Warning, AfterDisconnect::Stay);
     for number in 0..20 {
         stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
     }
     stage.until(|slack| slack.calls("apps.connections.open").len() == opened + 2).await;
-    stage.until(|slack| slack.connections().open == 2).await;
-    assert!(stage.slack.connections().fewest >= 2, "{:?}", stage.slack.connections());
+    stage.until(|slack| slack.connection_counts().open == 2).await;
+    assert!(stage.slack.connection_counts().min_open >= 2, "{:?}", stage.slack.connection_counts());
     stage.until_kept("SELECT count(*) FROM messages", 20).await;
     // All are cut at once; what was said meanwhile comes again, or is read.
-    stage.slack.cut();
+    stage.slack.reset_connections();
     stage.says(&stage.tea, &stage.mio, "after the cut");
     stage.until_kept("SELECT count(*) FROM messages", 21).await;
-    stage.until(|slack| slack.connections().open == 2).await;
+    stage.until(|slack| slack.connection_counts().open == 2).await;
     assert_eq!(program.stop(), Some(0));
 }
 
 /// H27: a gap of ten minutes, with an edit, deletions, and answers to a line that is older than what is read.
 #[tokio::test]
 async fn h27_what_was_said_meanwhile_is_read() {
-    let stage = Stage::new().await;
-    let ago = |hours: i64| Some(Ts::at(Timestamp::now() - SignedDuration::from_hours(hours)));
-    let said =
-        |ts, thread, text: &str| Saying { ts, thread, ..Saying::new(&stage.tea, &stage.mio, text) };
-    let old = stage.slack.say_with(said(ago(200), None, "an old question")).unwrap();
-    stage.slack.say_with(said(ago(100), Some(old), "an old answer")).unwrap();
-    let typo = stage.slack.say_with(said(ago(3), None, "a tpyo")).unwrap();
-    let slip = stage.slack.say_with(said(ago(2), None, "a slip of the tongue")).unwrap();
-    let other = stage.slack.say_with(said(ago(1), Some(typo), "another slip")).unwrap();
+    let stage = SlackHarness::new().await;
+    let ago =
+        |hours: i64| Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_hours(hours)));
+    let said = |ts, thread, text: &str| NewFakeMessage {
+        ts,
+        thread,
+        ..NewFakeMessage::new(&stage.tea, &stage.mio, text)
+    };
+    let old = stage.slack.send_message_with(said(ago(200), None, "an old question")).unwrap();
+    stage.slack.send_message_with(said(ago(100), Some(old), "an old answer")).unwrap();
+    let typo = stage.slack.send_message_with(said(ago(3), None, "a tpyo")).unwrap();
+    let slip = stage.slack.send_message_with(said(ago(2), None, "a slip of the tongue")).unwrap();
+    let other = stage.slack.send_message_with(said(ago(1), Some(typo), "another slip")).unwrap();
     let setting = "SELECT count(*) FROM messages WHERE text = 'an old answer'";
     // It has been here for long: the old answer was read when the question was young.
     stage.history_of_days(30);
@@ -182,17 +186,20 @@ async fn h27_what_was_said_meanwhile_is_read() {
     stage.until_kept(setting, 1).await;
     assert_eq!(program.stop(), Some(0));
     stage.history_of_days(7);
-    let unheard = |saying: Saying| Saying { is_delivered: false, ..saying };
+    let unheard = |saying: NewFakeMessage| NewFakeMessage { is_delivered: false, ..saying };
     for number in 0..30 {
         let thread = (number % 3 == 0).then_some(old);
-        let saying = Saying::new(&stage.tea, &stage.ren, &format!("line {number}"));
-        stage.slack.say_with(unheard(Saying { thread, ..saying })).unwrap();
+        let saying = NewFakeMessage::new(&stage.tea, &stage.ren, &format!("line {number}"));
+        stage.slack.send_message_with(unheard(NewFakeMessage { thread, ..saying })).unwrap();
     }
     let mention = format!("<@{}> were you away?", stage.bot);
-    stage.slack.say_with(unheard(Saying::new(&stage.tea, &stage.mio, &mention))).unwrap();
-    stage.slack.edit(&stage.tea, typo, "a typo").unwrap();
+    stage
+        .slack
+        .send_message_with(unheard(NewFakeMessage::new(&stage.tea, &stage.mio, &mention)))
+        .unwrap();
+    stage.slack.edit_message(&stage.tea, typo, "a typo").unwrap();
     for gone in [slip, other] {
-        stage.slack.delete(&stage.tea, gone).unwrap();
+        stage.slack.delete_message(&stage.tea, gone).unwrap();
     }
     let program = stage.start().await;
     stage.posts(1).await;
@@ -221,18 +228,18 @@ async fn h27_what_was_said_meanwhile_is_read() {
 /// falls due at the start.
 #[tokio::test]
 async fn nothing_is_said_before_what_was_missed_is_read() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     stage.model.then([Treatment::Never]);
     let mention = format!("<@{}> where is the secret cellar?", stage.bot);
-    let ts = Some(Ts::at(Timestamp::now() - SignedDuration::from_mins(5)));
-    let question = Saying { ts, ..Saying::new(&stage.tea, &stage.mio, &mention) };
-    let question = stage.slack.say_with(question).unwrap();
+    let ts = Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_mins(5)));
+    let question = NewFakeMessage { ts, ..NewFakeMessage::new(&stage.tea, &stage.mio, &mention) };
+    let question = stage.slack.send_message_with(question).unwrap();
     stage.model.came(1).await;
     program.kill();
-    stage.slack.delete(&stage.tea, question).unwrap();
+    stage.slack.delete_message(&stage.tea, question).unwrap();
     stage.slack.make_private(&stage.tea, &stage.mio).unwrap();
-    stage.slack.fault("conversations.history", Fault::rate_limited(2));
+    stage.slack.inject_fault("conversations.history", Fault::rate_limited(2));
     let program = stage.home.start();
     stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 0).await;
@@ -244,7 +251,7 @@ async fn nothing_is_said_before_what_was_missed_is_read() {
 /// H33, H34: a wait and a delay go on where they were.
 #[tokio::test]
 async fn h33_a_wait_survives_a_kill() {
-    let stage = Stage::with(Setting { wait: 4.0, ..Setting::default() }).await;
+    let stage = SlackHarness::with(Setting { wait: 4.0, ..Setting::default() }).await;
     let program = stage.start().await;
     for number in 0..5 {
         stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
@@ -269,7 +276,7 @@ async fn h33_a_wait_survives_a_kill() {
 /// H37: what is no verdict is silence, and is not called a choice.
 #[tokio::test]
 async fn h37_a_judge_that_talks_nonsense_is_not_followed() {
-    let stage = Stage::with(Setting { wait: 0.2, ..Setting::default() }).await;
+    let stage = SlackHarness::with(Setting { wait: 0.2, ..Setting::default() }).await;
     let program = stage.start().await;
     let nonsense = ["".to_owned(), "no JSON".to_owned(), "x".repeat(1_000_000)];
     for (number, answer) in (1..).zip(nonsense) {
@@ -291,7 +298,7 @@ async fn h37_a_judge_that_talks_nonsense_is_not_followed() {
 #[tokio::test]
 async fn h39_a_long_reply_comes_in_parts() {
     let stage =
-        Stage::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
+        SlackHarness::with(Setting { slack: "  settle_seconds: 16\n", ..Setting::default() }).await;
     let program = stage.start().await;
     let long: Vec<String> = (0..400).map(|number| format!("This is sentence {number}.")).collect();
     stage.will_say(&[&long.join(" ")]);
@@ -311,11 +318,11 @@ async fn h39_a_long_reply_comes_in_parts() {
 /// all is read.
 #[tokio::test]
 async fn a_capped_history_is_noticed_and_read_slowly() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     for number in 0..40 {
         stage.says(&stage.tea, &stage.mio, &format!("line {number}"));
     }
-    let cap = Cap { objects: 15, interval: SignedDuration::from_millis(100) };
+    let cap = HistoryCap { objects: 15, interval: SignedDuration::from_millis(100) };
     stage.slack.cap_history(Some(cap));
     let program = stage.home.start();
     stage.until_log("15 lines of history a minute").await;
@@ -327,7 +334,7 @@ async fn a_capped_history_is_noticed_and_read_slowly() {
     // It is remembered that there is little; the pages come at their pace, and none is skipped.
     let before = stage.slack.calls("conversations.history").len();
     let program = stage.home.start();
-    stage.until(|slack| slack.connections().open >= 2).await;
+    stage.until(|slack| slack.connection_counts().open >= 2).await;
     stage.asks(&stage.tea, &stage.mio, "and now?");
     stage.posts(2).await;
     assert_eq!(stage.slack.calls("conversations.history").len(), before, "not within a minute");
@@ -336,9 +343,9 @@ async fn a_capped_history_is_noticed_and_read_slowly() {
 
 #[tokio::test]
 async fn where_it_may_not_be_it_says_why_and_ends() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
-    stage.slack.disconnect(Reason::LinkDisabled, Then::Stay);
+    stage.slack.request_disconnect(DisconnectReason::LinkDisabled, AfterDisconnect::Stay);
     let last = stage.ends(program).await;
     assert!(last.contains("Socket Mode is switched off for the Slack app"), "{last}");
     let program = stage.start().await;
@@ -350,11 +357,11 @@ async fn where_it_may_not_be_it_says_why_and_ends() {
 /// While Slack cannot be heard, whoever asks is told so.
 #[tokio::test]
 async fn it_is_not_ready_while_it_is_off_the_air() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     assert_eq!(program.request("/ready").await.status(), 200);
-    stage.slack.fault_times("apps.connections.open", &Fault::Status(503), 8);
-    stage.slack.cut();
+    stage.slack.inject_fault_times("apps.connections.open", &Fault::Status(503), 8);
+    stage.slack.reset_connections();
     // The program notices a moment after Slack has.
     let told = stage.home.until_ready_is(&program, 503).await;
     assert!(told.contains("no connection to the Slack workspace"), "{told}");

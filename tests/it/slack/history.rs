@@ -5,25 +5,26 @@ use std::time::Duration;
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::fault::Fault;
-use aizuchi_fakes::slack::message::Saying;
+use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::slack::stage::{Setting, Stage};
+use crate::slack::harness::{Setting, SlackHarness};
 
-impl Stage {
+impl SlackHarness {
     /// Somebody has said something so many hours ago, here or in a thread.
     fn said(&self, hours: i64, thread: Option<Ts>, text: &str) -> Ts {
-        let ts = Some(Ts::at(Timestamp::now() - SignedDuration::from_hours(hours)));
-        let saying = Saying { ts, thread, ..Saying::new(&self.tea, &self.mio, text) };
-        self.slack.say_with(saying).unwrap()
+        let ts = Some(Ts::from_timestamp(Timestamp::now() - SignedDuration::from_hours(hours)));
+        let saying =
+            NewFakeMessage { ts, thread, ..NewFakeMessage::new(&self.tea, &self.mio, text) };
+        self.slack.send_message_with(saying).unwrap()
     }
 
     /// Somebody says something in a thread that nobody is told of.
     fn says_unheard(&self, thread: Ts, text: &str) {
         let thread = Some(thread);
-        let saying = Saying { thread, ..Saying::new(&self.tea, &self.ren, text) };
-        self.slack.say_with(Saying { is_delivered: false, ..saying }).unwrap();
+        let saying = NewFakeMessage { thread, ..NewFakeMessage::new(&self.tea, &self.ren, text) };
+        self.slack.send_message_with(NewFakeMessage { is_delivered: false, ..saying }).unwrap();
     }
 
     /// The threads that it has asked for since so many calls.
@@ -37,7 +38,7 @@ impl Stage {
 /// threads.
 #[tokio::test]
 async fn only_threads_that_may_have_changed_are_read_again() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let names = ["quiet", "lively", "thinned", "emptied"];
     let threads = names.map(|name| {
         let parent = stage.said(60, None, name);
@@ -52,7 +53,7 @@ async fn only_threads_that_may_have_changed_are_read_again() {
     let before = stage.slack.calls("conversations.replies").len();
     stage.says_unheard(lively.0, "what was missed");
     for gone in [thinned.1, emptied.1, emptied.2] {
-        stage.slack.delete(&stage.tea, gone).unwrap();
+        stage.slack.delete_message(&stage.tea, gone).unwrap();
     }
     let program = stage.start().await;
     stage.until_kept("SELECT count(*) FROM messages WHERE text = 'what was missed'", 1).await;
@@ -77,11 +78,11 @@ async fn only_threads_that_may_have_changed_are_read_again() {
 #[tokio::test]
 async fn how_far_it_has_caught_up_is_told() {
     let more = "language: ja\n";
-    let stage = Stage::with(Setting { more, ..Setting::default() }).await;
+    let stage = SlackHarness::with(Setting { more, ..Setting::default() }).await;
     let parent = stage.said(2, None, "what do roses need?");
     stage.said(1, Some(parent), "straw");
     // The other channel comes first or second; either way one of the two is not read.
-    stage.slack.fault("conversations.replies", Fault::HangBefore(Hang::UntilReleased));
+    stage.slack.inject_fault("conversations.replies", Fault::HangBefore(Hang::UntilReleased));
     let program = stage.home.start();
     // All lists of channels are read before that of groups.
     let is_begun = |method: &str| !stage.slack.calls(method).is_empty();
@@ -94,7 +95,7 @@ async fn how_far_it_has_caught_up_is_told() {
     let sentence = told["told"].as_str().unwrap().to_owned();
     assert!(sentence.starts_with("Slack: 不在中の発言を、2 チャンネル中"), "{sentence}");
     assert!(page().await.contains(&sentence));
-    stage.slack.release();
+    stage.slack.release_hanging();
     for channel in [&stage.tea, &stage.attic] {
         let read = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
         stage.until_kept(&read, 1).await;
@@ -108,11 +109,11 @@ async fn how_far_it_has_caught_up_is_told() {
 /// A room that says neither that we are in it nor that we are not is not waited for.
 #[tokio::test]
 async fn a_room_that_tells_nothing_of_itself_is_not_left_for_ever() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     assert_eq!(program.stop(), Some(0));
-    stage.slack.leave(&stage.attic, &stage.bot).unwrap();
-    stage.slack.fault_times("conversations.info", &Fault::error("missing_scope"), 100);
+    stage.slack.leave_channel(&stage.attic, &stage.bot).unwrap();
+    stage.slack.inject_fault_times("conversations.info", &Fault::error("missing_scope"), 100);
     let program = stage.home.start();
     let all_is_read = async {
         loop {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::program::Program;
-use crate::slack::stage::Stage;
+use crate::slack::harness::SlackHarness;
 use aizuchi_harness::net::http;
 
 const SECRET: &str = "8f742231b10e8888abcd99";
@@ -46,7 +46,7 @@ impl<'a> Signed<'a> {
 
 #[tokio::test]
 async fn signed_events_are_heard_and_others_are_not() {
-    let stage = Stage::over_http(SECRET).await;
+    let stage = SlackHarness::over_http(SECRET).await;
     let program = stage.home.start();
     let verification = json!({"type": "url_verification", "challenge": "3eZbrw1aB"}).to_string();
     let (status, answer) = Signed::json(&verification).send(&program).await;
@@ -81,7 +81,7 @@ async fn signed_events_are_heard_and_others_are_not() {
 
 #[tokio::test]
 async fn a_slash_command_is_answered_to_whoever_gives_it() {
-    let stage = Stage::over_http(SECRET).await;
+    let stage = SlackHarness::over_http(SECRET).await;
     let program = stage.home.start();
     stage.until_kept("SELECT count(*) FROM channels WHERE workspace = 'T0DEV00001'", 2).await;
     for (channel, line, words) in [
@@ -110,7 +110,7 @@ async fn a_slash_command_is_answered_to_whoever_gives_it() {
 
 #[tokio::test]
 async fn where_events_come_over_a_socket_nobody_else_may_bring_them() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     assert_eq!(Signed::json("{}").send(&program).await.0, 404);
     assert_eq!(program.stop(), Some(0));

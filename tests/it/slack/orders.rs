@@ -1,20 +1,20 @@
 //! What people order in Slack, and what it tells when it joins.
 
 use aizuchi_core::chat::{ChannelId, Visibility};
-use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::store::Order;
 use aizuchi_fakes::fault::Fault;
 use aizuchi_fakes::slack::channel::NewChannel;
 use serde_json::Value;
 
-use crate::slack::patience::Alone;
-use crate::slack::stage::Stage;
+use crate::slack::harness::SlackHarness;
+use crate::slack::timeouts::Alone;
 
 /// What only one person has seen, with who that is.
-fn whispers(stage: &Stage) -> Vec<(String, String)> {
+fn whispers(stage: &SlackHarness) -> Vec<(String, String)> {
     let calls = stage.slack.calls("chat.postEphemeral");
     let argument = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let told = |call: &aizuchi_fakes::slack::journal::Call| {
+    let told = |call: &aizuchi_fakes::slack::journal::RecordedCall| {
         (argument(&call.arguments["user"]), argument(&call.arguments["text"]))
     };
     calls.iter().map(told).collect()
@@ -22,7 +22,7 @@ fn whispers(stage: &Stage) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_command_is_answered_to_whoever_gives_it_and_holds() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     stage.asks(&stage.tea, &stage.mio, "mute 2h");
     stage.until(|slack| !slack.calls("chat.postEphemeral").is_empty()).await;
@@ -42,8 +42,8 @@ async fn a_command_is_answered_to_whoever_gives_it_and_holds() {
 
 #[tokio::test]
 async fn in_a_direct_message_a_command_needs_no_name_and_its_answer_stays() {
-    let stage = Stage::new().await;
-    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    let stage = SlackHarness::new().await;
+    let direct = stage.slack.open_direct_message(&stage.mio).unwrap();
     let program = stage.start().await;
     stage.says(&direct, &stage.mio, "status");
     let post = stage.posts(1).await.remove(0);
@@ -55,9 +55,9 @@ async fn in_a_direct_message_a_command_needs_no_name_and_its_answer_stays() {
 /// An answer that may have been said is not said again: only its reader could tell, and asks again.
 #[tokio::test]
 async fn a_whisper_whose_fate_is_unknown_is_not_repeated() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
-    stage.slack.fault_times("chat.postEphemeral", &Fault::ResetAfter, 1);
+    stage.slack.inject_fault_times("chat.postEphemeral", &Fault::ResetAfter, 1);
     stage.asks(&stage.tea, &stage.mio, "status");
     stage
         .until_kept("SELECT count(*) FROM decisions WHERE gate = 'command' AND ended = 'spoke'", 1)
@@ -68,7 +68,7 @@ async fn a_whisper_whose_fate_is_unknown_is_not_repeated() {
 
 #[tokio::test]
 async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     stage.home.announce();
     let members = vec![stage.mio.clone(), stage.ren.clone()];
     let garden = NewChannel { name: "garden".to_owned(), members, ..NewChannel::default() };
@@ -81,10 +81,10 @@ async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
     rooms.sort();
     assert_eq!(told, rooms);
     assert!(posts[0].text.contains("Aizuchi, a bot") && posts[0].text.contains("forget me"));
-    stage.slack.join(&garden, &stage.bot).unwrap();
+    stage.slack.join_channel(&garden, &stage.bot).unwrap();
     assert_eq!(stage.posts(3).await.last().unwrap().channel, garden);
-    stage.slack.leave(&garden, &stage.bot).unwrap();
-    stage.slack.join(&garden, &stage.bot).unwrap();
+    stage.slack.leave_channel(&garden, &stage.bot).unwrap();
+    stage.slack.join_channel(&garden, &stage.bot).unwrap();
     assert_eq!(program.stop(), Some(0));
     // Neither a restart nor coming back is news.
     let program = stage.start().await;
@@ -100,20 +100,24 @@ async fn it_tells_once_in_each_room_that_it_joins_what_it_hears() {
 async fn nothing_that_a_command_tells_is_live() {
     let alone = Alone::new().await;
     let key = MemoryKey {
-        workspace: alone.slack.who().workspace.clone(),
-        scope: Scope::Channel(ChannelId::new(alone.stage.tea.as_str())),
-        term: Term::LongTerm,
+        workspace: alone.slack.identity().workspace.clone(),
+        scope: MemoryScope::Channel(ChannelId::new(alone.stage.tea.as_str())),
+        term: MemoryTerm::LongTerm,
     };
-    let entry = Entry {
+    let entry = MemoryEntry {
         date: jiff::civil::date(2026, 3, 1),
         text: "**roses** <!channel> <https://evil.example|Wiki> <@U0DEV00001> & @here".into(),
         visibility: Visibility::Public,
-        lines: Vec::new(),
+        messages: Vec::new(),
     };
     let newest = jiff::Timestamp::now();
-    let order = Order::Remember { key, entries: vec![entry], newest };
+    let order = Order::ImportMemory { key, entries: vec![entry], newest };
     alone.kept.store.order(order, newest).await.unwrap();
-    alone.stage.slack.command(&alone.stage.tea, &alone.stage.mio, "/aizuchi", "memory").unwrap();
+    alone
+        .stage
+        .slack
+        .run_command(&alone.stage.tea, &alone.stage.mio, "/aizuchi", "memory")
+        .unwrap();
     // On a busy machine, it is told first that it takes a moment.
     let mut told = alone.told(1).await;
     if !told[0].contains("roses") {

@@ -1,19 +1,19 @@
 //! What people see.
 
 use aizuchi_fakes::fault::Hang;
-use aizuchi_fakes::slack::channel::{Kind, NewChannel};
+use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
 use aizuchi_fakes::slack::fault::Fault;
-use aizuchi_fakes::slack::message::Saying;
-use aizuchi_fakes::slack::people::Names;
+use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
+use aizuchi_fakes::slack::user_actions::NameChange;
 use serde_json::json;
 
-use crate::slack::stage::{Setting, Stage};
+use crate::slack::harness::{Setting, SlackHarness};
 
 /// The whole path: a private channel's thread, in which it is mentioned and answers, with the right context.
 #[tokio::test]
 async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     stage.says(&stage.tea, &stage.ren, "the kettle is in the kitchen");
     let program = stage.start().await;
     let parent = stage.says(&stage.attic, &stage.ren, "what do roses need in winter?");
@@ -49,21 +49,21 @@ async fn a_mention_in_a_thread_of_a_private_channel_is_answered_in_that_thread()
 /// H04, H05: whatever Slack delivers twice is said once.
 #[tokio::test]
 async fn what_slack_delivers_twice_is_heard_once() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     // A mention is told as a message and as a mention.
     stage.asks(&stage.tea, &stage.mio, "hello?");
     stage.posts(1).await;
     // One gesture as two messages, the later one dated before the first.
-    let gesture = |ts| Saying {
+    let gesture = |ts| NewFakeMessage {
         client_msg_id: Some("7d5b3f6e-0000-4000-8000-000000000001".to_owned()),
         ts,
-        ..Saying::new(&stage.tea, &stage.mio, &format!("<@{}> and again?", stage.bot))
+        ..NewFakeMessage::new(&stage.tea, &stage.mio, &format!("<@{}> and again?", stage.bot))
     };
-    let first = stage.slack.say_with(gesture(None)).unwrap();
+    let first = stage.slack.send_message_with(gesture(None)).unwrap();
     stage.posts(2).await;
     let earlier = Ts(first.0 - 30_000_000);
-    stage.slack.say_with(gesture(Some(earlier))).unwrap();
+    stage.slack.send_message_with(gesture(Some(earlier))).unwrap();
     stage.says(&stage.tea, &stage.ren, "that is all");
     stage.until_kept("SELECT count(*) FROM messages WHERE text = 'that is all'", 1).await;
     stage.until_kept("SELECT count(*) FROM owed WHERE closed_ms IS NULL", 0).await;
@@ -77,13 +77,13 @@ async fn what_slack_delivers_twice_is_heard_once() {
 /// never said.
 #[tokio::test]
 async fn a_direct_line_that_is_edited_or_deleted_before_its_answer_counts_as_it_stands() {
-    let stage = Stage::new().await;
-    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    let stage = SlackHarness::new().await;
+    let direct = stage.slack.open_direct_message(&stage.mio).unwrap();
     let program = stage.start().await;
     let line = stage.says(&direct, &stage.mio, "the first wording");
-    stage.slack.edit(&direct, line, "the second wording").unwrap();
+    stage.slack.edit_message(&direct, line, "the second wording").unwrap();
     let slip = stage.says(&direct, &stage.mio, "a slip of the hand");
-    stage.slack.delete(&direct, slip).unwrap();
+    stage.slack.delete_message(&direct, slip).unwrap();
     stage.posts(1).await;
     let prompt = stage.prompt();
     assert!(prompt.contains("the second wording"), "{prompt}");
@@ -99,28 +99,28 @@ async fn a_direct_line_that_is_edited_or_deleted_before_its_answer_counts_as_it_
 /// Defects 16, 17 and 19 of what came before, and who is who.
 #[tokio::test]
 async fn files_gestures_and_integrations_are_heard_and_bots_get_no_answer() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     let mention = format!("<@{}> look", stage.bot);
     let file = json!({"id": "F1", "name": "plan.pdf", "pretty_type": "PDF", "mimetype": "application/pdf"});
     let said = [
-        Saying {
+        NewFakeMessage {
             subtype: Some("me_message".to_owned()),
-            ..Saying::new(&stage.tea, &stage.mio, "waves")
+            ..NewFakeMessage::new(&stage.tea, &stage.mio, "waves")
         },
-        Saying {
+        NewFakeMessage {
             subtype: Some("bot_message".to_owned()),
             bot: Some("B0DEPLOYS".to_owned()),
-            ..Saying::new(&stage.tea, "", &mention)
+            ..NewFakeMessage::new(&stage.tea, "", &mention)
         },
-        Saying {
+        NewFakeMessage {
             subtype: Some("file_share".to_owned()),
             files: vec![file],
-            ..Saying::new(&stage.tea, &stage.mio, &mention)
+            ..NewFakeMessage::new(&stage.tea, &stage.mio, &mention)
         },
     ];
     for saying in said {
-        stage.slack.say_with(saying).unwrap();
+        stage.slack.send_message_with(saying).unwrap();
     }
     stage.posts(1).await;
     let prompt = stage.prompt();
@@ -133,7 +133,7 @@ async fn files_gestures_and_integrations_are_heard_and_bots_get_no_answer() {
 
 #[tokio::test]
 async fn names_are_read_and_written_and_nobody_is_called_by_accident() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     stage.says(&stage.tea, &stage.ren, "I bake");
     stage.will_say(&["Ask @Ren, @everyone, <!channel> or <@U0NOBODY>, @here."]);
@@ -146,7 +146,7 @@ async fn names_are_read_and_written_and_nobody_is_called_by_accident() {
     assert!(post.text.contains(&format!("<@{}>", stage.ren)), "{}", post.text);
     assert!(!post.text.contains("<!") && !post.text.contains("<@U0NOBODY>"), "{}", post.text);
     // Somebody chooses another name, and the next prompt has it.
-    let names = Names { display_name: "Renate", real_name: "Renate" };
+    let names = NameChange { display_name: "Renate", real_name: "Renate" };
     stage.slack.rename_user(&stage.ren, names).unwrap();
     stage.until_kept("SELECT count(*) FROM users WHERE name = 'Renate'", 1).await;
     stage.slack.rename_channel(&stage.tea, &stage.mio, "coffee").unwrap();
@@ -160,16 +160,16 @@ async fn names_are_read_and_written_and_nobody_is_called_by_accident() {
 
 #[tokio::test]
 async fn edits_count_previews_do_not_and_reactions_are_kept() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     let line = stage.says(&stage.tea, &stage.mio, "see https://example.com");
     stage.slack.unfurl(&stage.tea, line).unwrap();
-    stage.slack.react(&stage.tea, line, &stage.ren, "eyes").unwrap();
+    stage.slack.add_reaction(&stage.tea, line, &stage.ren, "eyes").unwrap();
     stage.until_kept("SELECT count(*) FROM reactions WHERE removed_ms IS NULL", 1).await;
     stage.until_kept("SELECT count(*) FROM messages WHERE edits > 0", 0).await;
-    stage.slack.edit(&stage.tea, line, "see the book").unwrap();
+    stage.slack.edit_message(&stage.tea, line, "see the book").unwrap();
     stage.until_kept("SELECT count(*) FROM messages WHERE edits = 1", 1).await;
-    stage.slack.unreact(&stage.tea, line, &stage.ren, "eyes").unwrap();
+    stage.slack.remove_reaction(&stage.tea, line, &stage.ren, "eyes").unwrap();
     stage.until_kept("SELECT count(*) FROM reactions WHERE removed_ms IS NULL", 0).await;
     assert_eq!(stage.kept(&stage.tea).await, ["see the book"]);
     assert_eq!(program.stop(), Some(0));
@@ -178,15 +178,15 @@ async fn edits_count_previews_do_not_and_reactions_are_kept() {
 /// People see a post before the program knows that it has posted.
 #[tokio::test]
 async fn who_reacts_to_a_post_at_once_has_reacted() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
-    stage.slack.fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
+    stage.slack.inject_fault("chat.postMessage", Fault::HangAfter(Hang::UntilReleased));
     stage.asks(&stage.tea, &stage.mio, "hello?");
     let post = stage.posts(1).await.remove(0);
-    stage.slack.react(&stage.tea, post.ts, &stage.ren, "tada").unwrap();
-    stage.until(|slack| slack.unacked().is_empty()).await;
+    stage.slack.add_reaction(&stage.tea, post.ts, &stage.ren, "tada").unwrap();
+    stage.until(|slack| slack.unacked_deliveries().is_empty()).await;
     assert_eq!(stage.kept(&stage.tea).await.len(), 1, "the post is not kept yet");
-    stage.slack.release();
+    stage.slack.release_hanging();
     stage.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
     let shown = "SELECT count(*) FROM messages AS m JOIN reactions AS r ON r.message = m.id
         WHERE m.author_kind = 'persona' AND m.reacted >= m.revision AND r.emoji = '🎉'";
@@ -197,13 +197,13 @@ async fn who_reacts_to_a_post_at_once_has_reacted() {
 /// Defect 18: what is said right after it was invited is heard, and what was said before is read.
 #[tokio::test]
 async fn a_room_is_listened_to_from_the_moment_it_is_joined() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let members = vec![stage.mio.clone(), stage.ren.clone()];
     let garden = NewChannel { name: "garden".to_owned(), members, ..NewChannel::default() };
     let garden = stage.slack.add_channel(garden).unwrap();
     stage.says(&garden, &stage.ren, "the beds are dug");
     let program = stage.start().await;
-    stage.slack.join(&garden, &stage.bot).unwrap();
+    stage.slack.join_channel(&garden, &stage.bot).unwrap();
     stage.asks(&garden, &stage.mio, "do you know this garden?");
     let post = stage.posts(1).await.remove(0);
     assert_eq!(post.channel, garden);
@@ -216,7 +216,7 @@ async fn a_room_is_listened_to_from_the_moment_it_is_joined() {
         )
         .await;
     // Where it is no more, nothing is said any more.
-    stage.slack.leave(&garden, &stage.bot).unwrap();
+    stage.slack.leave_channel(&garden, &stage.bot).unwrap();
     stage.says(&garden, &stage.mio, "gone?");
     stage.says(&stage.tea, &stage.mio, "after that");
     stage.until_kept("SELECT count(*) FROM messages WHERE text = 'after that'", 1).await;
@@ -227,7 +227,7 @@ async fn a_room_is_listened_to_from_the_moment_it_is_joined() {
 /// Invariant 9.
 #[tokio::test]
 async fn a_room_that_becomes_private_keeps_its_words() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let program = stage.start().await;
     stage.says(&stage.tea, &stage.ren, "the password of the cellar is plum");
     stage.until_kept("SELECT count(*) FROM messages WHERE visibility = 'public'", 1).await;
@@ -248,9 +248,9 @@ async fn a_room_that_becomes_private_keeps_its_words() {
 /// A group of people who write to each other beside the channels is no direct message.
 #[tokio::test]
 async fn in_a_group_message_only_a_mention_is_for_it() {
-    let stage = Stage::new().await;
+    let stage = SlackHarness::new().await;
     let group = NewChannel {
-        kind: Kind::Group,
+        kind: ChannelKind::Group,
         members: vec![stage.mio.clone(), stage.ren.clone(), stage.bot.clone()],
         ..NewChannel::default()
     };
@@ -266,8 +266,8 @@ async fn in_a_group_message_only_a_mention_is_for_it() {
 #[tokio::test]
 async fn answers_may_go_into_threads() {
     let setting = Setting { slack: "  reply_in: thread\n", ..Setting::default() };
-    let stage = Stage::with(setting).await;
-    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    let stage = SlackHarness::with(setting).await;
+    let direct = stage.slack.open_direct_message(&stage.mio).unwrap();
     let program = stage.start().await;
     let asked = stage.asks(&stage.tea, &stage.mio, "where do you answer?");
     assert_eq!(stage.posts(1).await[0].thread, Some(asked));

@@ -7,21 +7,21 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::agent::{Agent, Attempts, Notes, StateCall, Trouble};
-use crate::chat::{ConversationId, MessageId, one_line};
+use crate::agent::{Agent, Attempts, StateCall, StepError, StepTrace};
+use crate::chat::{ConversationId, MessageId, to_single_line};
 use crate::context::Context;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
-use crate::decision::verdict::{Held, Verdict};
-use crate::decision::{AttemptEnd, Ended, Judgment, Weighed};
-use crate::event::{Claim, Closing, Draft, DraftNotes, End, Words};
+use crate::decision::verdict::{SilenceReason, Verdict};
+use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
+use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
 use crate::persona::Language;
 use crate::prompt::Prompt;
-use crate::prompt::prompts::{Judging, Scene};
+use crate::prompt::builder::{JudgeOptions, PromptOptions};
 use crate::rules::Mode;
 
 /// In characters. One sentence was asked for.
-const LONGEST_REASON: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
 impl Agent {
     pub(super) async fn judge(
@@ -29,36 +29,36 @@ impl Agent {
         claim: &Claim,
         conversation: &ConversationId,
         overtaken: &CancellationToken,
-        notes: &mut Notes,
-    ) -> Result<End, Trouble> {
-        let (context, mut scene) = self.look(conversation).await?;
+        notes: &mut StepTrace,
+    ) -> Result<StepResult, StepError> {
+        let (context, mut scene) = self.load_judge_context(conversation).await?;
         notes.considered = Some(context.revision);
-        let facts = self.facts(&context);
+        let facts = self.gate_input(&context);
         let (mode, rules) = (facts.mode(), facts.rules);
-        let passage = facts.before_judging(&self.settings.gates);
-        let weighed = notes.weighed.insert(Weighed {
+        let passage = facts.check_before_judging(&self.settings.gates);
+        let weighed = notes.evaluation.insert(Evaluation {
             mode,
-            passed: passage.passed,
+            passed_gates: passage.passed,
             conversation_state: None,
         });
-        if let Some(gate) = passage.settled {
-            return Ok(End::Silent(self.settled(gate)));
+        if let Some(gate) = passage.settled_by {
+            return Ok(StepResult::Silent(self.close_by_gate(gate)));
         }
-        if context.newest_human().is_none() {
+        if context.newest_human_message().is_none() {
             let why =
                 self.persona.language.pick("what was said was deleted", "発言が削除されました");
-            return Ok(End::Silent(Closing::new(Ended::Dropped, why)));
+            return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         if self.settings.state == StateCall::Separate {
-            let state = self.name_state(&context, overtaken, &mut notes.attempts).await?;
+            let state = self.classify_state(&context, overtaken, &mut notes.attempts).await?;
             weighed.conversation_state = Some(state);
             let channel = &conversation.channel;
             match state {
                 ConversationState::Ending => {
                     debug!("Intervention blocked for channel {channel}: conversation is ending");
-                    let ended = self.ending();
-                    let state = Some(context.state());
-                    return Ok(End::Silent(Closing { state, ..ended }));
+                    let ended = self.close_as_ending();
+                    let state = Some(context.state_hash());
+                    return Ok(StepResult::Silent(DecisionClosing { state_hash: state, ..ended }));
                 }
                 ConversationState::Misunderstanding | ConversationState::Conflict => {
                     let state = state.name();
@@ -66,77 +66,86 @@ impl Agent {
                 }
                 ConversationState::Active => {}
             }
-            scene.judging.named = Some(state);
+            scene.judge_options.known_state = Some(state);
         }
-        let judgment = self.verdict(&context, &scene, overtaken, &mut notes.attempts).await?;
+        let judgment =
+            self.request_judgment(&context, &scene, overtaken, &mut notes.attempts).await?;
         let named = weighed.conversation_state.or(judgment.conversation_state);
         weighed.conversation_state = named;
         let verdict = judgment.verdict(named.unwrap_or_default(), mode, rules);
-        self.conclude(claim, judgment, verdict, &context)
+        self.apply_verdict(claim, judgment, verdict, &context)
     }
 
     /// What a judge looks at, and how.
-    pub(super) async fn look(
+    pub(super) async fn load_judge_context(
         &self,
         conversation: &ConversationId,
-    ) -> Result<(Arc<Context>, Scene), Trouble> {
-        let mut context = self.context(conversation).await?;
-        let facts = self.facts(&context);
+    ) -> Result<(Arc<Context>, PromptOptions), StepError> {
+        let mut context = self.load_context(conversation).await?;
+        let facts = self.gate_input(&context);
         let (mode, facilitation) = (facts.mode(), facts.rules.facilitation);
         let reactions = facts.rules.reactions.clone();
-        let mut scene = self.scene(&self.minds.judgment);
-        scene.judging = Judging { mode, named: None, reactions };
-        if let Some(intervention) = &mut context.circumstances.intervention {
+        let mut scene = self.prompt_options(&self.minds.judgment);
+        scene.judge_options = JudgeOptions { mode, known_state: None, reactions };
+        if let Some(intervention) = &mut context.channel_status.last_intervention {
             // And what it said then.
             let most = facilitation.compare_window + 1;
-            let over = intervention.lines.len().saturating_sub(most);
-            intervention.lines.drain(..over);
+            let over = intervention.messages_before.len().saturating_sub(most);
+            intervention.messages_before.drain(..over);
         }
         let context = match mode {
-            Mode::Facilitator => context.with_newest(facilitation.buffer_size),
+            Mode::Facilitator => context.with_newest_messages(facilitation.buffer_size),
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
         };
         Ok((Arc::new(context), scene))
     }
 
     /// What a verdict comes to.
-    fn conclude(
+    fn apply_verdict(
         &self,
         claim: &Claim,
         judgment: Judgment,
         verdict: Verdict,
         context: &Context,
-    ) -> Result<End, Trouble> {
-        let state = context.state();
+    ) -> Result<StepResult, StepError> {
+        let state = context.state_hash();
         let held = match verdict {
             Verdict::Join => return Ok(self.join(claim, judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
-                let on = on.or_else(|| context.newest_human().map(|line| line.id.clone()));
+                let on = on.or_else(|| context.newest_human_message().map(|line| line.id.clone()));
                 if let Some(on) = on {
-                    let draft = nod(context, &judgment, emoji, on);
-                    return Ok(End::React { judgment, state, draft });
+                    let draft = reaction_draft(context, &judgment, emoji, on);
+                    return Ok(StepResult::React { judgment, state, draft });
                 }
-                Held::Judge
+                SilenceReason::JudgeDeclined
             }
             Verdict::Silent(held) => held,
         };
-        let least = self.facts(context).rules.min_confidence;
-        let why = held_reason(held, &judgment, least, self.persona.language);
-        let ended = if held == Held::Observes { Ended::Muted } else { Ended::ChoseSilence };
+        let least = self.gate_input(context).rules.min_confidence;
+        let why = silence_reason(held, &judgment, least, self.persona.language);
+        let ended = if held == SilenceReason::ObserveMode {
+            DecisionResult::Muted
+        } else {
+            DecisionResult::ChoseSilence
+        };
         let (judgment, state) = (Some(judgment), Some(state));
-        Ok(End::Silent(Closing { judgment, state, ..Closing::new(ended, why) }))
+        Ok(StepResult::Silent(DecisionClosing {
+            judgment,
+            state_hash: state,
+            ..DecisionClosing::new(ended, why)
+        }))
     }
 
-    fn ending(&self) -> Closing {
-        Closing::new(Ended::ChoseSilence, ending(self.persona.language))
+    fn close_as_ending(&self) -> DecisionClosing {
+        DecisionClosing::new(DecisionResult::ChoseSilence, ending_reason(self.persona.language))
     }
 
     /// A gate has closed.
-    pub(super) fn settled(&self, gate: Gate) -> Closing {
+    pub(super) fn close_by_gate(&self, gate: Gate) -> DecisionClosing {
         let ended = match gate {
-            Gate::Muted => Ended::Muted,
-            Gate::Budget => Ended::OverBudget,
+            Gate::Muted => DecisionResult::Muted,
+            Gate::Budget => DecisionResult::OverBudget,
             Gate::OwnLine
             | Gate::OptedOut
             | Gate::OtherBot
@@ -151,45 +160,46 @@ impl Agent {
             | Gate::Unchanged
             | Gate::NothingOpen
             | Gate::Cooldown
-            | Gate::Share => Ended::ChoseSilence,
+            | Gate::Share => DecisionResult::ChoseSilence,
         };
         let why = gate_reason(gate, self.persona.language);
-        Closing { gate: Some(gate), ..Closing::new(ended, why) }
+        DecisionClosing { gate: Some(gate), ..DecisionClosing::new(ended, why) }
     }
 
-    async fn verdict(
+    async fn request_judgment(
         &self,
         context: &Arc<Context>,
-        scene: &Scene,
+        scene: &PromptOptions,
         overtaken: &CancellationToken,
         attempts: &mut Attempts,
-    ) -> Result<Judgment, Trouble> {
+    ) -> Result<Judgment, StepError> {
         let mind = &self.minds.judgment;
-        let mut prompt = self.prompts.judge(&mind.persona, context, scene);
+        let mut prompt = self.prompt_builder.judge(&mind.persona, context, scene);
         let mut problem = String::new();
         for _ in 0..2 {
-            let answer = self.ask(mind, &prompt, overtaken, attempts).await?;
-            let parsed = parse(&answer, &prompt);
+            let answer = self.call_model(mind, &prompt, overtaken, attempts).await?;
+            let parsed = parse_judgment(&answer, &prompt);
             if let Some(attempt) = attempts.last_mut() {
                 attempt.judgment = parsed.as_ref().ok().cloned();
                 attempt.error = parsed.as_ref().err().cloned();
-                attempt.end = if parsed.is_ok() { AttemptEnd::Kept } else { AttemptEnd::Failed };
+                attempt.result =
+                    if parsed.is_ok() { AttemptResult::Kept } else { AttemptResult::Failed };
             }
             match parsed {
                 Ok(judgment) => return Ok(judgment),
                 Err(why) => problem = why,
             }
-            prompt = prompt.repair(&problem);
+            prompt = prompt.with_repair_request(&problem);
         }
-        Err(Trouble::Lasting { error: format!("the judge's answer cannot be used: {problem}") })
+        Err(StepError::Permanent { error: format!("the judge's answer cannot be used: {problem}") })
     }
 }
 
 /// Reads a judge's answer: one JSON object, perhaps with words or a code fence around it. What is
 /// wrong is said without repeating the answer, which may hold chat text.
-pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
+pub fn parse_judgment(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
     #[derive(Deserialize)]
-    struct Answered {
+    struct RawJudgment {
         should_respond: bool,
         reason: String,
         confidence: f64,
@@ -208,7 +218,7 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
     }
     let begin = answer.find('{').ok_or("it holds no JSON object")?;
     let end = answer.rfind('}').filter(|end| *end > begin).ok_or("its JSON object does not end")?;
-    let answered: Answered =
+    let answered: RawJudgment =
         serde_json::from_str(&answer[begin..=end]).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => {
                 "a field is missing or has the wrong type".to_owned()
@@ -222,65 +232,70 @@ pub fn parse(answer: &str, prompt: &Prompt) -> Result<Judgment, String> {
     }
     Ok(Judgment {
         should_respond: answered.should_respond,
-        reason: shortened(&one_line(&answered.reason)),
+        reason: truncate_reason(&to_single_line(&answered.reason)),
         confidence: answered.confidence,
         delay_seconds: answered.delay_seconds,
-        about: resolve(answered.about.as_deref(), prompt),
+        about: resolve_message(answered.about.as_deref(), prompt),
         conversation_state: answered
             .conversation_state
             .as_deref()
             .and_then(ConversationState::parse),
         // Whatever else it says there may be chat text, and the ledger keeps it.
-        reaction: answered.reaction.filter(|emoji| prompt.judging.reactions.contains(emoji)),
+        reaction: answered.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
         same_conversation: answered.same_conversation,
         situation_changed: answered.situation_changed,
-        moment: None,
+        post_at: None,
     })
 }
 
 /// A nod at a line.
-fn nod(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> Draft {
-    let notes = DraftNotes {
+fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: MessageId) -> Draft {
+    let notes = DraftMetadata {
         owed: Vec::new(),
         about: Some(on.clone()),
-        made_from: context.lineage(),
-        considered: context.revision,
-        ends: Ended::Reacted,
+        lineage: context.lineage(),
+        seen_revision: context.revision,
+        ends: DecisionResult::Reacted,
         why: judgment.reason.clone(),
         only_for: None,
     };
-    Draft { words: Words::Reaction { emoji, on }, notes }
+    Draft { content: DraftContent::Reaction { emoji, on }, metadata: notes }
 }
 
 /// A reason stands beside a line of chat, so a model that rambles is cut short.
-fn shortened(reason: &str) -> String {
-    match reason.char_indices().nth(LONGEST_REASON) {
+fn truncate_reason(reason: &str) -> String {
+    match reason.char_indices().nth(MAX_REASON_CHARS) {
         Some((end, _)) => format!("{}…", &reason[..end]),
         None => reason.to_owned(),
     }
 }
 
 /// The line that a model names by its printed time and name; else the newest human line.
-fn resolve(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
+fn resolve_message(about: Option<&str>, prompt: &Prompt) -> Option<MessageId> {
     let named = about.map(|about| about.replace("**", ""));
     let named = named.as_deref().map(|about| about.trim().trim_end_matches(':'));
     let found = named.and_then(|named| {
-        let mut target = prompt.context.target().iter().rev();
-        target.find(|message| named == prompt.speakers.stamp(message))
+        let mut target = prompt.context.target_messages().iter().rev();
+        target.find(|message| named == prompt.speakers.message_label(message))
     });
-    found.or(prompt.context.newest_human()).map(|message| message.id.clone())
+    found.or(prompt.context.newest_human_message()).map(|message| message.id.clone())
 }
 
-fn ending(language: Language) -> &'static str {
+fn ending_reason(language: Language) -> &'static str {
     language.pick("the talk is coming to its end", "会話が終わろうとしています")
 }
 
 /// What kept it silent, for people.
-fn held_reason(held: Held, judgment: &Judgment, least: f64, language: Language) -> String {
+fn silence_reason(
+    held: SilenceReason,
+    judgment: &Judgment,
+    least: f64,
+    language: Language,
+) -> String {
     match held {
-        Held::Judge => judgment.reason.clone(),
-        Held::Ending => ending(language).to_owned(),
-        Held::Unsure => {
+        SilenceReason::JudgeDeclined => judgment.reason.clone(),
+        SilenceReason::ConversationEnding => ending_reason(language).to_owned(),
+        SilenceReason::LowConfidence => {
             let why = language.pick(
                 "I was not sure enough ({} of at least {})",
                 "確信が足りませんでした（{} < {}）",
@@ -288,13 +303,13 @@ fn held_reason(held: Held, judgment: &Judgment, least: f64, language: Language) 
             let sure = format!("{:.2}", judgment.confidence);
             why.replacen("{}", &sure, 1).replacen("{}", &format!("{least:.2}"), 1)
         }
-        Held::NothingNew => language
+        SilenceReason::SituationUnchanged => language
             .pick(
                 "I have spoken about this, and nothing has changed since",
                 "この話にはもう加わっており、状況も変わっていません",
             )
             .to_owned(),
-        Held::Observes => language
+        SilenceReason::ObserveMode => language
             .pick(
                 "I would have spoken, but I only look on here",
                 "話したいことはありましたが、ここでは見守るだけです",
@@ -353,8 +368,8 @@ mod tests {
 
     #[test]
     fn a_reason_that_rambles_is_cut_short() {
-        assert_eq!(shortened("誰も答えていません"), "誰も答えていません");
-        assert_eq!(shortened(&"あ".repeat(500)), "あ".repeat(500));
-        assert_eq!(shortened(&"あ".repeat(501)), "あ".repeat(500) + "…");
+        assert_eq!(truncate_reason("誰も答えていません"), "誰も答えていません");
+        assert_eq!(truncate_reason(&"あ".repeat(500)), "あ".repeat(500));
+        assert_eq!(truncate_reason(&"あ".repeat(501)), "あ".repeat(500) + "…");
     }
 }

@@ -2,58 +2,64 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Agent, Trouble};
+use crate::agent::{Agent, StepError};
 use crate::chat::ConversationId;
-use crate::memory::{MemoryKey, Scope, Term};
-use crate::prompt::{Prompt, Verb};
+use crate::memory::{MemoryKey, MemoryScope, MemoryTerm};
+use crate::prompt::{Prompt, PromptVerb};
 
 impl Agent {
     /// What would be asked about a conversation now; in parts, where there is too much to remember at
     /// once, and not at all where there is nothing new. What is remembered is a thread, or a channel in
     /// the short term.
-    pub async fn would_ask(
+    pub async fn preview_prompts(
         &self,
-        verb: Verb,
+        verb: PromptVerb,
         conversation: &ConversationId,
     ) -> anyhow::Result<Vec<Prompt>> {
-        self.preview(verb, conversation).await.map_err(|trouble| match trouble {
-            Trouble::Overtaken => anyhow::anyhow!("people moved on"),
-            Trouble::Passing { error, .. } | Trouble::Lasting { error } => anyhow::anyhow!(error),
+        self.build_preview(verb, conversation).await.map_err(|trouble| match trouble {
+            StepError::Superseded => anyhow::anyhow!("people moved on"),
+            StepError::Retryable { error, .. } | StepError::Permanent { error } => {
+                anyhow::anyhow!(error)
+            }
         })
     }
 
-    async fn preview(
+    async fn build_preview(
         &self,
-        verb: Verb,
+        verb: PromptVerb,
         conversation: &ConversationId,
-    ) -> Result<Vec<Prompt>, Trouble> {
-        if verb == Verb::Remember {
-            return self.memory_prompts(&key(conversation)).await;
+    ) -> Result<Vec<Prompt>, StepError> {
+        if verb == PromptVerb::Remember {
+            return self.memory_prompts(&memory_key(conversation)).await;
         }
         let minds = &self.minds;
         Ok(vec![match verb {
-            Verb::Judge => {
-                let (context, scene) = self.look(conversation).await?;
-                self.prompts.judge(&minds.judgment.persona, &context, &scene)
+            PromptVerb::Judge => {
+                let (context, scene) = self.load_judge_context(conversation).await?;
+                self.prompt_builder.judge(&minds.judgment.persona, &context, &scene)
             }
-            Verb::State => {
-                let (context, _) = self.look(conversation).await?;
-                self.prompts.state(&minds.state.persona, &context, &self.scene(&minds.state))
+            PromptVerb::State => {
+                let (context, _) = self.load_judge_context(conversation).await?;
+                self.prompt_builder.state(
+                    &minds.state.persona,
+                    &context,
+                    &self.prompt_options(&minds.state),
+                )
             }
-            Verb::Reply | Verb::Remember => {
-                let mut context = self.context(conversation).await?;
-                context.recalled = self.recall(&context).await?;
+            PromptVerb::Reply | PromptVerb::Remember => {
+                let mut context = self.load_context(conversation).await?;
+                context.recalled_messages = self.recall(&context).await?;
                 self.reply_prompt(&Arc::new(context)).await?.0
             }
         }])
     }
 }
 
-fn key(conversation: &ConversationId) -> MemoryKey {
+fn memory_key(conversation: &ConversationId) -> MemoryKey {
     let channel = conversation.channel.clone();
     let scope = match &conversation.thread {
-        Some(thread) => Scope::Thread(channel, thread.clone()),
-        None => Scope::Channel(channel),
+        Some(thread) => MemoryScope::Thread(channel, thread.clone()),
+        None => MemoryScope::Channel(channel),
     };
-    MemoryKey { workspace: conversation.workspace.clone(), scope, term: Term::ShortTerm }
+    MemoryKey { workspace: conversation.workspace.clone(), scope, term: MemoryTerm::ShortTerm }
 }

@@ -14,32 +14,32 @@ use serde_json::{Map, Number, Value};
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::agent::tools::search::{Question, Shown, line};
+use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
-use crate::chat::{ConversationId, Message, UserId, one_line};
+use crate::chat::{ConversationId, Message, UserId, to_single_line};
 use crate::context::Context;
-use crate::llm::Answer;
-use crate::memo::notebook::{Notebook, Place};
-use crate::memo::{Amendment, Entry, MemoChange};
-use crate::memory::{LineId, Lineage};
+use crate::llm::LlmResponse;
+use crate::memo::notebook::{MemoOrigin, Notebook};
+use crate::memo::{MemoChange, MemoUpdate, NewMemo};
+use crate::memory::{Lineage, MessageRef};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
-use crate::prompt::tool::{ToolCall, ToolRound, ToolSpec, ToolUse};
+use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::store::{Store, StoreError};
 
 /// Further calls of one answer are left out.
-const MOST_CALLS: usize = 8;
+const MAX_CALLS: usize = 8;
 /// Of a sentence about arguments, in characters.
-const LONGEST_PROBLEM: usize = 200;
+const MAX_PROBLEM_CHARS: usize = 200;
 
 /// How replies may use tools.
 #[derive(Clone, Debug)]
-pub struct Tools {
+pub struct ToolSettings {
     /// Where the dates on memos are of.
     pub zone: TimeZone,
 }
 
-impl Tools {
+impl ToolSettings {
     /// What models are told of them.
     pub fn specs(language: Language) -> Vec<ToolSpec> {
         TOOLS.into_iter().map(|tool| tool.spec(language)).collect()
@@ -57,30 +57,31 @@ impl Agent {
         let Some(tools) = &self.tools else { return Ok(None) };
         let conversation = context.conversation.clone();
         let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
-        let place = Place {
+        let place = MemoOrigin {
             channel: conversation.channel.clone(),
             visibility: context.visibility,
-            said_by: asker(context),
+            said_by: requesting_user(context),
         };
         Ok(Some(Toolbox {
             notebook: Notebook::new(place, memos, language, tools.zone.clone()),
             store: self.store.clone(),
             conversation,
             began,
-            known: context.lineage().lines,
-            heard: context.lines().cloned().collect(),
+            prompt_messages: context.lineage().messages,
+            seen_messages: context.messages().cloned().collect(),
             language,
             zone: tools.zone.clone(),
-            persona: self.persona.name.clone(),
+            persona_name: self.persona.name.clone(),
         }))
     }
 }
 
 /// Who says what a reply to this may note down.
-fn asker(context: &Context) -> Option<UserId> {
-    let owed = context.owed.iter().rev().find_map(|id| context.message(id));
-    let about = context.motive.as_ref().and_then(|motive| context.message(motive.about.as_ref()?));
-    let line = owed.or(about).or_else(|| context.newest_human())?;
+fn requesting_user(context: &Context) -> Option<UserId> {
+    let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
+    let about =
+        context.intent.as_ref().and_then(|motive| context.target_message(motive.about.as_ref()?));
+    let line = owed.or(about).or_else(|| context.newest_human_message())?;
     Some(line.author.id.clone())
 }
 
@@ -93,35 +94,35 @@ pub(super) struct Toolbox {
     /// would know that this has seen it.
     began: Timestamp,
     /// What the prompt holds anyway.
-    known: Vec<LineId>,
+    prompt_messages: Vec<MessageRef>,
     /// Those lines, and what was found besides.
-    heard: Vec<Arc<Message>>,
+    seen_messages: Vec<Arc<Message>>,
     language: Language,
     zone: TimeZone,
     /// What the persona is called.
-    persona: String,
+    persona_name: String,
 }
 
 /// Why a call comes to nothing.
-enum Misuse {
-    NoSuchTool,
-    Arguments(String),
+enum ToolCallError {
+    UnknownTool,
+    InvalidArguments(String),
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct MemoNameArguments {
     memo_name: String,
 }
 
 #[derive(Deserialize)]
-struct Edited {
+struct EditMemoArguments {
     memo_name: String,
     #[serde(flatten)]
-    amendment: Amendment,
+    amendment: MemoUpdate,
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct ListMemoArguments {
     tag: Option<String>,
     offset: Option<i64>,
     limit: Option<i64>,
@@ -129,35 +130,35 @@ struct Page {
 
 impl Toolbox {
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        Tools::specs(self.language)
+        ToolSettings::specs(self.language)
     }
 
     /// Does what an answer asks for, one after the other, as long as there is room for what comes of it,
     /// in tokens.
-    pub(super) async fn use_all(
+    pub(super) async fn run_calls(
         &mut self,
-        answer: Answer,
+        answer: LlmResponse,
         now: Timestamp,
         mut room: u64,
     ) -> ToolRound {
-        let left_out = answer.calls.len().saturating_sub(MOST_CALLS);
+        let left_out = answer.tool_calls.len().saturating_sub(MAX_CALLS);
         let mut uses = Vec::new();
-        for call in answer.calls.into_iter().take(MOST_CALLS) {
-            let (result, tells_of) = self.answer(&call, now).await;
+        for call in answer.tool_calls.into_iter().take(MAX_CALLS) {
+            let (result, tells_of) = self.run_call(&call, now).await;
             let size = estimate(&result);
             let fits = size <= room;
             room -= if fits { size } else { 0 };
-            let result = if fits { result } else { self.no_room() };
-            uses.push(ToolUse { call, result, tells_of });
+            let result = if fits { result } else { self.no_room_text() };
+            uses.push(ToolResult { call, text: result, lineage: tells_of });
         }
         if let Some(last) = uses.last_mut().filter(|_| left_out > 0) {
-            last.result.push('\n');
-            last.result.push_str(&self.left_out(left_out));
+            last.text.push('\n');
+            last.text.push_str(&self.left_out_text(left_out));
         }
-        ToolRound { said: answer.text, uses, echo: answer.echo }
+        ToolRound { text: answer.text, results: uses, assistant_message: answer.assistant_message }
     }
 
-    fn no_room(&self) -> String {
+    fn no_room_text(&self) -> String {
         let text = self.language.pick(
             "It was done, but there is no room left for what came of it. Answer with what you have.",
             "実行しましたが、結果を載せる余地がありません。いまある情報で答えてください。",
@@ -165,16 +166,16 @@ impl Toolbox {
         text.to_owned()
     }
 
-    pub(super) fn changes(&self) -> Vec<MemoChange> {
-        self.notebook.changes(&self.heard)
+    pub(super) fn memo_changes(&self) -> Vec<MemoChange> {
+        self.notebook.changes(&self.seen_messages)
     }
 
     /// The result for the model, and what it tells of.
-    async fn answer(&mut self, call: &ToolCall, now: Timestamp) -> (String, Lineage) {
+    async fn run_call(&mut self, call: &ToolCall, now: Timestamp) -> (String, Lineage) {
         let mut lines = Vec::new();
-        let result = match self.run(call, now, &mut lines).await {
+        let result = match self.dispatch(call, now, &mut lines).await {
             Ok(result) => result,
-            Err(Misuse::NoSuchTool) => {
+            Err(ToolCallError::UnknownTool) => {
                 let names: Vec<&str> = self.specs().into_iter().map(|tool| tool.name).collect();
                 let text = self.language.pick(
                     "There is no tool of this name. There are: {}",
@@ -182,49 +183,54 @@ impl Toolbox {
                 );
                 text.replace("{}", &names.join(", "))
             }
-            Err(Misuse::Arguments(problem)) => {
+            Err(ToolCallError::InvalidArguments(problem)) => {
                 let text = self
                     .language
                     .pick("The arguments cannot be used: {}", "引数が正しくありません: {}");
                 text.replace("{}", &problem)
             }
         };
-        (result, Lineage { lines, memories: self.notebook.take_told() })
+        (result, Lineage { messages: lines, memories: self.notebook.take_disclosed() })
     }
 
-    async fn run(
+    async fn dispatch(
         &mut self,
         call: &ToolCall,
         now: Timestamp,
-        lines: &mut Vec<LineId>,
-    ) -> Result<String, Misuse> {
-        let tool = Tool::named(&call.name).ok_or(Misuse::NoSuchTool)?;
+        lines: &mut Vec<MessageRef>,
+    ) -> Result<String, ToolCallError> {
+        let tool = Tool::from_name(&call.name).ok_or(ToolCallError::UnknownTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
-            Tool::AddMemo => self.notebook.add(read::<Entry>(arguments)?, now),
+            Tool::AddMemo => self.notebook.add(parse_arguments::<NewMemo>(arguments)?, now),
             Tool::EditMemo => {
-                let Edited { memo_name, amendment } = read(arguments)?;
+                let EditMemoArguments { memo_name, amendment } = parse_arguments(arguments)?;
                 self.notebook.edit(&memo_name, amendment, now)
             }
-            Tool::RemoveMemo => self.notebook.remove(&read::<Named>(arguments)?.memo_name),
+            Tool::RemoveMemo => {
+                self.notebook.remove(&parse_arguments::<MemoNameArguments>(arguments)?.memo_name)
+            }
             Tool::ListMemo => {
-                let Page { tag, offset, limit } = read(arguments)?;
+                let ListMemoArguments { tag, offset, limit } = parse_arguments(arguments)?;
                 let (offset, limit) = (offset.unwrap_or(0), limit.unwrap_or(10));
                 self.notebook.list(tag.as_deref(), offset, limit)
             }
-            Tool::GetMemo => self.notebook.get(&read::<Named>(arguments)?.memo_name),
+            Tool::GetMemo => {
+                self.notebook.get(&parse_arguments::<MemoNameArguments>(arguments)?.memo_name)
+            }
             Tool::ListMemoTags => self.notebook.tags(),
-            Tool::SearchMessages => self.search(&read(arguments)?, lines).await,
+            Tool::SearchMessages => self.search(&parse_arguments(arguments)?, lines).await,
         })
     }
 
-    async fn search(&mut self, question: &Question, lines: &mut Vec<LineId>) -> String {
+    async fn search(&mut self, question: &SearchArguments, lines: &mut Vec<MessageRef>) -> String {
         if question.query.trim().is_empty() {
             let text =
                 self.language.pick("Give words to search for.", "検索クエリを入力してください");
             return text.to_owned();
         }
-        let query = question.asked_from(&self.conversation, self.began, self.known.len());
+        let query =
+            question.to_recall_query(&self.conversation, self.began, self.prompt_messages.len());
         let mut found = match self.store.recall(&query).await {
             Ok(found) => found,
             Err(error) => {
@@ -235,47 +241,47 @@ impl Toolbox {
                 return text.to_owned();
             }
         };
-        found.retain(|found| !self.known.contains(&line(found)));
+        found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
         found.truncate(question.limit());
-        self.heard.extend(found.iter().map(|found| found.message.clone()));
-        lines.extend(found.iter().map(line));
-        let (language, zone, persona) = (self.language, &self.zone, self.persona.as_str());
-        Shown { language, zone, persona }.told(&found)
+        self.seen_messages.extend(found.iter().map(|found| found.message.clone()));
+        lines.extend(found.iter().map(message_ref));
+        let (language, zone, persona) = (self.language, &self.zone, self.persona_name.as_str());
+        ResultFormatter { language, zone, persona_name: persona }.format(&found)
     }
 
-    fn left_out(&self, number: usize) -> String {
+    fn left_out_text(&self, number: usize) -> String {
         let text = self.language.pick(
             "Further calls were left out: {}. At most {most} are made at a time.",
             "一度に実行できるのは {most} 件までなので、残りの {} 件は実行していません。",
         );
-        text.replace("{}", &number.to_string()).replace("{most}", &MOST_CALLS.to_string())
+        text.replace("{}", &number.to_string()).replace("{most}", &MAX_CALLS.to_string())
     }
 }
 
 /// Arguments as models write them: an object, which may have been written as a text, with numbers
 /// that may have been written as texts or with a fraction of nothing.
-fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Misuse> {
+fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCallError> {
     let object = match arguments {
         Value::Object(object) => object.clone(),
         Value::Null => Map::new(),
-        Value::String(text) => serde_json::from_str(text).map_err(|_| no_object())?,
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) => return Err(no_object()),
+        Value::String(text) => serde_json::from_str(text).map_err(|_| not_an_object())?,
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) => return Err(not_an_object()),
     };
     let settled = object.into_iter().map(|(key, value)| {
         let value = if ["priority", "offset", "limit"].contains(&key.as_str()) {
-            whole(value)
+            normalize_integer(value)
         } else {
             value
         };
         (key, value)
     });
     serde_json::from_value(Value::Object(settled.collect())).map_err(|error| {
-        let problem = one_line(&error.to_string());
-        Misuse::Arguments(problem.chars().take(LONGEST_PROBLEM).collect())
+        let problem = to_single_line(&error.to_string());
+        ToolCallError::InvalidArguments(problem.chars().take(MAX_PROBLEM_CHARS).collect())
     })
 }
 
-fn whole(value: Value) -> Value {
+fn normalize_integer(value: Value) -> Value {
     let number = match &value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
@@ -286,8 +292,8 @@ fn whole(value: Value) -> Value {
     number.unwrap_or(value)
 }
 
-fn no_object() -> Misuse {
-    Misuse::Arguments("not a JSON object".to_owned())
+fn not_an_object() -> ToolCallError {
+    ToolCallError::InvalidArguments("not a JSON object".to_owned())
 }
 
 #[cfg(test)]
@@ -303,16 +309,16 @@ mod tests {
         let channel = ChannelId::new("garden");
         let workspace = WorkspaceId::new("w");
         let place =
-            Place { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
+            MemoOrigin { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
         Toolbox {
             notebook: Notebook::new(place, Vec::new(), Language::En, TimeZone::UTC),
             store: Arc::new(VolatileStore::new()),
             began: now(),
-            known: Vec::new(),
-            heard: Vec::new(),
+            prompt_messages: Vec::new(),
+            seen_messages: Vec::new(),
             conversation: ConversationId { workspace, channel, thread: None },
             zone: TimeZone::UTC,
-            persona: "Aizuchi".to_owned(),
+            persona_name: "Aizuchi".to_owned(),
             language: Language::En,
         }
     }
@@ -356,19 +362,22 @@ mod tests {
             ("rm -rf\n", json!({}), none),
             ("", json!({}), none),
         ] {
-            let answer = tools.answer(&call(name, arguments), now()).now_or_never();
+            let answer = tools.run_call(&call(name, arguments), now()).now_or_never();
             assert_eq!(answer, Some((expected.to_owned(), Lineage::default())), "{name}");
         }
-        assert_eq!(tools.changes(), []);
+        assert_eq!(tools.memo_changes(), []);
     }
 
     #[test]
     fn what_there_is_no_room_for_is_not_told() {
         let mut tools = toolbox();
         let call = call("list_memo", json!({}));
-        let answer = Answer { calls: vec![call], ..Answer::of(String::new(), Default::default()) };
-        let round = tools.use_all(answer, now(), 2).now_or_never().unwrap();
-        assert!(round.uses[0].result.contains("no room left"));
+        let answer = LlmResponse {
+            tool_calls: vec![call],
+            ..LlmResponse::new(String::new(), Default::default())
+        };
+        let round = tools.run_calls(answer, now(), 2).now_or_never().unwrap();
+        assert!(round.results[0].text.contains("no room left"));
     }
 
     #[test]
@@ -377,12 +386,14 @@ mod tests {
         let calls = (0..300).map(|n| {
             call("add_memo", json!({ "name": format!("m{n}"), "content": "x", "priority": 1 }))
         });
-        let answer =
-            Answer { calls: calls.collect(), ..Answer::of(String::new(), Default::default()) };
-        let round = tools.use_all(answer, now(), 10_000).now_or_never().unwrap();
-        assert_eq!((round.uses.len(), tools.changes().len()), (8, 8));
+        let answer = LlmResponse {
+            tool_calls: calls.collect(),
+            ..LlmResponse::new(String::new(), Default::default())
+        };
+        let round = tools.run_calls(answer, now(), 10_000).now_or_never().unwrap();
+        assert_eq!((round.results.len(), tools.memo_changes().len()), (8, 8));
         let last = "Added the memo “m7”.\n\
             Further calls were left out: 292. At most 8 are made at a time.";
-        assert_eq!(round.uses[7].result, last);
+        assert_eq!(round.results[7].text, last);
     }
 }

@@ -13,12 +13,12 @@ pub struct ChannelMessages {
     /// Oldest first, parents of threads among them.
     pub top_level_messages: Vec<Arc<Message>>,
     /// By the time of each thread's first line.
-    pub thread_messages: Vec<Thread>,
+    pub thread_messages: Vec<ThreadMessages>,
 }
 
 /// One thread, or the part of it that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Thread {
+pub struct ThreadMessages {
     /// The parent's id.
     pub id: MessageId,
     /// Oldest first; the parent before all others, whatever its time.
@@ -37,7 +37,7 @@ impl ChannelMessages {
 
     /// Sorts lines of a channel, whatever their order: a line that belongs to no thread is at the top
     /// level, and at the head of the thread that it opened if a line of that is there, too.
-    pub fn sort(
+    pub fn from_messages(
         channel_id: ChannelId,
         channel_name: Arc<str>,
         mut lines: Vec<Arc<Message>>,
@@ -65,7 +65,7 @@ impl ChannelMessages {
 
     /// Every line once, oldest first.
     pub fn all_messages(&self) -> Vec<Arc<Message>> {
-        let mut all: Vec<Arc<Message>> = self.each().cloned().collect();
+        let mut all: Vec<Arc<Message>> = self.iter().cloned().collect();
         all.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
         all
     }
@@ -82,12 +82,12 @@ impl ChannelMessages {
 
     /// How many lines there are; a parent counts once.
     pub fn total_message_count(&self) -> usize {
-        self.each().count()
+        self.iter().count()
     }
 
     /// Every line once, in no particular order.
-    pub fn each(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
-        let replies = |thread: &'_ Thread| {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
+        let replies = |thread: &'_ ThreadMessages| {
             let parent = thread.id.clone();
             move |line: &&Arc<Message>| line.id != parent
         };
@@ -98,10 +98,10 @@ impl ChannelMessages {
         self.top_level_messages.iter().chain(in_threads)
     }
 
-    fn thread_mut(&mut self, id: &MessageId) -> &mut Thread {
+    fn thread_mut(&mut self, id: &MessageId) -> &mut ThreadMessages {
         let place = self.thread_messages.iter().position(|thread| thread.id == *id);
         let place = place.unwrap_or_else(|| {
-            self.thread_messages.push(Thread { id: id.clone(), messages: Vec::new() });
+            self.thread_messages.push(ThreadMessages { id: id.clone(), messages: Vec::new() });
             self.thread_messages.len() - 1
         });
         &mut self.thread_messages[place]
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn sorted(lines: Vec<Arc<Message>>) -> ChannelMessages {
-        ChannelMessages::sort(ChannelId::new("c"), "general".into(), lines)
+        ChannelMessages::from_messages(ChannelId::new("c"), "general".into(), lines)
     }
 
     #[test]

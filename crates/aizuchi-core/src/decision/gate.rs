@@ -8,9 +8,9 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{AuthorKind, Mention, Message, MessageId};
-use crate::context::floor::Floor;
-use crate::context::{Context, Spent};
-use crate::rules::{Allowance, Mode, Rulebook, Rules};
+use crate::context::conversation_analysis::ConversationAnalysis;
+use crate::context::{BudgetUsage, Context};
+use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,13 +75,13 @@ impl Gate {
     }
 
     /// Lines that it settles are not to be listened to: they are in no prompt and no memory.
-    pub fn withholds(self) -> bool {
+    pub fn is_redacting(self) -> bool {
         matches!(self, Gate::OptedOut | Gate::ChannelMode | Gate::Command)
     }
 }
 
 /// The gates that a setting may leave out.
-pub const OPTIONAL: [Gate; 6] = [
+pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Directed,
     Gate::SpokeLast,
     Gate::Unchanged,
@@ -91,7 +91,7 @@ pub const OPTIONAL: [Gate; 6] = [
 ];
 /// Those of them that count where nothing else is said. The one that is left out goes by a few words, and
 /// unless somebody wants that, no list of words decides (seed 004).
-pub const USUAL: [Gate; 5] =
+pub const DEFAULT_GATES: [Gate; 5] =
     [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
 /// Before a judge is asked whether to say something unasked.
 const BEFORE_JUDGING: [Gate; 12] = [
@@ -109,22 +109,22 @@ const BEFORE_JUDGING: [Gate; 12] = [
     Gate::Budget,
 ];
 /// Once more before it is said: these may have closed since.
-const BEFORE_SPEAKING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHours, Gate::Budget];
+const BEFORE_POSTING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHours, Gate::Budget];
 /// Before a mention is answered: what stops that, too.
 const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
 
 /// So many own turns may follow on each other without a human line.
-const MOST_TURNS: usize = 2;
+const MAX_OWN_TURNS: usize = 2;
 /// Its share is of so many of the newest lines, and of no fewer than four.
-const SHARED_LINES: usize = 10;
-const LEAST_SHARED_LINES: usize = 4;
+const SHARE_WINDOW: usize = 10;
+const MIN_SHARE_WINDOW: usize = 4;
 
 /// What gates look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct GateInput<'a> {
     pub context: &'a Context,
-    pub rules: &'a Rules,
-    pub book: &'a Rulebook,
+    pub rules: &'a ChannelRules,
+    pub rulebook: &'a Rulebook,
     pub now: Timestamp,
     pub zone: &'a TimeZone,
 }
@@ -132,7 +132,7 @@ pub struct Facts<'a> {
 /// How far what may be used up is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum BudgetStatus {
     Within,
     /// Nothing is said unasked.
     Soft,
@@ -140,11 +140,11 @@ pub enum Reach {
     Hard,
 }
 
-impl Reach {
-    pub fn of(spent: &Spent, allowance: &Allowance, soft_share: f64) -> Self {
+impl BudgetStatus {
+    pub fn new(spent: &BudgetUsage, allowance: &BudgetLimits, soft_share: f64) -> Self {
         match () {
-            () if is_over(spent, allowance, 1.0) => Self::Hard,
-            () if is_over(spent, allowance, soft_share) => Self::Soft,
+            () if has_reached_limits(spent, allowance, 1.0) => Self::Hard,
+            () if has_reached_limits(spent, allowance, soft_share) => Self::Soft,
             () => Self::Within,
         }
     }
@@ -152,63 +152,63 @@ impl Reach {
 
 /// The gates that let a decision pass, and the one that settles it, if one does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passage {
+pub struct GateResult {
     pub passed: Vec<Gate>,
-    pub settled: Option<Gate>,
+    pub settled_by: Option<Gate>,
 }
 
-impl Facts<'_> {
+impl GateInput<'_> {
     /// Of the optional gates only those of `chosen` count.
-    pub fn before_judging(&self, chosen: &[Gate]) -> Passage {
-        let counts = |gate: &Gate| !OPTIONAL.contains(gate) || chosen.contains(gate);
+    pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
+        let counts = |gate: &Gate| !OPTIONAL_GATES.contains(gate) || chosen.contains(gate);
         let mut passed = Vec::new();
         for gate in BEFORE_JUDGING.into_iter().filter(counts) {
-            if self.is_shut_unasked(gate) {
-                return Passage { passed, settled: Some(gate) };
+            if self.is_closed(gate) {
+                return GateResult { passed, settled_by: Some(gate) };
             }
             passed.push(gate);
         }
-        Passage { passed, settled: None }
+        GateResult { passed, settled_by: None }
     }
 
-    pub fn before_speaking(&self) -> Option<Gate> {
+    pub fn check_before_posting(&self) -> Option<Gate> {
         let is_shut = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent() || self.mode() == Mode::MentionOnly,
-            gate => self.is_shut_unasked(*gate),
+            gate => self.is_closed(*gate),
         };
-        BEFORE_SPEAKING.into_iter().find(is_shut)
+        BEFORE_POSTING.into_iter().find(is_shut)
     }
 
-    pub fn before_answering(&self) -> Passage {
+    pub fn check_before_answering(&self) -> GateResult {
         let is_shut = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent(),
-            Gate::Budget => self.is_used_up(),
-            gate => self.is_shut_unasked(*gate),
+            Gate::Budget => self.has_reached_hard_limit(),
+            gate => self.is_closed(*gate),
         };
         let mut gates = BEFORE_ANSWERING.into_iter();
         let passed = gates.clone().take_while(|gate| !is_shut(gate)).collect();
-        Passage { passed, settled: gates.find(is_shut) }
+        GateResult { passed, settled_by: gates.find(is_shut) }
     }
 
     /// What people ordered outranks what the settings say.
     pub fn mode(&self) -> Mode {
-        self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
+        self.context.channel_status.ordered_mode.unwrap_or(self.rules.mode)
     }
 
-    fn is_shut_unasked(&self, gate: Gate) -> bool {
+    fn is_closed(&self, gate: Gate) -> bool {
         match gate {
             Gate::ChannelMode => matches!(self.mode(), Mode::MentionOnly | Mode::Off),
             Gate::Muted => self.is_muted(),
-            Gate::QuietHours => self.is_quiet(),
-            Gate::Loop => self.turns_since_human() >= MOST_TURNS,
-            Gate::TooFew => self.are_too_few(),
+            Gate::QuietHours => self.is_quiet_hours(),
+            Gate::Loop => self.turns_since_human() >= MAX_OWN_TURNS,
+            Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
-            Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unheard(),
-            Gate::Unchanged => self.context.silent_state == Some(self.context.state()),
+            Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unseen_messages(),
+            Gate::Unchanged => self.context.last_silent_state == Some(self.context.state_hash()),
             Gate::NothingOpen => self.is_settled(),
             Gate::Cooldown => self.is_cooling_down(),
-            Gate::Share => self.share() > self.rules.most_share,
-            Gate::Budget => self.is_nearly_used_up(),
+            Gate::Share => self.own_share() > self.rules.max_share,
+            Gate::Budget => self.has_reached_soft_limit(),
             // These settle single lines, when they are heard.
             Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp | Gate::Command => {
                 false
@@ -217,17 +217,17 @@ impl Facts<'_> {
     }
 
     fn is_muted(&self) -> bool {
-        self.context.circumstances.muted_until.is_some_and(|until| self.now < until)
+        self.context.channel_status.muted_until.is_some_and(|until| self.now < until)
     }
 
-    fn is_quiet(&self) -> bool {
+    fn is_quiet_hours(&self) -> bool {
         let time = || self.now.to_zoned(self.zone.clone()).time();
-        self.rules.quiet_hours.is_some_and(|hours| hours.hold(time()))
+        self.rules.quiet_hours.is_some_and(|hours| hours.contains(time()))
     }
 
     /// Lines of one turn follow on each other.
     fn turns_since_human(&self) -> usize {
-        let lines = self.context.target().iter().rev();
+        let lines = self.context.target_messages().iter().rev();
         let since: Vec<AuthorKind> = lines
             .map(|line| line.author.kind)
             .take_while(|kind| *kind != AuthorKind::Human)
@@ -236,43 +236,48 @@ impl Facts<'_> {
         turns.filter(|turn| turn[0] == AuthorKind::Persona).count()
     }
 
-    fn are_too_few(&self) -> bool {
+    fn has_too_few_messages(&self) -> bool {
         let least = self.rules.facilitation.min_messages;
-        self.mode() == Mode::Facilitator && self.context.target().len() < least
+        self.mode() == Mode::Facilitator && self.context.target_messages().len() < least
     }
 
     /// Somebody has said something that its last words had not seen yet, though they stand before them.
-    fn has_unheard(&self) -> bool {
-        let mut humans = self.context.target().iter().filter(|line| line.is_human());
-        humans.any(|line| self.context.fresh.contains(&line.id))
+    fn has_unseen_messages(&self) -> bool {
+        let mut humans = self.context.target_messages().iter().filter(|line| line.is_human());
+        humans.any(|line| self.context.new_messages.contains(&line.id))
     }
 
     /// Whatever is new names somebody else, and not the persona.
     fn is_directed(&self) -> bool {
-        let is_new = |line: &&Arc<Message>| self.context.fresh.contains(&line.id);
-        let mut fresh =
-            self.context.target().iter().filter(|line| line.is_human()).filter(is_new).peekable();
-        fresh.peek().is_some() && fresh.all(|line| is_to_somebody_else(line))
+        let is_new = |line: &&Arc<Message>| self.context.new_messages.contains(&line.id);
+        let mut fresh = self
+            .context
+            .target_messages()
+            .iter()
+            .filter(|line| line.is_human())
+            .filter(is_new)
+            .peekable();
+        fresh.peek().is_some() && fresh.all(|line| is_directed_elsewhere(line))
     }
 
     /// A facilitator looks at talk in which nobody asks for anything, too.
     fn is_settled(&self) -> bool {
-        let fresh = &self.context.fresh;
+        let fresh = &self.context.new_messages;
         self.mode() != Mode::Facilitator
             && !fresh.is_empty()
-            && Floor::of(self.context).is_settled(|line| fresh.contains(&line.id))
+            && ConversationAnalysis::new(self.context).is_settled(|line| fresh.contains(&line.id))
     }
 
     fn is_cooling_down(&self) -> bool {
-        let cooldown = self.rules.cooldown_in(self.mode());
-        let spoke = self.context.circumstances.spoke_unasked;
+        let cooldown = self.rules.cooldown_for(self.mode());
+        let spoke = self.context.channel_status.last_unsolicited_post;
         spoke.is_some_and(|at| self.now < at + cooldown)
     }
 
-    fn share(&self) -> f64 {
-        let target = self.context.target();
-        let lines = &target[target.len().saturating_sub(SHARED_LINES)..];
-        if lines.len() < LEAST_SHARED_LINES {
+    fn own_share(&self) -> f64 {
+        let target = self.context.target_messages();
+        let lines = &target[target.len().saturating_sub(SHARE_WINDOW)..];
+        if lines.len() < MIN_SHARE_WINDOW {
             return 0.0;
         }
         let own = lines.iter().filter(|line| line.author.kind == AuthorKind::Persona).count();
@@ -280,60 +285,64 @@ impl Facts<'_> {
     }
 
     /// What models may use up is used up, in the channel or in the whole workspace.
-    pub fn is_spent(&self) -> bool {
-        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, 1.0))
+    pub fn is_over_budget(&self) -> bool {
+        self.budgets().any(|(spent, allowance)| has_reached_limits(spent, allowance, 1.0))
     }
 
     /// The same for the whole workspace alone.
-    pub fn is_spent_anywhere(&self) -> bool {
-        let spent = &self.context.circumstances.spent_anywhere;
-        is_over(spent, &self.book.workspace, 1.0)
+    pub fn is_workspace_over_budget(&self) -> bool {
+        let spent = &self.context.channel_status.workspace_usage;
+        has_reached_limits(spent, &self.rulebook.workspace_limits, 1.0)
     }
 
-    fn is_nearly_used_up(&self) -> bool {
-        let circumstances = &self.context.circumstances;
-        let soft = self.book.soft_share;
-        self.spendings().any(|(spent, allowance)| is_over(spent, allowance, soft))
-            || is_reached(circumstances.posts_in_hour, self.rules.allowance.posts_per_hour, 1.0)
-            || is_reached(
-                circumstances.posts_in_hour_anywhere,
-                self.book.workspace.posts_per_hour,
+    fn has_reached_soft_limit(&self) -> bool {
+        let circumstances = &self.context.channel_status;
+        let soft = self.rulebook.soft_share;
+        self.budgets().any(|(spent, allowance)| has_reached_limits(spent, allowance, soft))
+            || has_reached_limit(
+                circumstances.posts_in_hour,
+                self.rules.budget_limits.posts_per_hour,
+                1.0,
+            )
+            || has_reached_limit(
+                circumstances.workspace_posts_in_hour,
+                self.rulebook.workspace_limits.posts_per_hour,
                 1.0,
             )
     }
 
     /// Even mentions get no thought.
-    fn is_used_up(&self) -> bool {
+    fn has_reached_hard_limit(&self) -> bool {
         let owed = &self.context.owed;
-        self.is_spent()
-            || (!owed.is_empty() && owed.iter().all(|line| self.has_answers_enough(line)))
+        self.is_over_budget()
+            || (!owed.is_empty() && owed.iter().all(|line| self.has_reached_answer_limit(line)))
     }
 
     /// Whoever said this line has got as many answers as one person gets within an hour.
-    pub fn has_answers_enough(&self, line: &MessageId) -> bool {
+    pub fn has_reached_answer_limit(&self, line: &MessageId) -> bool {
         let answers = || {
-            let author = &self.context.message(line)?.author.id;
-            self.context.circumstances.answers_in_hour.get(author).copied()
+            let author = &self.context.target_message(line)?.author.id;
+            self.context.channel_status.answers_in_hour.get(author).copied()
         };
-        self.book.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)
+        self.rulebook.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)
     }
 
-    fn spendings(&self) -> impl Iterator<Item = (&Spent, &Allowance)> {
-        let circumstances = &self.context.circumstances;
-        let here = (&circumstances.spent, &self.rules.allowance);
-        [here, (&circumstances.spent_anywhere, &self.book.workspace)].into_iter()
+    fn budgets(&self) -> impl Iterator<Item = (&BudgetUsage, &BudgetLimits)> {
+        let circumstances = &self.context.channel_status;
+        let here = (&circumstances.channel_usage, &self.rules.budget_limits);
+        [here, (&circumstances.workspace_usage, &self.rulebook.workspace_limits)].into_iter()
     }
 }
 
 fn has_spoken_last(context: &Context) -> bool {
-    let last = context.target().iter().rev().find(|line| match line.author.kind {
+    let last = context.target_messages().iter().rev().find(|line| match line.author.kind {
         AuthorKind::Human | AuthorKind::Persona => true,
         AuthorKind::Bot => false,
     });
     last.is_some_and(|line| line.author.kind == AuthorKind::Persona)
 }
 
-fn is_to_somebody_else(line: &Message) -> bool {
+fn is_directed_elsewhere(line: &Message) -> bool {
     let names = |mention: &Mention| match mention {
         Mention::User(user) => *user != line.author.id,
         Mention::Persona => false,
@@ -341,13 +350,13 @@ fn is_to_somebody_else(line: &Message) -> bool {
     line.mentions.iter().any(names) && !line.mentions.contains(&Mention::Persona)
 }
 
-fn is_over(spent: &Spent, allowance: &Allowance, share: f64) -> bool {
-    is_reached(spent.tokens_in_day, allowance.tokens_per_day, share)
-        || is_reached(spent.micros_in_day, allowance.micros_per_day, share)
-        || is_reached(spent.micros_in_month, allowance.micros_per_month, share)
+fn has_reached_limits(spent: &BudgetUsage, allowance: &BudgetLimits, share: f64) -> bool {
+    has_reached_limit(spent.tokens_in_day, allowance.tokens_per_day, share)
+        || has_reached_limit(spent.micros_in_day, allowance.micros_per_day, share)
+        || has_reached_limit(spent.micros_in_month, allowance.micros_per_month, share)
 }
 
-fn is_reached(used: u64, limit: Option<u64>, share: f64) -> bool {
+fn has_reached_limit(used: u64, limit: Option<u64>, share: f64) -> bool {
     limit.is_some_and(|limit| used as f64 >= limit as f64 * share)
 }
 
@@ -375,9 +384,10 @@ mod tests {
                 edits: 0,
             })
         });
-        let history = ChannelMessages::sort(ChannelId::new("c"), "c".into(), messages.collect());
+        let history =
+            ChannelMessages::from_messages(ChannelId::new("c"), "c".into(), messages.collect());
         let fresh = history.top_level_messages.iter().map(|line| line.id.clone()).collect();
-        Context { fresh, ..Context::of(conversation, history) }
+        Context { new_messages: fresh, ..Context::new(conversation, history) }
     }
 
     #[test]
@@ -388,23 +398,24 @@ mod tests {
         let open = vec![("ann", "who has the key?"), ("bob", "eve: it rains"), ("eve", "bob: yes")];
         let (wanted, nothing) = (Some(Gate::NothingOpen), None);
         for (lines, mode, gates, expected) in [
-            (&settled, Companion, &OPTIONAL[..], wanted),
-            (&settled_too, Companion, &OPTIONAL[..], wanted),
-            (&settled, Facilitator, &OPTIONAL[..], nothing),
-            (&settled, Companion, &USUAL[..], nothing),
-            (&open, Companion, &OPTIONAL[..], nothing),
-            (&vec![("ann", "good morning")], Companion, &OPTIONAL[..], nothing),
+            (&settled, Companion, &OPTIONAL_GATES[..], wanted),
+            (&settled_too, Companion, &OPTIONAL_GATES[..], wanted),
+            (&settled, Facilitator, &OPTIONAL_GATES[..], nothing),
+            (&settled, Companion, &DEFAULT_GATES[..], nothing),
+            (&open, Companion, &OPTIONAL_GATES[..], nothing),
+            (&vec![("ann", "good morning")], Companion, &OPTIONAL_GATES[..], nothing),
         ] {
             let context = context(lines);
-            let mut rules = Rules { mode, ..Rules::default() };
+            let mut rules = ChannelRules { mode, ..ChannelRules::default() };
             rules.facilitation.min_messages = 0;
             let (book, zone) = (Rulebook::default(), TimeZone::UTC);
             let now = Timestamp::from_second(600).unwrap();
-            let facts = Facts { context: &context, rules: &rules, book: &book, now, zone: &zone };
-            let passage = facts.before_judging(gates);
-            assert_eq!(passage.settled, expected, "{lines:?} {mode:?}");
-            let place = OPTIONAL.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
-            let stands = passage.passed.ends_with(&[OPTIONAL[place - 1]]);
+            let facts =
+                GateInput { context: &context, rules: &rules, rulebook: &book, now, zone: &zone };
+            let passage = facts.check_before_judging(gates);
+            assert_eq!(passage.settled_by, expected, "{lines:?} {mode:?}");
+            let place = OPTIONAL_GATES.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
+            let stands = passage.passed.ends_with(&[OPTIONAL_GATES[place - 1]]);
             assert!(expected.is_none() || stands, "{:?}", passage.passed);
         }
     }

@@ -2,54 +2,54 @@
 
 use crate::context::state::ConversationState;
 use crate::decision::Judgment;
-use crate::rules::{Mode, Rules};
+use crate::rules::{ChannelRules, Mode};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Join,
     /// With this emoji.
     React(String),
-    Silent(Held),
+    Silent(SilenceReason),
 }
 
 /// What keeps it silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum SilenceReason {
     /// The judge says so.
-    Judge,
+    JudgeDeclined,
     /// The talk is coming to its end (S18).
-    Ending,
+    ConversationEnding,
     /// The judge is less sure than it has to be.
-    Unsure,
+    LowConfidence,
     /// It has spoken about this, and things stand as they stood.
-    NothingNew,
+    SituationUnchanged,
     /// It may only look on.
-    Observes,
+    ObserveMode,
 }
 
 impl Judgment {
     /// `state` is what the conversation is taken to be in, whoever named it.
-    pub fn verdict(&self, state: ConversationState, mode: Mode, rules: &Rules) -> Verdict {
+    pub fn verdict(&self, state: ConversationState, mode: Mode, rules: &ChannelRules) -> Verdict {
         let is_sure = self.confidence >= rules.min_confidence;
         let reaction = self.reaction.as_ref().filter(|emoji| rules.reactions.contains(emoji));
         if !self.should_respond {
             return match reaction {
                 Some(emoji) if is_sure && mode != Mode::Observe => Verdict::React(emoji.clone()),
-                Some(_) | None => Verdict::Silent(Held::Judge),
+                Some(_) | None => Verdict::Silent(SilenceReason::JudgeDeclined),
             };
         }
         if state == ConversationState::Ending {
-            return Verdict::Silent(Held::Ending);
+            return Verdict::Silent(SilenceReason::ConversationEnding);
         }
         let is_same = self.same_conversation == Some(true);
         if mode == Mode::Facilitator && is_same && self.situation_changed == Some(false) {
-            return Verdict::Silent(Held::NothingNew);
+            return Verdict::Silent(SilenceReason::SituationUnchanged);
         }
         if !is_sure {
-            return Verdict::Silent(Held::Unsure);
+            return Verdict::Silent(SilenceReason::LowConfidence);
         }
         if mode == Mode::Observe {
-            return Verdict::Silent(Held::Observes);
+            return Verdict::Silent(SilenceReason::ObserveMode);
         }
         Verdict::Join
     }
@@ -70,7 +70,7 @@ mod tests {
             reaction: None,
             same_conversation: None,
             situation_changed: None,
-            moment: None,
+            post_at: None,
         }
     }
 
@@ -78,7 +78,7 @@ mod tests {
     fn rules_hold_a_judgment_back_and_never_force_one() {
         use ConversationState::{Active, Conflict, Ending, Misunderstanding};
         use Mode::{Companion, Facilitator, Observe};
-        let rules = Rules { min_confidence: 0.6, ..Rules::default() };
+        let rules = ChannelRules { min_confidence: 0.6, ..ChannelRules::default() };
         let (yes, no) = (judgment(true), judgment(false));
         let nod = Judgment { reaction: Some("👍".to_owned()), ..no.clone() };
         let shrug = Judgment { reaction: Some("🦖".to_owned()), ..no.clone() };
@@ -94,17 +94,17 @@ mod tests {
             (yes.clone(), Active, Companion, Verdict::Join),
             (yes.clone(), Conflict, Companion, Verdict::Join),
             (yes.clone(), Misunderstanding, Facilitator, Verdict::Join),
-            (yes.clone(), Ending, Companion, silent(Held::Ending)),
-            (yes.clone(), Active, Observe, silent(Held::Observes)),
-            (guess(&yes), Active, Companion, silent(Held::Unsure)),
-            (no.clone(), Conflict, Facilitator, silent(Held::Judge)),
-            (no.clone(), Ending, Companion, silent(Held::Judge)),
+            (yes.clone(), Ending, Companion, silent(SilenceReason::ConversationEnding)),
+            (yes.clone(), Active, Observe, silent(SilenceReason::ObserveMode)),
+            (guess(&yes), Active, Companion, silent(SilenceReason::LowConfidence)),
+            (no.clone(), Conflict, Facilitator, silent(SilenceReason::JudgeDeclined)),
+            (no.clone(), Ending, Companion, silent(SilenceReason::JudgeDeclined)),
             (nod.clone(), Active, Companion, Verdict::React("👍".to_owned())),
             (nod.clone(), Ending, Companion, Verdict::React("👍".to_owned())),
-            (nod.clone(), Active, Observe, silent(Held::Judge)),
-            (guess(&nod), Active, Companion, silent(Held::Judge)),
-            (shrug, Active, Companion, silent(Held::Judge)),
-            (again(false), Active, Facilitator, silent(Held::NothingNew)),
+            (nod.clone(), Active, Observe, silent(SilenceReason::JudgeDeclined)),
+            (guess(&nod), Active, Companion, silent(SilenceReason::JudgeDeclined)),
+            (shrug, Active, Companion, silent(SilenceReason::JudgeDeclined)),
+            (again(false), Active, Facilitator, silent(SilenceReason::SituationUnchanged)),
             (again(true), Active, Facilitator, Verdict::Join),
             (again(false), Active, Companion, Verdict::Join),
             (new, Active, Facilitator, Verdict::Join),

@@ -3,21 +3,21 @@
 //! answers only from what was said here. It never pretends to be a model.
 
 mod memory;
-mod words;
+mod vocabulary;
 
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::chat::{Message, one_line};
+use crate::chat::{Message, to_single_line};
 use crate::context::Context;
-use crate::context::floor::{Fate, Floor};
-use crate::context::words::ends_talk;
+use crate::context::conversation_analysis::{ConversationAnalysis, QuestionStatus};
+use crate::context::phrases::is_closing;
 use crate::decision::Usage;
-use crate::llm::builtin::words::{shared_words, shortened};
-use crate::llm::{Answer, Llm, LlmError};
+use crate::llm::builtin::vocabulary::{shared_words, truncate_quote};
+use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::persona::Language;
 use crate::prompt::tokens::estimate;
-use crate::prompt::{Prompt, Verb};
+use crate::prompt::{Prompt, PromptVerb};
 use crate::rhythm::question::is_question;
 
 pub struct BuiltinMind;
@@ -28,17 +28,17 @@ impl Llm for BuiltinMind {
         "builtin"
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let text = match prompt.verb {
-            Verb::Judge => judge(prompt),
-            Verb::Reply => reply(prompt),
-            Verb::Remember => memory::remember(prompt),
+            PromptVerb::Judge => judge(prompt),
+            PromptVerb::Reply => reply(prompt),
+            PromptVerb::Remember => memory::remember(prompt),
             // A keyword would be no judgment (seed 004).
-            Verb::State => "ACTIVE".to_owned(),
+            PromptVerb::State => "ACTIVE".to_owned(),
         };
         let usage =
             Usage { input_tokens: prompt.tokens, cached_tokens: 0, output_tokens: estimate(&text) };
-        Ok(Answer::of(text, usage))
+        Ok(LlmResponse::new(text, usage))
     }
 }
 
@@ -47,7 +47,7 @@ fn judge(prompt: &Prompt) -> String {
     let language = prompt.persona.language;
     let judgment = match find_open_question(context) {
         Ok(question) => {
-            let name = one_line(context.name(&question.author.id));
+            let name = to_single_line(context.display_name(&question.author.id));
             let reason = match language {
                 Language::En => format!("{name} asked the room something and nobody has answered"),
                 Language::Ja => format!("{name} さんの質問に、まだ誰も答えていません"),
@@ -57,7 +57,7 @@ fn judge(prompt: &Prompt) -> String {
                 "reason": reason,
                 "confidence": 0.8,
                 "delay_seconds": 0,
-                "about": prompt.speakers.stamp(question),
+                "about": prompt.speakers.message_label(question),
                 "conversation_state": "active",
             })
         }
@@ -76,30 +76,30 @@ fn judge(prompt: &Prompt) -> String {
 
 /// Why there is nothing to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Quiet {
+enum NoOpenQuestion {
     Ended,
     Answered,
     Directed,
     TalkingToEachOther,
-    NothingAsked,
+    NoQuestion,
 }
 
-impl Quiet {
+impl NoOpenQuestion {
     fn reason(self, language: Language) -> &'static str {
         match self {
-            Quiet::Ended => {
+            NoOpenQuestion::Ended => {
                 language.pick("the talk has come to its end", "会話は一区切りついています")
             }
-            Quiet::Answered => language
+            NoOpenQuestion::Answered => language
                 .pick("the question has been taken up by somebody", "質問には誰かが応じています"),
-            Quiet::Directed => language.pick(
+            NoOpenQuestion::Directed => language.pick(
                 "the question was put to somebody else",
                 "質問は別の人に向けられたものでした",
             ),
-            Quiet::TalkingToEachOther => {
+            NoOpenQuestion::TalkingToEachOther => {
                 language.pick("people were talking to each other", "参加者どうしで話していました")
             }
-            Quiet::NothingAsked => {
+            NoOpenQuestion::NoQuestion => {
                 language.pick("nobody asked the room anything", "みんなへの質問はありませんでした")
             }
         }
@@ -107,35 +107,38 @@ impl Quiet {
 }
 
 /// The newest question to the room that nobody has taken up.
-fn find_open_question(context: &Context) -> Result<&Message, Quiet> {
-    let floor = Floor::of(context);
-    if let Some(open) = floor.open().next_back() {
-        return Ok(open.line);
+fn find_open_question(context: &Context) -> Result<&Message, NoOpenQuestion> {
+    let floor = ConversationAnalysis::new(context);
+    if let Some(open) = floor.open_questions().next_back() {
+        return Ok(open.message);
     }
-    if context.newest_human().is_some_and(|line| ends_talk(&line.text)) {
-        return Err(Quiet::Ended);
+    if context.newest_human_message().is_some_and(|line| is_closing(&line.text)) {
+        return Err(NoOpenQuestion::Ended);
     }
-    Err(match floor.asked.last().map(|asked| asked.fate) {
-        Some(Fate::PutTo(_)) => Quiet::Directed,
-        Some(Fate::InTalk(_)) => Quiet::TalkingToEachOther,
-        Some(Fate::Open | Fate::TakenUp(_) | Fate::Content) => Quiet::Answered,
-        None if floor.has_company() => Quiet::TalkingToEachOther,
-        None => Quiet::NothingAsked,
+    Err(match floor.questions.last().map(|asked| asked.status) {
+        Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
+        Some(QuestionStatus::AuthorInExchange(_)) => NoOpenQuestion::TalkingToEachOther,
+        Some(QuestionStatus::Open | QuestionStatus::TakenUp(_) | QuestionStatus::Resolved) => {
+            NoOpenQuestion::Answered
+        }
+        None if floor.has_several_authors() => NoOpenQuestion::TalkingToEachOther,
+        None => NoOpenQuestion::NoQuestion,
     })
 }
 
 fn reply(prompt: &Prompt) -> String {
     let context = &*prompt.context;
     let language = prompt.persona.language;
-    let owed = context.owed.iter().rev().find_map(|id| context.message(id));
-    let about = context.motive.as_ref().and_then(|motive| context.message(motive.about.as_ref()?));
-    let Some(line) = owed.or(about).or_else(|| context.newest_human()) else {
+    let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
+    let about =
+        context.intent.as_ref().and_then(|motive| context.target_message(motive.about.as_ref()?));
+    let Some(line) = owed.or(about).or_else(|| context.newest_human_message()) else {
         return language.pick("I am listening.", "聞いています。").to_owned();
     };
-    let name = one_line(context.name(&line.author.id));
-    let known = nearest(line, context).map(|near| {
-        let speaker = one_line(context.name(&near.author.id));
-        let quote = shortened(&one_line(&near.text));
+    let name = to_single_line(context.display_name(&line.author.id));
+    let known = nearest_message(line, context).map(|near| {
+        let speaker = to_single_line(context.display_name(&near.author.id));
+        let quote = truncate_quote(&to_single_line(&near.text));
         match language {
             Language::En => format!("{speaker} said something close to it: “{quote}”"),
             Language::Ja => format!("{speaker} さんが近いことを話していました。「{quote}」"),
@@ -158,12 +161,12 @@ fn reply(prompt: &Prompt) -> String {
         (Language::En, true, None) => format!("Hello {name}, I am here and listening."),
         (Language::Ja, true, None) => format!("{name} さん、こんにちは。ここで聞いていますよ。"),
         (Language::En, false, known) => {
-            let quote = shortened(&one_line(&line.text));
+            let quote = truncate_quote(&to_single_line(&line.text));
             let rest = known.unwrap_or_else(|| "Does anyone know?".to_owned());
             format!("{name}’s question is still open: “{quote}” {rest}")
         }
         (Language::Ja, false, known) => {
-            let quote = shortened(&one_line(&line.text));
+            let quote = truncate_quote(&to_single_line(&line.text));
             let rest = known.unwrap_or_else(|| "どなたかご存じですか？".to_owned());
             format!("{name} さんの質問がまだ残っています。「{quote}」{rest}")
         }
@@ -171,8 +174,8 @@ fn reply(prompt: &Prompt) -> String {
 }
 
 /// The earlier line that shares the most words with this one, if it shares enough to matter.
-fn nearest<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
-    let earlier = context.target().iter().take_while(|other| other.id != line.id);
+fn nearest_message<'a>(line: &Message, context: &'a Context) -> Option<&'a Message> {
+    let earlier = context.target_messages().iter().take_while(|other| other.id != line.id);
     let candidates = earlier
         .filter(|other| other.is_human() && !is_question(&other.text) && !other.is_addressed());
     let scored = candidates.map(|other| (shared_words(&line.text, &other.text), other));
@@ -206,24 +209,25 @@ mod tests {
                 edits: 0,
             })
         });
-        let history = ChannelMessages::sort(ChannelId::new("c"), "c".into(), messages.collect());
+        let history =
+            ChannelMessages::from_messages(ChannelId::new("c"), "c".into(), messages.collect());
         Context {
             names: lines
                 .iter()
                 .map(|(author, _)| (UserId::new(*author), (*author).into()))
                 .collect(),
-            ..Context::of(conversation, history)
+            ..Context::new(conversation, history)
         }
     }
 
     #[test]
     fn a_question_to_the_room_is_open_until_somebody_takes_it_up() {
-        use Quiet::{Answered, Directed, Ended, NothingAsked, TalkingToEachOther};
+        use NoOpenQuestion::{Answered, Directed, Ended, NoQuestion, TalkingToEachOther};
         let crowd = [("dan", "so be it"), ("eve", "the build is green"), ("fay", "nice")];
         for (lines, expected) in [
             (vec![("ann", "how do I reset the router?")], Ok("000")),
             (vec![("ann", "ルーターの再起動はどうやりますか")], Ok("000")),
-            (vec![("ann", "good morning")], Err(NothingAsked)),
+            (vec![("ann", "good morning")], Err(NoQuestion)),
             (vec![("ann", "lunch was good"), ("bob", "it was")], Err(TalkingToEachOther)),
             (vec![("ann", "who has the key?"), ("bob", "I do")], Err(Answered)),
             (vec![("ann", "who has the key?"), ("bob", "what key?")], Ok("001")),
@@ -249,7 +253,7 @@ mod tests {
             ("bob", "lunch is at noon"),
             ("cid", "how do I restart the router, is there a button?"),
         ]);
-        let line = context.target()[2].clone();
-        assert_eq!(nearest(&line, &context).map(|near| near.id.as_str()), Some("000"));
+        let line = context.target_messages()[2].clone();
+        assert_eq!(nearest_message(&line, &context).map(|near| near.id.as_str()), Some("000"));
     }
 }

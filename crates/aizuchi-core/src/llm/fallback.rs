@@ -8,50 +8,50 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
 use crate::clock::Clock;
-use crate::llm::{Answer, Llm, LlmError, Missed};
+use crate::llm::{FailedCall, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 
 /// How long the first model is left in peace after it failed, unless it asks for more.
-const PEACE: SignedDuration = SignedDuration::from_secs(60);
+const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(60);
 /// It is looked after at least this often, whatever it asks for.
-const LONGEST_PEACE: SignedDuration = SignedDuration::from_mins(15);
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(15);
 
 pub struct FallbackMind {
-    first: Arc<dyn Llm>,
-    second: Arc<dyn Llm>,
+    primary: Arc<dyn Llm>,
+    fallback: Arc<dyn Llm>,
     clock: Clock,
     down_until: Mutex<Option<Timestamp>>,
 }
 
 impl FallbackMind {
     pub fn new(first: Arc<dyn Llm>, second: Arc<dyn Llm>, clock: Clock) -> Self {
-        Self { first, second, clock, down_until: Mutex::default() }
+        Self { primary: first, fallback: second, clock, down_until: Mutex::default() }
     }
 
-    async fn ask_first(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
-        let answered = self.first.ask(prompt).await;
+    async fn ask_primary(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let answered = self.primary.ask(prompt).await;
         let mut down_until = self.down_until();
         match &answered {
             Ok(_) => {
                 if down_until.take().is_some() {
-                    info!(model = self.first.model(), "{} answers again", self.first.model());
+                    info!(model = self.primary.model(), "{} answers again", self.primary.model());
                 }
             }
             Err(LlmError::Busy { retry_after, .. }) => {
-                let peace = retry_after.unwrap_or_default().clamp(PEACE, LONGEST_PEACE);
+                let peace = retry_after.unwrap_or_default().clamp(MIN_BACKOFF, MAX_BACKOFF);
                 *down_until = Some(self.clock.now() + peace);
             }
-            Err(LlmError::Late(_)) => *down_until = Some(self.clock.now() + PEACE),
+            Err(LlmError::TimedOut(_)) => *down_until = Some(self.clock.now() + MIN_BACKOFF),
             // It may refuse this question only, and it does so quickly.
-            Err(LlmError::Refused(_) | LlmError::Useless { .. }) => {}
+            Err(LlmError::Refused(_) | LlmError::Unusable { .. }) => {}
         }
         answered
     }
 
-    async fn ask_second(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
-        let answer = self.second.ask(prompt).await?;
-        let model = answer.model.clone().unwrap_or_else(|| self.second.model().into());
-        Ok(Answer { model: Some(model), ..answer })
+    async fn ask_fallback(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let answer = self.fallback.ask(prompt).await?;
+        let model = answer.model.clone().unwrap_or_else(|| self.fallback.model().into());
+        Ok(LlmResponse { model: Some(model), ..answer })
     }
 
     fn is_down(&self) -> bool {
@@ -66,16 +66,16 @@ impl FallbackMind {
 #[async_trait]
 impl Llm for FallbackMind {
     fn model(&self) -> &str {
-        self.first.model()
+        self.primary.model()
     }
 
     /// The first is asked before the second or, while it is left in peace, only after it.
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let is_down = self.is_down();
         let (one, other) =
-            if is_down { (&self.second, &self.first) } else { (&self.first, &self.second) };
+            if is_down { (&self.fallback, &self.primary) } else { (&self.primary, &self.fallback) };
         let asked =
-            if is_down { self.ask_second(prompt).await } else { self.ask_first(prompt).await };
+            if is_down { self.ask_fallback(prompt).await } else { self.ask_primary(prompt).await };
         let error = match asked {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
@@ -83,45 +83,45 @@ impl Llm for FallbackMind {
         let (one, other) = (one.model(), other.model());
         warn!(model = one, "{error}; {other} is asked instead");
         let asked =
-            if is_down { self.ask_first(prompt).await } else { self.ask_second(prompt).await };
-        let mut answer = asked.map_err(|second| both(&error, &second))?;
-        answer.missed.insert(0, Missed { model: one.into(), error });
+            if is_down { self.ask_primary(prompt).await } else { self.ask_fallback(prompt).await };
+        let mut answer = asked.map_err(|second| combined_error(&error, &second))?;
+        answer.failed_calls.insert(0, FailedCall { model: one.into(), error });
         Ok(answer)
     }
 }
 
 /// What is to be done when neither answers: what one of them may still get over is waited for.
-fn both(one: &LlmError, other: &LlmError) -> LlmError {
-    let why = format!("{}, and {}", why(one), why(other));
-    let waits = [wait(one), wait(other)];
+fn combined_error(one: &LlmError, other: &LlmError) -> LlmError {
+    let why = format!("{}, and {}", error_text(one), error_text(other));
+    let waits = [retry_wait(one), retry_wait(other)];
     if let Some(retry_after) = waits.into_iter().flatten().min() {
         let retry_after = Some(retry_after).filter(|wait| !wait.is_zero());
         return LlmError::Busy { why, retry_after };
     }
     let mut usages = [one, other].into_iter().filter_map(|error| match error {
-        LlmError::Useless { usage, .. } => Some(*usage),
-        LlmError::Busy { .. } | LlmError::Late(_) | LlmError::Refused(_) => None,
+        LlmError::Unusable { usage, .. } => Some(*usage),
+        LlmError::Busy { .. } | LlmError::TimedOut(_) | LlmError::Refused(_) => None,
     });
     match usages.next() {
-        Some(usage) => LlmError::Useless { why, usage },
+        Some(usage) => LlmError::Unusable { why, usage },
         None => LlmError::Refused(why),
     }
 }
 
 /// How long it may take to pass, if it does.
-fn wait(error: &LlmError) -> Option<SignedDuration> {
+fn retry_wait(error: &LlmError) -> Option<SignedDuration> {
     match error {
         LlmError::Busy { retry_after, .. } => Some(retry_after.unwrap_or_default()),
-        LlmError::Late(_) => Some(SignedDuration::ZERO),
-        LlmError::Refused(_) | LlmError::Useless { .. } => None,
+        LlmError::TimedOut(_) => Some(SignedDuration::ZERO),
+        LlmError::Refused(_) | LlmError::Unusable { .. } => None,
     }
 }
 
-fn why(error: &LlmError) -> &str {
+fn error_text(error: &LlmError) -> &str {
     match error {
         LlmError::Busy { why, .. }
-        | LlmError::Late(why)
+        | LlmError::TimedOut(why)
         | LlmError::Refused(why)
-        | LlmError::Useless { why, .. } => why,
+        | LlmError::Unusable { why, .. } => why,
     }
 }

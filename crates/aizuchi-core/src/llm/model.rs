@@ -31,7 +31,7 @@ pub const PROVIDERS: [Provider; 5] = [
 pub enum ModelId {
     /// No model: a few rules.
     Builtin,
-    Of {
+    Hosted {
         provider: Provider,
         /// As the provider calls it; it may have slashes of its own.
         name: String,
@@ -42,12 +42,12 @@ pub enum ModelId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelIdError {
     #[error("it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin")]
-    Shape,
+    Malformed,
     #[error(
         "its provider must be openai, anthropic, gemini, ollama or openrouter; any other server \
          that is compatible with OpenAI is openai/NAME with client_args.api_base"
     )]
-    Provider,
+    UnknownProvider,
 }
 
 impl Provider {
@@ -74,7 +74,7 @@ impl Provider {
     }
 
     /// Where its API is, unless `client_args.api_base` says otherwise. It ends with a slash.
-    pub fn default_base(self) -> &'static str {
+    pub fn default_api_base(self) -> &'static str {
         match self {
             Provider::OpenAi => "https://api.openai.com/v1/",
             Provider::Anthropic => "https://api.anthropic.com/v1/",
@@ -90,7 +90,7 @@ impl ModelId {
     pub fn provider(&self) -> Option<Provider> {
         match self {
             ModelId::Builtin => None,
-            ModelId::Of { provider, .. } => Some(*provider),
+            ModelId::Hosted { provider, .. } => Some(*provider),
         }
     }
 }
@@ -102,14 +102,14 @@ impl FromStr for ModelId {
         if text == "builtin" {
             return Ok(ModelId::Builtin);
         }
-        let (provider, name) = text.split_once('/').ok_or(ModelIdError::Shape)?;
+        let (provider, name) = text.split_once('/').ok_or(ModelIdError::Malformed)?;
         let is_name = !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace());
         if !is_name {
-            return Err(ModelIdError::Shape);
+            return Err(ModelIdError::Malformed);
         }
         let provider = PROVIDERS.into_iter().find(|known| known.name() == provider);
-        let provider = provider.ok_or(ModelIdError::Provider)?;
-        Ok(ModelId::Of { provider, name: name.to_owned() })
+        let provider = provider.ok_or(ModelIdError::UnknownProvider)?;
+        Ok(ModelId::Hosted { provider, name: name.to_owned() })
     }
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for ModelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelId::Builtin => f.write_str("builtin"),
-            ModelId::Of { provider, name } => write!(f, "{}/{name}", provider.name()),
+            ModelId::Hosted { provider, name } => write!(f, "{}/{name}", provider.name()),
         }
     }
 }
@@ -151,13 +151,13 @@ mod tests {
     #[test]
     fn what_is_no_name_says_why() {
         for (text, expected) in [
-            ("", ModelIdError::Shape),
-            ("gpt-4o", ModelIdError::Shape),
-            ("openai/", ModelIdError::Shape),
-            ("openai/gpt 4", ModelIdError::Shape),
-            ("/gpt-4o", ModelIdError::Provider),
-            ("azure/gpt-4o", ModelIdError::Provider),
-            ("OpenAI/gpt-4o", ModelIdError::Provider),
+            ("", ModelIdError::Malformed),
+            ("gpt-4o", ModelIdError::Malformed),
+            ("openai/", ModelIdError::Malformed),
+            ("openai/gpt 4", ModelIdError::Malformed),
+            ("/gpt-4o", ModelIdError::UnknownProvider),
+            ("azure/gpt-4o", ModelIdError::UnknownProvider),
+            ("OpenAI/gpt-4o", ModelIdError::UnknownProvider),
         ] {
             assert_eq!(text.parse::<ModelId>(), Err(expected), "{text:?}");
         }
@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn the_error_lists_every_provider() {
-        let sentence = ModelIdError::Provider.to_string();
+        let sentence = ModelIdError::UnknownProvider.to_string();
         for provider in PROVIDERS {
             assert!(sentence.contains(provider.name()));
-            assert!(provider.default_base().ends_with('/'));
+            assert!(provider.default_api_base().ends_with('/'));
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct ModelPrice {
 
 impl Prices {
     /// What a call cost; `None` where the table does not hold the model.
-    pub fn of(&self, model: &str, usage: Usage) -> Option<Price> {
+    pub fn cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let price = self.0.get(model)?;
         let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens);
         // Per million tokens, in millionths: the two cancel out.
@@ -40,7 +40,7 @@ mod tests {
         let price = ModelPrice { input: 2.0, cached_input: 0.5, output: 8.0 };
         let prices = Prices(BTreeMap::from([("openai/large".to_owned(), price)]));
         let usage = Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50 };
-        assert_eq!(prices.of("openai/large", usage), Some(Price { micros: 1200 + 200 + 400 }));
-        assert_eq!(prices.of("openai/small", usage), None);
+        assert_eq!(prices.cost("openai/large", usage), Some(Price { micros: 1200 + 200 + 400 }));
+        assert_eq!(prices.cost("openai/small", usage), None);
     }
 }

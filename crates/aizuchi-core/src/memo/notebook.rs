@@ -9,15 +9,15 @@ use jiff::tz::TimeZone;
 
 use crate::chat::{ChannelId, Message, UserId, Visibility};
 use crate::memo::{
-    Amendment, Entry, LONGEST_LIST, Memo, MemoChange, MemoError, Realm, parse_content, parse_name,
-    parse_priority, parse_tags, words,
+    MAX_LIST_LENGTH, Memo, MemoChange, MemoError, MemoScope, MemoUpdate, NewMemo, parse_content,
+    parse_name, parse_priority, parse_tags, responses,
 };
-use crate::memory::{LineId, MemoryId};
+use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
 
 /// Where a reply is thought of, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoOrigin {
     pub channel: ChannelId,
     pub visibility: Visibility,
     /// Who said what a new memo holds, where that is known.
@@ -27,19 +27,19 @@ pub struct Place {
 /// Each of its verbs answers with a sentence for the model.
 #[derive(Clone, Debug)]
 pub struct Notebook {
-    place: Place,
+    origin: MemoOrigin,
     language: Language,
     zone: TimeZone,
     /// As the store has them.
-    kept: Vec<(MemoryId, Memo)>,
+    stored: Vec<(MemoryId, Memo)>,
     /// As they will be.
-    pages: Vec<Page>,
+    entries: Vec<NotebookEntry>,
     /// What answers have told of since somebody asked.
-    told: Vec<MemoryId>,
+    disclosed: Vec<MemoryId>,
 }
 
 #[derive(Clone, Debug)]
-struct Page {
+struct NotebookEntry {
     /// Of the one that the store has.
     id: Option<MemoryId>,
     memo: Memo,
@@ -48,101 +48,104 @@ struct Page {
 impl Notebook {
     /// Memos that may not be seen from here are left out.
     pub fn new(
-        place: Place,
+        place: MemoOrigin,
         memos: Vec<(MemoryId, Memo)>,
         language: Language,
         zone: TimeZone,
     ) -> Self {
         let seen = memos.into_iter().filter(|(_, memo)| memo.is_visible_from(&place.channel));
         let kept: Vec<(MemoryId, Memo)> = seen.collect();
-        let pages = kept.iter().cloned().map(|(id, memo)| Page { id: Some(id), memo }).collect();
-        Self { place, language, zone, kept, pages, told: Vec::new() }
+        let pages =
+            kept.iter().cloned().map(|(id, memo)| NotebookEntry { id: Some(id), memo }).collect();
+        Self { origin: place, language, zone, stored: kept, entries: pages, disclosed: Vec::new() }
     }
 
     /// The memos that answers have told of, or carried on, since this was asked last.
-    pub fn take_told(&mut self) -> Vec<MemoryId> {
-        let mut told = std::mem::take(&mut self.told);
+    pub fn take_disclosed(&mut self) -> Vec<MemoryId> {
+        let mut told = std::mem::take(&mut self.disclosed);
         told.sort();
         told.dedup();
         told
     }
 
-    pub fn add(&mut self, entry: Entry, now: Timestamp) -> String {
+    pub fn add(&mut self, entry: NewMemo, now: Timestamp) -> String {
         let memo = match self.parse(&entry, now) {
             Ok(memo) => memo,
-            Err(error) => return words::not_added(self.language, error),
+            Err(error) => return responses::not_added(self.language, error),
         };
         if self.find(&memo.name).is_some() {
-            return words::is_taken(self.language, &memo.name);
+            return responses::name_taken(self.language, &memo.name);
         }
-        let answer = words::added(self.language, &memo.name);
-        self.pages.push(Page { id: None, memo });
+        let answer = responses::added(self.language, &memo.name);
+        self.entries.push(NotebookEntry { id: None, memo });
         answer
     }
 
-    pub fn edit(&mut self, name: &str, amendment: Amendment, now: Timestamp) -> String {
+    pub fn edit(&mut self, name: &str, amendment: MemoUpdate, now: Timestamp) -> String {
         let Some(number) = self.find(name) else {
-            return words::not_found(self.language, name);
+            return responses::not_found(self.language, name);
         };
-        let amended = match self.amended(&self.pages[number].memo, amendment, now) {
+        let amended = match self.apply_update(&self.entries[number].memo, amendment, now) {
             Ok(amended) => amended,
-            Err(error) => return words::not_edited(self.language, error),
+            Err(error) => return responses::not_edited(self.language, error),
         };
         if self.find(&amended.name).is_some_and(|other| other != number) {
-            return words::is_taken(self.language, &amended.name);
+            return responses::name_taken(self.language, &amended.name);
         }
-        let answer = words::edited(self.language, &amended.name);
-        self.pages[number].memo = amended;
-        self.told.extend(self.pages[number].id);
+        let answer = responses::edited(self.language, &amended.name);
+        self.entries[number].memo = amended;
+        self.disclosed.extend(self.entries[number].id);
         answer
     }
 
     pub fn remove(&mut self, name: &str) -> String {
         let Some(number) = self.find(name) else {
-            return words::not_found(self.language, name);
+            return responses::not_found(self.language, name);
         };
-        if !self.is_changeable(&self.pages[number].memo) {
-            return words::not_removed(self.language, MemoError::NotFromHere);
+        if !self.is_changeable(&self.entries[number].memo) {
+            return responses::not_removed(self.language, MemoError::ReadOnlyHere);
         }
-        let removed = self.pages.remove(number);
-        words::removed(self.language, &removed.memo.name)
+        let removed = self.entries.remove(number);
+        responses::removed(self.language, &removed.memo.name)
     }
 
     /// One page of the memos (of those with `tag`), what matters most first.
     pub fn list(&mut self, tag: Option<&str>, offset: i64, limit: i64) -> String {
         let tag = tag.map(str::trim).filter(|tag| !tag.is_empty());
-        let has = |page: &Page, tag: &str| page.memo.tags.iter().any(|own| own == tag);
-        let is_listed = |page: &&Page| tag.is_none_or(|tag| has(page, tag));
-        let mut listed: Vec<&Page> = self.pages.iter().filter(is_listed).collect();
+        let has = |page: &NotebookEntry, tag: &str| page.memo.tags.iter().any(|own| own == tag);
+        let is_listed = |page: &&NotebookEntry| tag.is_none_or(|tag| has(page, tag));
+        let mut listed: Vec<&NotebookEntry> = self.entries.iter().filter(is_listed).collect();
         match tag {
-            Some(tag) if listed.is_empty() => return words::no_memos_with(self.language, tag),
-            None if listed.is_empty() => return words::no_memos(self.language),
+            Some(tag) if listed.is_empty() => {
+                return responses::no_memos_with_tag(self.language, tag);
+            }
+            None if listed.is_empty() => return responses::no_memos(self.language),
             Some(_) | None => {}
         }
-        listed.sort_by_key(|Page { memo, .. }| {
+        listed.sort_by_key(|NotebookEntry { memo, .. }| {
             (std::cmp::Reverse((memo.priority, memo.updated)), memo.name.as_str())
         });
         let offset = usize::try_from(offset).unwrap_or(0).min(listed.len());
-        let limit = usize::try_from(limit).unwrap_or(1).clamp(1, LONGEST_LIST);
+        let limit = usize::try_from(limit).unwrap_or(1).clamp(1, MAX_LIST_LENGTH);
         let shown = || listed.iter().skip(offset).take(limit);
         let memos: Vec<&Memo> = shown().map(|page| &page.memo).collect();
-        self.told.extend(shown().filter_map(|page| page.id));
-        words::list(self.language, &memos, offset, listed.len())
+        self.disclosed.extend(shown().filter_map(|page| page.id));
+        responses::list(self.language, &memos, offset, listed.len())
     }
 
     pub fn get(&mut self, name: &str) -> String {
         let Some(number) = self.find(name) else {
-            return words::not_found(self.language, name);
+            return responses::not_found(self.language, name);
         };
-        self.told.extend(self.pages[number].id);
-        words::whole(self.language, &self.pages[number].memo, &self.zone)
+        self.disclosed.extend(self.entries[number].id);
+        responses::details(self.language, &self.entries[number].memo, &self.zone)
     }
 
     /// The tags that are used most.
     pub fn tags(&mut self) -> String {
         let mut tags: BTreeMap<&str, (usize, Timestamp)> = BTreeMap::new();
-        for Page { id, memo } in &self.pages {
-            self.told.extend(id.filter(|_| !memo.tags.is_empty()));
+        for NotebookEntry { id, memo } in &self.entries {
+            self.disclosed.extend(id.filter(|_| !memo.tags.is_empty()));
             for tag in &memo.tags {
                 let (count, updated) = tags.entry(tag).or_insert((0, memo.updated));
                 *count += 1;
@@ -150,30 +153,30 @@ impl Notebook {
             }
         }
         if tags.is_empty() {
-            return words::no_tags(self.language);
+            return responses::no_tags(self.language);
         }
         let mut tags: Vec<(&str, usize, Timestamp)> =
             tags.into_iter().map(|(tag, (count, updated))| (tag, count, updated)).collect();
         // Stable: those that are used alike stay in the order of the alphabet.
         tags.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
-        words::tags(self.language, &tags, &self.zone)
+        responses::tags(self.language, &tags, &self.zone)
     }
 
     /// What became different, however often it was changed on the way: removals first. A memo is tied
     /// to the lines that were heard and that it repeats, whoever asked for it.
     pub fn changes(&self, heard: &[Arc<Message>]) -> Vec<MemoChange> {
-        let is_there = |id: MemoryId| self.pages.iter().any(|page| page.id == Some(id));
-        let gone = self.kept.iter().map(|(id, _)| *id).filter(|id| !is_there(*id));
-        let is_kept = |page: &&Page| {
-            self.kept.iter().any(|(id, memo)| page.id == Some(*id) && page.memo == *memo)
+        let is_there = |id: MemoryId| self.entries.iter().any(|page| page.id == Some(id));
+        let gone = self.stored.iter().map(|(id, _)| *id).filter(|id| !is_there(*id));
+        let is_kept = |page: &&NotebookEntry| {
+            self.stored.iter().any(|(id, memo)| page.id == Some(*id) && page.memo == *memo)
         };
-        let fresh = self.pages.iter().filter(|page| !is_kept(page));
-        let put = fresh.map(|Page { id, memo }| {
-            let repeated = heard.iter().filter(|line| memo.repeats(&line.text));
+        let fresh = self.entries.iter().filter(|page| !is_kept(page));
+        let put = fresh.map(|NotebookEntry { id, memo }| {
+            let repeated = heard.iter().filter(|line| memo.is_repeating(&line.text));
             let lines = repeated
-                .map(|line| LineId(line.conversation.channel.clone(), line.id.clone()))
+                .map(|line| MessageRef(line.conversation.channel.clone(), line.id.clone()))
                 .collect();
-            MemoChange::Put { memo: memo.clone(), replaces: *id, lines }
+            MemoChange::Upsert { memo: memo.clone(), replaces: *id, messages: lines }
         });
         gone.map(MemoChange::Remove).chain(put).collect()
     }
@@ -182,17 +185,17 @@ impl Notebook {
     /// nobody there could be told that it is taken.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim();
-        let named = || self.pages.iter().enumerate().filter(|(_, page)| page.memo.name == name);
-        let own = named().find(|(_, page)| page.memo.realm() != Realm::Workspace);
+        let named = || self.entries.iter().enumerate().filter(|(_, page)| page.memo.name == name);
+        let own = named().find(|(_, page)| page.memo.scope() != MemoScope::Workspace);
         own.or_else(|| named().next()).map(|(number, _)| number)
     }
 
     /// What is said in a private room may not get into a memo that everybody sees (invariant 9).
     fn is_changeable(&self, memo: &Memo) -> bool {
-        self.place.visibility == Visibility::Public || memo.realm() != Realm::Workspace
+        self.origin.visibility == Visibility::Public || memo.scope() != MemoScope::Workspace
     }
 
-    fn parse(&self, entry: &Entry, now: Timestamp) -> Result<Memo, MemoError> {
+    fn parse(&self, entry: &NewMemo, now: Timestamp) -> Result<Memo, MemoError> {
         Ok(Memo {
             name: parse_name(&entry.name)?,
             content: parse_content(&entry.content)?,
@@ -201,23 +204,23 @@ impl Notebook {
             detail: None,
             created: now,
             updated: now,
-            channel: self.place.channel.clone(),
-            visibility: self.place.visibility,
-            said_by: self.place.said_by.clone(),
+            channel: self.origin.channel.clone(),
+            visibility: self.origin.visibility,
+            said_by: self.origin.said_by.clone(),
         })
     }
 
-    fn amended(
+    fn apply_update(
         &self,
         memo: &Memo,
-        amendment: Amendment,
+        amendment: MemoUpdate,
         now: Timestamp,
     ) -> Result<Memo, MemoError> {
-        if amendment == Amendment::default() {
-            return Err(MemoError::NoChange);
+        if amendment == MemoUpdate::default() {
+            return Err(MemoError::NothingToChange);
         }
         if !self.is_changeable(memo) {
-            return Err(MemoError::NotFromHere);
+            return Err(MemoError::ReadOnlyHere);
         }
         let mut amended = Memo { updated: now, ..memo.clone() };
         if let Some(name) = amendment.new_name {
@@ -226,8 +229,8 @@ impl Notebook {
         if let Some(content) = amendment.content {
             amended.content = parse_content(&content)?;
             // It has another source from now on, besides those that it had. Who may see it stays as it is.
-            amended.channel = self.place.channel.clone();
-            amended.said_by = self.place.said_by.clone();
+            amended.channel = self.origin.channel.clone();
+            amended.said_by = self.origin.said_by.clone();
         }
         if let Some(priority) = amendment.priority {
             amended.priority = parse_priority(priority)?;
@@ -252,7 +255,7 @@ mod tests {
 
     fn notebook(channel: &str, visibility: Visibility, memos: &[Memo]) -> Notebook {
         let said_by = Some(UserId::new("u-alice"));
-        let place = Place { channel: ChannelId::new(channel), visibility, said_by };
+        let place = MemoOrigin { channel: ChannelId::new(channel), visibility, said_by };
         let memos = (1..).map(MemoryId).zip(memos.iter().cloned()).collect();
         Notebook::new(place, memos, Language::Ja, TimeZone::fixed(jiff::tz::offset(9)))
     }
@@ -281,21 +284,21 @@ mod tests {
         Memo { channel, visibility, ..memo(name, 1, &[]) }
     }
 
-    fn entry(name: &str) -> Entry {
+    fn entry(name: &str) -> NewMemo {
         let (name, content) = (name.to_owned(), format!("about {name}"));
-        Entry { name, content, priority: 5, tags: None }
+        NewMemo { name, content, priority: 5, tags: None }
     }
 
     fn put(memo: Memo, replaces: Option<i64>) -> MemoChange {
-        MemoChange::Put { memo, replaces: replaces.map(MemoryId), lines: Vec::new() }
+        MemoChange::Upsert { memo, replaces: replaces.map(MemoryId), messages: Vec::new() }
     }
 
-    fn content(content: &str) -> Amendment {
-        Amendment { content: Some(content.to_owned()), ..Amendment::default() }
+    fn content(content: &str) -> MemoUpdate {
+        MemoUpdate { content: Some(content.to_owned()), ..MemoUpdate::default() }
     }
 
-    fn renamed(name: &str) -> Amendment {
-        Amendment { new_name: Some(name.to_owned()), ..Amendment::default() }
+    fn renamed(name: &str) -> MemoUpdate {
+        MemoUpdate { new_name: Some(name.to_owned()), ..MemoUpdate::default() }
     }
 
     #[test]
@@ -307,7 +310,7 @@ mod tests {
             (notes.add(entry(" rose "), at(9)), "メモの名前「rose」は既に使用されています"),
             (notes.add(entry(""), at(9)), "メモの作成に失敗しました: Name cannot be empty"),
             (
-                notes.add(Entry { priority: 6, ..entry("a") }, at(9)),
+                notes.add(NewMemo { priority: 6, ..entry("a") }, at(9)),
                 "メモの作成に失敗しました: Priority must be between 1 and 5",
             ),
             (notes.edit("tea", content("green"), at(9)), "メモを更新しました（name: tea）"),
@@ -322,7 +325,7 @@ mod tests {
                 "メモの更新に失敗しました: Content cannot be empty",
             ),
             (
-                notes.edit("mint", Amendment::default(), at(9)),
+                notes.edit("mint", MemoUpdate::default(), at(9)),
                 "メモの更新に失敗しました: Nothing that should change was given",
             ),
             (notes.remove("rose"), "メモを削除しました（name: rose）"),
@@ -401,15 +404,15 @@ mod tests {
         let kept = [memo("tea", 3, &[])];
         for visibility in [Visibility::Private, Visibility::Direct] {
             let mut inside = notebook("cellar", visibility, &kept);
-            let refused = format!("メモの更新に失敗しました: {}", MemoError::NotFromHere);
+            let refused = format!("メモの更新に失敗しました: {}", MemoError::ReadOnlyHere);
             assert_eq!(inside.edit("tea", content("hidden"), at(9)), refused);
-            let refused = format!("メモの削除に失敗しました: {}", MemoError::NotFromHere);
+            let refused = format!("メモの削除に失敗しました: {}", MemoError::ReadOnlyHere);
             assert_eq!(inside.remove("tea"), refused);
             assert_eq!(inside.add(entry("tea"), at(9)), "メモの名前「tea」は既に使用されています");
             assert_eq!(inside.changes(&[]), []);
             inside.add(entry("plan"), at(9));
-            let [MemoChange::Put { memo, .. }] = &inside.changes(&[])[..] else { panic!() };
-            assert_eq!(memo.realm(), Realm::Channel(ChannelId::new("cellar")));
+            let [MemoChange::Upsert { memo, .. }] = &inside.changes(&[])[..] else { panic!() };
+            assert_eq!(memo.scope(), MemoScope::Channel(ChannelId::new("cellar")));
         }
     }
 
@@ -435,16 +438,16 @@ mod tests {
     fn whoever_reads_memos_knows_which() {
         let mut notes = garden(&[memo("tea", 3, &["plants"]), memo("cake", 4, &[])]);
         notes.list(None, 0, 1);
-        assert_eq!(notes.take_told(), [MemoryId(2)]);
+        assert_eq!(notes.take_disclosed(), [MemoryId(2)]);
         notes.get("tea");
         notes.get("mint");
         notes.tags();
-        assert_eq!(notes.take_told(), [MemoryId(1)]);
+        assert_eq!(notes.take_disclosed(), [MemoryId(1)]);
         notes.add(entry("rose"), at(9));
         notes.get("rose");
-        assert_eq!(notes.take_told(), []);
+        assert_eq!(notes.take_disclosed(), []);
         notes.edit("cake", renamed("pie"), at(9));
-        assert_eq!(notes.take_told(), [MemoryId(2)]);
+        assert_eq!(notes.take_disclosed(), [MemoryId(2)]);
     }
 
     #[test]

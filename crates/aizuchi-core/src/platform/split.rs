@@ -6,14 +6,14 @@ use std::ops::Range;
 use unicode_segmentation::GraphemeCursor;
 
 /// What may stand behind the mark that ends a sentence.
-const CLOSERS: [char; 14] =
+const CLOSING_MARKS: [char; 14] =
     ['」', '』', '）', '】', '》', '〉', '”', '’', '。', '！', '？', ')', '"', '\''];
 /// A name or a word longer than this is cut like any other text.
-const LONGEST_NAME: usize = 30;
-const LONGEST_ADDRESS: usize = 1_000;
+const MAX_NAME_LENGTH: usize = 30;
+const MAX_URL_LENGTH: usize = 1_000;
 
 /// How long a text is, as platforms and browsers count: in units of UTF-16.
-pub fn length(text: &str) -> usize {
+pub fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
@@ -27,22 +27,22 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let opening = around(&fences, at).map(|fence| format!("{}\n", fence.opening));
+        let opening = enclosing_fence(&fences, at).map(|fence| format!("{}\n", fence.opening));
         let opening = opening.unwrap_or_default();
-        let room = longest - length(&opening);
-        let cut = Window { text, fences: &fences, at, room }.cut();
+        let room = longest - utf16_length(&opening);
+        let cut = SplitWindow { text, fences: &fences, at, max_length: room }.cut();
         let body = text[at..cut].trim_end();
         if !body.trim().is_empty() {
-            let closing = around(&fences, cut).map(|fence| format!("\n{}", fence.marker));
+            let closing = enclosing_fence(&fences, cut).map(|fence| format!("\n{}", fence.marker));
             pieces.push(format!("{opening}{body}{}", closing.unwrap_or_default()));
         }
-        at = next(text, &fences, cut);
+        at = next_piece_start(text, &fences, cut);
     }
     pieces
 }
 
 /// A block of code, from the line that opens it to the end of the line that closes it.
-struct Fence<'a> {
+struct CodeFence<'a> {
     span: Range<usize>,
     /// The code between the two lines.
     code: Range<usize>,
@@ -51,15 +51,15 @@ struct Fence<'a> {
 }
 
 /// The blocks of code. Of one whose marks would fill half a piece nothing is known.
-fn fences(text: &str, longest: usize) -> Vec<Fence<'_>> {
-    let mut fences: Vec<Fence<'_>> = Vec::new();
-    let mut open: Option<Fence<'_>> = None;
+fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
+    let mut fences: Vec<CodeFence<'_>> = Vec::new();
+    let mut open: Option<CodeFence<'_>> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let end = start + line.len();
         match open.take() {
-            None => open = opened(line, start, text.len()),
-            Some(mut fence) if closes(line, fence.marker.trim_start()) => {
+            None => open = parse_opening_fence(line, start, text.len()),
+            Some(mut fence) if is_closing_fence(line, fence.marker.trim_start()) => {
                 fence.span.end = end;
                 fence.code.end = start;
                 fences.push(fence);
@@ -69,11 +69,13 @@ fn fences(text: &str, longest: usize) -> Vec<Fence<'_>> {
         start = end;
     }
     fences.extend(open);
-    fences.retain(|fence| (length(fence.opening) + length(fence.marker) + 2) * 2 <= longest);
+    fences.retain(|fence| {
+        (utf16_length(fence.opening) + utf16_length(fence.marker) + 2) * 2 <= longest
+    });
     fences
 }
 
-fn opened(line: &str, start: usize, end: usize) -> Option<Fence<'_>> {
+fn parse_opening_fence(line: &str, start: usize, end: usize) -> Option<CodeFence<'_>> {
     let opening = line.trim_end();
     let words = opening.trim_start();
     let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
@@ -82,10 +84,10 @@ fn opened(line: &str, start: usize, end: usize) -> Option<Fence<'_>> {
     let marker = &opening[..opening.len() - info.len()];
     let code = start + line.len()..end;
     let span = start + opening.len() - words.len()..end;
-    is_fence.then_some(Fence { span, code, opening, marker })
+    is_fence.then_some(CodeFence { span, code, opening, marker })
 }
 
-fn closes(line: &str, marker: &str) -> bool {
+fn is_closing_fence(line: &str, marker: &str) -> bool {
     line.trim().strip_prefix(marker).is_some_and(|more| {
         let mark = marker.chars().next();
         more.chars().all(|letter| Some(letter) == mark)
@@ -93,14 +95,14 @@ fn closes(line: &str, marker: &str) -> bool {
 }
 
 /// The block that a cut would go through.
-fn around<'a, 'b>(fences: &'b [Fence<'a>], at: usize) -> Option<&'b Fence<'a>> {
+fn enclosing_fence<'a, 'b>(fences: &'b [CodeFence<'a>], at: usize) -> Option<&'b CodeFence<'a>> {
     fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
 }
 
 /// Where the next piece begins.
-fn next(text: &str, fences: &[Fence<'_>], cut: usize) -> usize {
+fn next_piece_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
     let blank = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
-    let Some(fence) = around(fences, cut) else {
+    let Some(fence) = enclosing_fence(fences, cut) else {
         return blank(cut);
     };
     // What is left of the block is blank: the piece before has closed it.
@@ -113,30 +115,31 @@ fn next(text: &str, fences: &[Fence<'_>], cut: usize) -> usize {
 }
 
 /// What may become the next piece.
-struct Window<'a> {
+struct SplitWindow<'a> {
     text: &'a str,
-    fences: &'a [Fence<'a>],
+    fences: &'a [CodeFence<'a>],
     at: usize,
-    room: usize,
+    max_length: usize,
 }
 
-impl Window<'_> {
+impl SplitWindow<'_> {
     fn cut(&self) -> usize {
         let rest = &self.text[self.at..];
-        let Some(end) = end_of(rest, self.room) else {
+        let Some(end) = fitting_end(rest, self.max_length) else {
             return self.text.len();
         };
         let head = &rest[..end];
-        let kept = kept_together(rest, end, self.room);
+        let kept = unbreakable_ranges(rest, end, self.max_length);
         let is_whole = |cut: &usize| !kept.iter().any(|kept| kept.start < *cut && *cut < kept.end);
         let fit = |cuts: &[usize], from: usize| {
-            let cuts = cuts.iter().copied().filter(|cut| *cut >= from.max(1) && self.fits(*cut));
+            let cuts =
+                cuts.iter().copied().filter(|cut| *cut >= from.max(1) && self.is_valid_cut(*cut));
             cuts.collect::<Vec<_>>()
         };
-        let levels = [paragraphs(head), lines(head), sentences(head), words(head)];
+        let levels = [paragraph_ends(head), line_ends(head), sentence_ends(head), word_ends(head)];
         let good = |cuts: &[usize], is_code: bool| {
             let cuts = fit(cuts, end / 2).into_iter().filter(is_whole);
-            cuts.filter(|cut| self.is_code(*cut) == is_code).max()
+            cuts.filter(|cut| self.is_in_code(*cut) == is_code).max()
         };
         let between = |is_code| levels.iter().find_map(|cuts| good(cuts, is_code));
         let anywhere: Vec<usize> =
@@ -148,40 +151,41 @@ impl Window<'_> {
             // Rather a short piece than half a link.
             .or_else(|| levels.iter().find_map(|cuts| whole(cuts, 0)))
             .or_else(|| fit(&anywhere, 0).into_iter().max());
-        self.at + cut.unwrap_or_else(|| self.hard(head))
+        self.at + cut.unwrap_or_else(|| self.hard_cut(head))
     }
 
     /// Not even one cluster of letters fits.
-    fn hard(&self, head: &str) -> usize {
+    fn hard_cut(&self, head: &str) -> usize {
         let end = self.at + head.len();
-        let spare = around(self.fences, end).map_or(0, |fence| length(fence.marker) + 1);
-        end_of(head, length(head).saturating_sub(spare)).unwrap_or(head.len())
+        let spare =
+            enclosing_fence(self.fences, end).map_or(0, |fence| utf16_length(fence.marker) + 1);
+        fitting_end(head, utf16_length(head).saturating_sub(spare)).unwrap_or(head.len())
     }
 
-    fn is_code(&self, cut: usize) -> bool {
-        around(self.fences, self.at + cut).is_some()
+    fn is_in_code(&self, cut: usize) -> bool {
+        enclosing_fence(self.fences, self.at + cut).is_some()
     }
 
     /// Between two clusters of letters, not in a line that opens or closes a block, and with room for
     /// the mark that closes one.
-    fn fits(&self, cut: usize) -> bool {
+    fn is_valid_cut(&self, cut: usize) -> bool {
         let here = self.at + cut;
         let is_border = GraphemeCursor::new(here, self.text.len(), true)
             .is_boundary(self.text, 0)
             .unwrap_or(true);
-        let Some(fence) = around(self.fences, here) else {
+        let Some(fence) = enclosing_fence(self.fences, here) else {
             return is_border;
         };
         let is_in_code = fence.code.start <= here && here <= fence.code.end;
         let has_code = self.text[fence.code.start.max(self.at).min(here)..here].trim() != "";
-        let used = length(self.text[self.at..here].trim_end());
-        let has_room = used + 1 + length(fence.marker) <= self.room;
+        let used = utf16_length(self.text[self.at..here].trim_end());
+        let has_room = used + 1 + utf16_length(fence.marker) <= self.max_length;
         is_border && is_in_code && has_code && has_room
     }
 }
 
 /// Where a text is too long for the room. One letter has room anywhere.
-fn end_of(text: &str, room: usize) -> Option<usize> {
+fn fitting_end(text: &str, room: usize) -> Option<usize> {
     let mut left = room;
     let mut ends = text.char_indices().skip_while(|(at, letter)| {
         let fits = letter.len_utf16() <= left;
@@ -191,19 +195,19 @@ fn end_of(text: &str, room: usize) -> Option<usize> {
     ends.next().map(|(end, _)| end)
 }
 
-fn paragraphs(head: &str) -> Vec<usize> {
+fn paragraph_ends(head: &str) -> Vec<usize> {
     head.match_indices("\n\n").map(|(at, border)| at + border.len()).collect()
 }
 
-fn lines(head: &str) -> Vec<usize> {
+fn line_ends(head: &str) -> Vec<usize> {
     head.match_indices('\n').map(|(at, border)| at + border.len()).collect()
 }
 
 /// Behind the mark that ends a sentence and the brackets that it closes; in English, before a blank.
-fn sentences(head: &str) -> Vec<usize> {
+fn sentence_ends(head: &str) -> Vec<usize> {
     let ends = head.char_indices().filter_map(|(at, mark)| {
         let behind = &head[at + mark.len_utf8()..];
-        let rest = behind.trim_start_matches(CLOSERS);
+        let rest = behind.trim_start_matches(CLOSING_MARKS);
         let end = head.len() - rest.len();
         match mark {
             '。' | '！' | '？' | '．' => Some(end),
@@ -217,20 +221,20 @@ fn sentences(head: &str) -> Vec<usize> {
     ends.collect()
 }
 
-fn words(head: &str) -> Vec<usize> {
+fn word_ends(head: &str) -> Vec<usize> {
     head.match_indices([' ', '、', '，', '　']).map(|(at, border)| at + border.len()).collect()
 }
 
 /// Links, addresses and names that people are called by, in and across the end of the window.
 /// If they fit into a piece at all.
-fn kept_together(rest: &str, end: usize, room: usize) -> Vec<Range<usize>> {
+fn unbreakable_ranges(rest: &str, end: usize, room: usize) -> Vec<Range<usize>> {
     let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
-    let kept = starts.filter_map(|(at, _)| Some(at..at + kept_length(&rest[at..])?));
-    kept.filter(|kept| length(&rest[kept.clone()]) <= room).collect()
+    let kept = starts.filter_map(|(at, _)| Some(at..at + unbreakable_length(&rest[at..])?));
+    kept.filter(|kept| utf16_length(&rest[kept.clone()]) <= room).collect()
 }
 
-fn kept_length(from: &str) -> Option<usize> {
-    let near = from.char_indices().nth(LONGEST_ADDRESS).map_or(from, |(end, _)| &from[..end]);
+fn unbreakable_length(from: &str) -> Option<usize> {
+    let near = from.char_indices().nth(MAX_URL_LENGTH).map_or(from, |(end, _)| &from[..end]);
     let line = near.split('\n').next().unwrap_or(near);
     let address =
         |line: &str| line.find(|letter: char| letter.is_whitespace() || !letter.is_ascii());
@@ -247,7 +251,7 @@ fn kept_length(from: &str) -> Option<usize> {
     let name = line.strip_prefix(['@', '＠'])?;
     let is_end = |letter: &char| !(letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'));
     let name: String =
-        name.chars().take(LONGEST_NAME).take_while(|letter| !is_end(letter)).collect();
+        name.chars().take(MAX_NAME_LENGTH).take_while(|letter| !is_end(letter)).collect();
     Some(line.len() - line.trim_start_matches(['@', '＠']).len() + name.len())
 }
 
@@ -289,7 +293,7 @@ mod tests {
             ("これはとても長い文です@hanako", 14, vec!["これはとても長い文です", "@hanako"]),
         ] {
             let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)), "{pieces:?}");
+            assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)), "{pieces:?}");
             assert_eq!(pieces, expected, "{text:?} in {longest}");
         }
     }
@@ -326,7 +330,7 @@ mod tests {
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {
             let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)), "{pieces:?}");
+            assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)), "{pieces:?}");
             assert_eq!(pieces, expected, "{text:?} in {longest}");
         }
     }
@@ -361,7 +365,7 @@ mod tests {
             let pieces = split(&text, longest);
             prop_assert_eq!(content(&pieces.join("\n")), content(&text));
             for piece in &pieces {
-                prop_assert!(length(piece) <= longest, "{:?}", piece);
+                prop_assert!(utf16_length(piece) <= longest, "{:?}", piece);
                 prop_assert!(!piece.trim().is_empty());
                 if marks(&text).is_multiple_of(2) {
                     prop_assert_eq!(marks(piece) % 2, 0, "{:?} of {:?}", piece, pieces);
@@ -373,7 +377,7 @@ mod tests {
         fn any_text_is_cut_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
             let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
             let pieces = split(&text, longest);
-            prop_assert!(pieces.iter().all(|piece| length(piece) <= longest.max(2)));
+            prop_assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)));
             let shorter = letters(&pieces.concat());
             let mut told = shorter.chars();
             // A piece may open a block again by its line.

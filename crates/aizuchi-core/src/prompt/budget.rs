@@ -7,18 +7,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::{ChannelView, LineView, Passage, TalkView};
+use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView};
 
 /// The longest that a prompt may be, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct PromptBudget {
     pub max_tokens: u64,
-    pub sections: Sections,
+    pub sections: SectionLimits,
 }
 
 /// The longest that each section may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sections {
+pub struct SectionLimits {
     pub workspace_memory: u64,
     /// With the list of channels.
     pub channel_memories: u64,
@@ -26,19 +26,19 @@ pub struct Sections {
     pub memos: u64,
     pub recalled: u64,
     /// Talk of the channel that is not the target.
-    pub other_talk: u64,
+    pub other_messages: u64,
 }
 
 /// What was left out of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trimmed {
+pub struct TrimmedSection {
     pub section: &'static str,
     /// Lines, memories, entries or memos.
     pub count: usize,
     pub tokens: u64,
 }
 
-impl fmt::Display for Trimmed {
+impl fmt::Display for TrimmedSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}, {} tokens", self.count, self.section, self.tokens)
     }
@@ -46,18 +46,18 @@ impl fmt::Display for Trimmed {
 
 /// A section whose length varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub enum PromptSection {
     WorkspaceMemory,
     ChannelMemories,
     ThreadMemories,
     Memos,
     Recalled,
-    OtherTalk,
+    OtherMessages,
 }
 
 /// Things that are left out alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TrimKind {
     OldTopLevel,
     OtherShortTerm,
     OtherThread,
@@ -76,49 +76,49 @@ enum Kind {
 }
 
 /// The least important first.
-const ORDER: [Kind; 15] = [
-    Kind::OldTopLevel,
-    Kind::OtherShortTerm,
-    Kind::OtherThread,
-    Kind::Recalled,
-    Kind::ThreadMemory,
-    Kind::OtherLongTerm,
-    Kind::RecentMemo,
-    Kind::ImportantMemo,
-    Kind::ChannelName,
-    Kind::NewTopLevel,
-    Kind::WorkspaceShortTerm,
-    Kind::OwnShortTerm,
-    Kind::TargetMemory,
-    Kind::WorkspaceLongTerm,
-    Kind::OwnLongTerm,
+const TRIM_ORDER: [TrimKind; 15] = [
+    TrimKind::OldTopLevel,
+    TrimKind::OtherShortTerm,
+    TrimKind::OtherThread,
+    TrimKind::Recalled,
+    TrimKind::ThreadMemory,
+    TrimKind::OtherLongTerm,
+    TrimKind::RecentMemo,
+    TrimKind::ImportantMemo,
+    TrimKind::ChannelName,
+    TrimKind::NewTopLevel,
+    TrimKind::WorkspaceShortTerm,
+    TrimKind::OwnShortTerm,
+    TrimKind::TargetMemory,
+    TrimKind::WorkspaceLongTerm,
+    TrimKind::OwnLongTerm,
 ];
 
-pub const SECTIONS: [Section; 6] = [
-    Section::WorkspaceMemory,
-    Section::ChannelMemories,
-    Section::ThreadMemories,
-    Section::Memos,
-    Section::Recalled,
-    Section::OtherTalk,
+pub const SECTIONS: [PromptSection; 6] = [
+    PromptSection::WorkspaceMemory,
+    PromptSection::ChannelMemories,
+    PromptSection::ThreadMemories,
+    PromptSection::Memos,
+    PromptSection::Recalled,
+    PromptSection::OtherMessages,
 ];
 
 /// The newest lines beside a thread tell most about it.
-const NEW_TOP_LEVEL: usize = 5;
+const NEWEST_KEPT: usize = 5;
 /// One of so many parts of a prompt is for tools and what they say, where there are any.
-const TOOLS_PARTS: u64 = 4;
+const TOOLS_DIVISOR: u64 = 4;
 /// Headings and blank lines around a memory.
-const HEADING_TOKENS: u64 = 8;
+const MEMORY_HEADING_TOKENS: u64 = 8;
 
-impl Default for Budget {
+impl Default for PromptBudget {
     /// Room for the default memories of some twenty channels and for a good day's talk, at a price that
     /// nobody minds for one call.
     fn default() -> Self {
-        Self { max_tokens: 16_000, sections: Sections::default() }
+        Self { max_tokens: 16_000, sections: SectionLimits::default() }
     }
 }
 
-impl Default for Sections {
+impl Default for SectionLimits {
     fn default() -> Self {
         Self {
             workspace_memory: 1200,
@@ -126,95 +126,95 @@ impl Default for Sections {
             thread_memories: 1500,
             memos: 1500,
             recalled: 1500,
-            other_talk: 3000,
+            other_messages: 3000,
         }
     }
 }
 
-impl Budget {
+impl PromptBudget {
     /// What is left for the words beside tools whose descriptions come to so many tokens.
-    pub fn beside_tools(&self, tools: u64) -> Self {
-        let taken = tools.max(self.max_tokens / TOOLS_PARTS);
+    pub fn reserve_for_tools(&self, tools: u64) -> Self {
+        let taken = tools.max(self.max_tokens / TOOLS_DIVISOR);
         Self { max_tokens: self.max_tokens.saturating_sub(taken), ..*self }
     }
 
     /// The least `max_tokens` that leave so many for the words beside such tools.
-    pub fn least_with_tools(words: u64, tools: u64) -> u64 {
-        let beside_part = words.saturating_sub(1) * TOOLS_PARTS / (TOOLS_PARTS - 1) + 1;
+    pub fn min_tokens_with_tools(words: u64, tools: u64) -> u64 {
+        let beside_part = words.saturating_sub(1) * TOOLS_DIVISOR / (TOOLS_DIVISOR - 1) + 1;
         beside_part.max(words + tools)
     }
 
     /// The same in estimated tokens, where the model counts `factor` for each of them.
-    pub fn estimated(&self, factor: f64) -> Self {
+    pub fn to_estimated(&self, factor: f64) -> Self {
         let scaled = |tokens: u64| (tokens as f64 / factor.max(0.1)) as u64;
         let sections = &self.sections;
         Self {
             max_tokens: scaled(self.max_tokens),
-            sections: Sections {
+            sections: SectionLimits {
                 workspace_memory: scaled(sections.workspace_memory),
                 channel_memories: scaled(sections.channel_memories),
                 thread_memories: scaled(sections.thread_memories),
                 memos: scaled(sections.memos),
                 recalled: scaled(sections.recalled),
-                other_talk: scaled(sections.other_talk),
+                other_messages: scaled(sections.other_messages),
             },
         }
     }
 }
 
-impl Sections {
-    fn of(&self, section: Section) -> u64 {
+impl SectionLimits {
+    fn limit(&self, section: PromptSection) -> u64 {
         match section {
-            Section::WorkspaceMemory => self.workspace_memory,
-            Section::ChannelMemories => self.channel_memories,
-            Section::ThreadMemories => self.thread_memories,
-            Section::Memos => self.memos,
-            Section::Recalled => self.recalled,
-            Section::OtherTalk => self.other_talk,
+            PromptSection::WorkspaceMemory => self.workspace_memory,
+            PromptSection::ChannelMemories => self.channel_memories,
+            PromptSection::ThreadMemories => self.thread_memories,
+            PromptSection::Memos => self.memos,
+            PromptSection::Recalled => self.recalled,
+            PromptSection::OtherMessages => self.other_messages,
         }
     }
 }
 
-impl Section {
+impl PromptSection {
     pub fn name(self) -> &'static str {
         match self {
-            Section::WorkspaceMemory => "workspace_memory",
-            Section::ChannelMemories => "channel_memories",
-            Section::ThreadMemories => "thread_memories",
-            Section::Memos => "memos",
-            Section::Recalled => "recalled",
-            Section::OtherTalk => "other_talk",
+            PromptSection::WorkspaceMemory => "workspace_memory",
+            PromptSection::ChannelMemories => "channel_memories",
+            PromptSection::ThreadMemories => "thread_memories",
+            PromptSection::Memos => "memos",
+            PromptSection::Recalled => "recalled",
+            PromptSection::OtherMessages => "other_talk",
         }
     }
 
     /// The estimated tokens of it in a prompt.
-    pub fn tokens(self, view: &TalkView) -> u64 {
-        let lines = |lines: &[Arc<LineView>]| lines.iter().map(|line| line.tokens).sum::<u64>();
+    pub fn tokens(self, view: &ContextView) -> u64 {
+        let lines = |lines: &[Arc<MessageView>]| lines.iter().map(|line| line.tokens).sum::<u64>();
         match self {
-            Section::WorkspaceMemory => {
-                passage(&view.workspace_long_term_memory)
-                    + passage(&view.workspace_short_term_memory)
+            PromptSection::WorkspaceMemory => {
+                text_tokens(&view.workspace_long_term_memory)
+                    + text_tokens(&view.workspace_short_term_memory)
             }
-            Section::ChannelMemories => {
+            PromptSection::ChannelMemories => {
                 let channel = |channel: &ChannelView| {
-                    let memories =
-                        passage(&channel.long_term_memory) + passage(&channel.short_term_memory);
+                    let memories = text_tokens(&channel.long_term_memory)
+                        + text_tokens(&channel.short_term_memory);
                     channel.tokens + memories
                 };
                 view.channel_memories.iter().map(channel).sum()
             }
-            Section::ThreadMemories => {
+            PromptSection::ThreadMemories => {
                 let threads = view.thread_memories.iter();
-                threads.map(|(_, memory)| memory.tokens + HEADING_TOKENS).sum()
+                threads.map(|(_, memory)| memory.tokens + MEMORY_HEADING_TOKENS).sum()
             }
-            Section::Memos => {
+            PromptSection::Memos => {
                 let memos = view.high_priority_memos.iter().chain(&view.recent_memos);
                 memos.map(|memo| memo.tokens).sum()
             }
-            Section::Recalled => {
+            PromptSection::Recalled => {
                 view.recalled.iter().map(|recalled| lines(&recalled.messages)).sum()
             }
-            Section::OtherTalk => {
+            PromptSection::OtherMessages => {
                 let threads = view.thread_messages.iter();
                 let threads: u64 = threads.map(|thread| lines(&thread.messages)).sum();
                 lines(&view.top_level_messages) + threads
@@ -223,72 +223,83 @@ impl Section {
     }
 }
 
-impl Kind {
-    fn section(self) -> Section {
+impl TrimKind {
+    fn section(self) -> PromptSection {
         match self {
-            Kind::OldTopLevel | Kind::OtherThread | Kind::NewTopLevel => Section::OtherTalk,
-            Kind::OtherShortTerm
-            | Kind::OtherLongTerm
-            | Kind::ChannelName
-            | Kind::OwnShortTerm
-            | Kind::OwnLongTerm => Section::ChannelMemories,
-            Kind::Recalled => Section::Recalled,
-            Kind::ThreadMemory | Kind::TargetMemory => Section::ThreadMemories,
-            Kind::RecentMemo | Kind::ImportantMemo => Section::Memos,
-            Kind::WorkspaceShortTerm | Kind::WorkspaceLongTerm => Section::WorkspaceMemory,
+            TrimKind::OldTopLevel | TrimKind::OtherThread | TrimKind::NewTopLevel => {
+                PromptSection::OtherMessages
+            }
+            TrimKind::OtherShortTerm
+            | TrimKind::OtherLongTerm
+            | TrimKind::ChannelName
+            | TrimKind::OwnShortTerm
+            | TrimKind::OwnLongTerm => PromptSection::ChannelMemories,
+            TrimKind::Recalled => PromptSection::Recalled,
+            TrimKind::ThreadMemory | TrimKind::TargetMemory => PromptSection::ThreadMemories,
+            TrimKind::RecentMemo | TrimKind::ImportantMemo => PromptSection::Memos,
+            TrimKind::WorkspaceShortTerm | TrimKind::WorkspaceLongTerm => {
+                PromptSection::WorkspaceMemory
+            }
         }
     }
 
     /// Leaves out as much of it as is needed. Tells how many things went, and their tokens.
-    fn leave_out(self, view: &mut TalkView, need: u64) -> (usize, u64) {
+    fn trim(self, view: &mut ContextView, need: u64) -> (usize, u64) {
         let target = view.target_thread_ts.clone();
-        let mut tally = Tally { need, count: 0, freed: 0 };
+        let mut tally = TrimTally { need, count: 0, freed: 0 };
         match self {
-            Kind::OldTopLevel => tally.lines(&mut view.top_level_messages, NEW_TOP_LEVEL),
-            Kind::NewTopLevel => tally.lines(&mut view.top_level_messages, 0),
-            Kind::OtherThread => view.thread_messages.retain(|thread| {
+            TrimKind::OldTopLevel => tally.trim_messages(&mut view.top_level_messages, NEWEST_KEPT),
+            TrimKind::NewTopLevel => tally.trim_messages(&mut view.top_level_messages, 0),
+            TrimKind::OtherThread => view.thread_messages.retain(|thread| {
                 let tokens = thread.messages.iter().map(|line| line.tokens).sum();
                 tally.keeps(thread.messages.len(), tokens)
             }),
-            Kind::ThreadMemory => view.thread_memories.retain(|(thread, memory)| {
-                Some(thread) == target.as_ref() || tally.keeps(1, memory.tokens + HEADING_TOKENS)
+            TrimKind::ThreadMemory => view.thread_memories.retain(|(thread, memory)| {
+                Some(thread) == target.as_ref()
+                    || tally.keeps(1, memory.tokens + MEMORY_HEADING_TOKENS)
             }),
-            Kind::TargetMemory => view
+            TrimKind::TargetMemory => view
                 .thread_memories
-                .retain(|(_, memory)| tally.keeps(1, memory.tokens + HEADING_TOKENS)),
+                .retain(|(_, memory)| tally.keeps(1, memory.tokens + MEMORY_HEADING_TOKENS)),
             // What fits best stands first.
-            Kind::Recalled => tally.last(&mut view.recalled, |recalled| {
+            TrimKind::Recalled => tally.trim_last(&mut view.recalled, |recalled| {
                 recalled.messages.iter().map(|line| line.tokens).sum()
             }),
-            Kind::RecentMemo => tally.last(&mut view.recent_memos, |memo| memo.tokens),
-            Kind::ImportantMemo => tally.last(&mut view.high_priority_memos, |memo| memo.tokens),
-            Kind::OtherShortTerm => {
+            TrimKind::RecentMemo => tally.trim_last(&mut view.recent_memos, |memo| memo.tokens),
+            TrimKind::ImportantMemo => {
+                tally.trim_last(&mut view.high_priority_memos, |memo| memo.tokens)
+            }
+            TrimKind::OtherShortTerm => {
                 let others = view.channel_memories.iter_mut().rev();
                 let others = others.filter(|channel| !channel.is_current);
-                others.for_each(|channel| tally.whole(&mut channel.short_term_memory));
+                others.for_each(|channel| tally.drop_whole(&mut channel.short_term_memory));
             }
-            Kind::OtherLongTerm => {
+            TrimKind::OtherLongTerm => {
                 let others = view.channel_memories.iter_mut().rev();
                 let others = others.filter(|channel| !channel.is_current);
-                others.for_each(|channel| tally.whole(&mut channel.long_term_memory));
+                others.for_each(|channel| tally.drop_whole(&mut channel.long_term_memory));
             }
-            Kind::ChannelName => {
+            TrimKind::ChannelName => {
                 let mut channels = std::mem::take(&mut view.channel_memories);
                 channels.reverse();
                 channels.retain(|channel| channel.is_current || tally.keeps(1, channel.tokens));
                 channels.reverse();
                 view.channel_memories = channels;
             }
-            Kind::OwnShortTerm => {
+            TrimKind::OwnShortTerm => {
                 let own = view.channel_memories.iter_mut().filter(|channel| channel.is_current);
-                own.for_each(|channel| tally.oldest(&mut channel.short_term_memory));
+                own.for_each(|channel| tally.trim_oldest_entries(&mut channel.short_term_memory));
             }
-            Kind::OwnLongTerm => {
+            TrimKind::OwnLongTerm => {
                 let own = view.channel_memories.iter_mut().filter(|channel| channel.is_current);
-                own.for_each(|channel| tally.oldest(&mut channel.long_term_memory));
+                own.for_each(|channel| tally.trim_oldest_entries(&mut channel.long_term_memory));
             }
-            Kind::WorkspaceShortTerm => tally.oldest(&mut view.workspace_short_term_memory),
-            Kind::WorkspaceLongTerm => tally.oldest(&mut view.workspace_long_term_memory),
+            TrimKind::WorkspaceShortTerm => {
+                tally.trim_oldest_entries(&mut view.workspace_short_term_memory)
+            }
+            TrimKind::WorkspaceLongTerm => {
+                tally.trim_oldest_entries(&mut view.workspace_long_term_memory)
+            }
         }
         (tally.count, tally.freed)
     }
@@ -296,37 +307,41 @@ impl Kind {
 
 /// Makes everything but the target fit into its sections, and then into what the rest of the prompt
 /// and the target leave.
-pub fn fit_sections(view: &mut TalkView, budget: &Budget, trimmed: &mut Vec<Trimmed>) {
+pub fn fit_sections(
+    view: &mut ContextView,
+    budget: &PromptBudget,
+    trimmed: &mut Vec<TrimmedSection>,
+) {
     for section in SECTIONS {
-        let over = section.tokens(view).saturating_sub(budget.sections.of(section));
-        let kinds = ORDER.into_iter().filter(|kind| kind.section() == section);
-        leave_out(view, over, kinds, trimmed);
+        let over = section.tokens(view).saturating_sub(budget.sections.limit(section));
+        let kinds = TRIM_ORDER.into_iter().filter(|kind| kind.section() == section);
+        trim_kinds(view, over, kinds, trimmed);
     }
 }
 
 /// Leaves out what matters least until so many tokens are free, or nothing is left.
-pub fn free(view: &mut TalkView, tokens: u64, trimmed: &mut Vec<Trimmed>) {
-    leave_out(view, tokens, ORDER.into_iter(), trimmed);
+pub fn free_tokens(view: &mut ContextView, tokens: u64, trimmed: &mut Vec<TrimmedSection>) {
+    trim_kinds(view, tokens, TRIM_ORDER.into_iter(), trimmed);
 }
 
-fn leave_out(
-    view: &mut TalkView,
+fn trim_kinds(
+    view: &mut ContextView,
     mut need: u64,
-    kinds: impl Iterator<Item = Kind>,
-    trimmed: &mut Vec<Trimmed>,
+    kinds: impl Iterator<Item = TrimKind>,
+    trimmed: &mut Vec<TrimmedSection>,
 ) {
     for kind in kinds {
         if need == 0 {
             return;
         }
-        let (count, tokens) = kind.leave_out(view, need);
+        let (count, tokens) = kind.trim(view, need);
         need = need.saturating_sub(tokens);
-        note(trimmed, Trimmed { section: kind.section().name(), count, tokens });
+        record_trimmed(trimmed, TrimmedSection { section: kind.section().name(), count, tokens });
     }
 }
 
 /// One note for each section.
-pub fn note(trimmed: &mut Vec<Trimmed>, more: Trimmed) {
+pub fn record_trimmed(trimmed: &mut Vec<TrimmedSection>, more: TrimmedSection) {
     match trimmed.iter_mut().find(|known| known.section == more.section) {
         _ if more.count == 0 => {}
         Some(known) => {
@@ -337,18 +352,18 @@ pub fn note(trimmed: &mut Vec<Trimmed>, more: Trimmed) {
     }
 }
 
-fn passage(passage: &Option<Passage>) -> u64 {
-    passage.as_ref().map_or(0, |passage| passage.tokens + HEADING_TOKENS)
+fn text_tokens(passage: &Option<FencedText>) -> u64 {
+    passage.as_ref().map_or(0, |passage| passage.tokens + MEMORY_HEADING_TOKENS)
 }
 
 /// What is still needed, and what went for it.
-struct Tally {
+struct TrimTally {
     need: u64,
     count: usize,
     freed: u64,
 }
 
-impl Tally {
+impl TrimTally {
     /// True once enough is free; else it goes.
     fn keeps(&mut self, count: usize, tokens: u64) -> bool {
         let is_kept = self.freed >= self.need;
@@ -360,7 +375,7 @@ impl Tally {
     }
 
     /// The oldest lines, but for the newest few.
-    fn lines(&mut self, lines: &mut Vec<Arc<LineView>>, kept: usize) {
+    fn trim_messages(&mut self, lines: &mut Vec<Arc<MessageView>>, kept: usize) {
         let mut place = 0;
         let last = lines.len().saturating_sub(kept);
         lines.retain(|line| {
@@ -369,7 +384,7 @@ impl Tally {
         });
     }
 
-    fn last<T>(&mut self, things: &mut Vec<T>, tokens: impl Fn(&T) -> u64) {
+    fn trim_last<T>(&mut self, things: &mut Vec<T>, tokens: impl Fn(&T) -> u64) {
         while let Some(last) = things.last()
             && !self.keeps(1, tokens(last))
         {
@@ -377,26 +392,26 @@ impl Tally {
         }
     }
 
-    fn whole(&mut self, memory: &mut Option<Passage>) {
+    fn drop_whole(&mut self, memory: &mut Option<FencedText>) {
         if let Some(passage) = memory
-            && !self.keeps(1, passage.tokens + HEADING_TOKENS)
+            && !self.keeps(1, passage.tokens + MEMORY_HEADING_TOKENS)
         {
             *memory = None;
         }
     }
 
     /// The oldest entries of a memory, which stand first, or all of it.
-    fn oldest(&mut self, memory: &mut Option<Passage>) {
+    fn trim_oldest_entries(&mut self, memory: &mut Option<FencedText>) {
         let Some(passage) = memory else { return };
         while self.freed < self.need {
             let Some((first, rest)) = passage.text.split_once('\n') else {
-                self.whole(memory);
+                self.drop_whole(memory);
                 return;
             };
             let tokens = estimate(first);
             self.keeps(1, tokens);
             let text = rest.to_owned();
-            *passage = Passage { text, tokens: passage.tokens.saturating_sub(tokens) };
+            *passage = FencedText { text, tokens: passage.tokens.saturating_sub(tokens) };
         }
     }
 }
@@ -409,9 +424,11 @@ mod tests {
     fn the_least_with_tools_is_just_enough() {
         for (words, tools) in (1..2000).flat_map(|words| [1, 70, 800].map(|tools| (words, tools))) {
             let left = |max_tokens| {
-                Budget { max_tokens, ..Budget::default() }.beside_tools(tools).max_tokens
+                PromptBudget { max_tokens, ..PromptBudget::default() }
+                    .reserve_for_tools(tools)
+                    .max_tokens
             };
-            let least = Budget::least_with_tools(words, tools);
+            let least = PromptBudget::min_tokens_with_tools(words, tools);
             assert!(left(least) >= words && left(least - 1) < words, "{words}, {tools}: {least}");
         }
     }

@@ -6,21 +6,21 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::{ends_line, is_unseen};
+use crate::chat::{is_invisible, is_line_break};
 
 /// Deeper than this, what stands in lists and quotations is fenced whatever it is.
-const DEEPEST_LIST: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 /// In letters that are seen. What begins with more signs than this is fenced as a break.
-const LONGEST_MARK: usize = 64;
+const MAX_MARK_CHARS: usize = 64;
 
 /// Text that can stand in a prompt, on as many lines as anybody may see in it. Most text can stand
 /// there as it is.
-pub fn fenced(text: &str) -> Cow<'_, str> {
-    if is_fine(text) {
+pub fn fence(text: &str) -> Cow<'_, str> {
+    if is_clean(text) {
         return Cow::Borrowed(text);
     }
     let mut fenced = String::with_capacity(text.len() + 8);
-    for (number, line) in lines(text).enumerate() {
+    for (number, line) in split_lines(text).enumerate() {
         if number > 0 {
             fenced.push('\n');
         }
@@ -33,9 +33,9 @@ pub fn fenced(text: &str) -> Cow<'_, str> {
 }
 
 /// All lines end as those of a prompt do, and none needs a fence.
-fn is_fine(text: &str) -> bool {
+fn is_clean(text: &str) -> bool {
     let mut rest = text;
-    while let Some((end, letter)) = first_end(rest) {
+    while let Some((end, letter)) = find_line_end(rest) {
         if letter != '\n' || is_like_structure(&rest[..end]) {
             return false;
         }
@@ -45,11 +45,11 @@ fn is_fine(text: &str) -> bool {
 }
 
 /// The lines of a text, whatever ends them. A carriage return and the line feed behind it are one end.
-pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let whole = rest?;
-        let Some((end, letter)) = first_end(whole) else {
+        let Some((end, letter)) = find_line_end(whole) else {
             return rest.take();
         };
         let behind = &whole[end + letter.len_utf8()..];
@@ -60,31 +60,31 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where a line ends, and by which letter. Only few bytes can begin such a letter.
-fn first_end(text: &str) -> Option<(usize, char)> {
+fn find_line_end(text: &str) -> Option<(usize, char)> {
     let may_end = |byte: u8| byte < 0x20 || byte == 0xc2 || byte == 0xe2;
     let places = text.bytes().enumerate().filter(|(_, byte)| may_end(*byte));
     let mut letters = places.filter_map(|(place, _)| Some((place, text[place..].chars().next()?)));
-    letters.find(|(_, letter)| ends_line(*letter))
+    letters.find(|(_, letter)| is_line_break(*letter))
 }
 
 /// Could a reader take the line for a heading, a break, a speaker, a memo, a numbered source or the
 /// edge of a code block?
 fn is_like_structure(line: &str) -> bool {
-    if is_plainly_text(line) {
+    if is_plain_text(line) {
         return false;
     }
     // Nobody needs more of a line to know what it is.
-    let seen = line.nfkc().filter(|letter| !is_unseen(*letter)).map(folded);
-    let seen: String = seen.skip_while(|letter| *letter == ' ').take(LONGEST_MARK).collect();
+    let seen = line.nfkc().filter(|letter| !is_invisible(*letter)).map(fold_lookalike);
+    let seen: String = seen.skip_while(|letter| *letter == ' ').take(MAX_MARK_CHARS).collect();
     let mut rest = seen.trim_end();
     if rest.starts_with(['\\', '#']) || line.starts_with('\\') {
         return true;
     }
-    for _ in 0..DEEPEST_LIST {
+    for _ in 0..MAX_LIST_DEPTH {
         if begins_structure(rest) {
             return true;
         }
-        let Some(inside) = behind_marker(rest) else { return false };
+        let Some(inside) = strip_list_marker(rest) else { return false };
         rest = inside.trim_start();
         if is_numbered(rest) || is_heading(rest) {
             return true;
@@ -95,7 +95,7 @@ fn is_like_structure(line: &str) -> bool {
 
 /// Most lines begin with a word, or with a bullet or a number and then a word. No letter that is taken
 /// for plain here looks like another one.
-fn is_plainly_text(line: &str) -> bool {
+fn is_plain_text(line: &str) -> bool {
     let is_letter = |first: char| {
         let is_sign = first.is_ascii_punctuation() && !"#\\*_-=`~+>[".contains(first);
         let is_word = matches!(first, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | '丁'..='鿿');
@@ -146,7 +146,7 @@ fn is_heading(seen: &str) -> bool {
 }
 
 /// What stands in an item of a list or a quotation.
-fn behind_marker(seen: &str) -> Option<&str> {
+fn strip_list_marker(seen: &str) -> Option<&str> {
     let bullet = seen.strip_prefix(['-', '*', '+', '>', '•', '・']);
     bullet.or_else(|| {
         let behind = seen.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -156,7 +156,7 @@ fn behind_marker(seen: &str) -> Option<&str> {
 }
 
 /// The letter that another one looks like.
-fn folded(letter: char) -> char {
+fn fold_lookalike(letter: char) -> char {
     match letter {
         '♯' | '⌗' | '⋕' => '#',
         '∗' | '⁎' | '✱' | '✲' | '✳' | '٭' | '⚹' => '*',
@@ -195,8 +195,8 @@ fn folded(letter: char) -> char {
 }
 
 /// There is something that a reader sees.
-pub fn is_seen(text: &str) -> bool {
-    text.chars().any(|letter| !letter.is_whitespace() && !is_unseen(letter))
+pub fn has_visible_text(text: &str) -> bool {
+    text.chars().any(|letter| !letter.is_whitespace() && !is_invisible(letter))
 }
 
 #[cfg(test)]
@@ -231,7 +231,7 @@ mod tests {
             "= 3",
             "10:00 alice:",
         ] {
-            assert_eq!(fenced(text), text);
+            assert_eq!(fence(text), text);
         }
     }
 
@@ -283,17 +283,18 @@ mod tests {
             "1\u{1}. **x**",
             "－ ＊＊x",
         ] {
-            assert_eq!(fenced(line), format!("\\{line}"), "{line}");
+            assert_eq!(fence(line), format!("\\{line}"), "{line}");
         }
     }
 
     #[test]
     fn every_end_of_a_line_begins_a_new_one() {
-        for letter in (0..0x11_0000).filter_map(char::from_u32).filter(|letter| ends_line(*letter))
+        for letter in
+            (0..0x11_0000).filter_map(char::from_u32).filter(|letter| is_line_break(*letter))
         {
-            assert_eq!(fenced(&format!("é a{letter}# b")), "é a\n\\# b", "{letter:?}");
+            assert_eq!(fence(&format!("é a{letter}# b")), "é a\n\\# b", "{letter:?}");
         }
-        assert_eq!(fenced("a\r\n# b\r---\u{2028}**c**\u{85}d\n"), "a\n\\# b\n\\---\n\\**c**\nd\n");
-        assert_eq!(fenced("\u{b}# a"), "\n\\# a");
+        assert_eq!(fence("a\r\n# b\r---\u{2028}**c**\u{85}d\n"), "a\n\\# b\n\\---\n\\**c**\nd\n");
+        assert_eq!(fence("\u{b}# a"), "\n\\# a");
     }
 }

@@ -11,59 +11,63 @@ use crate::chat::{
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
-use crate::context::{ChannelMemory, Circumstances, Context, Intervention, Motive, ThreadMemory};
+use crate::context::{ChannelMemory, ChannelStatus, Context, Intent, Intervention, ThreadMemory};
 use crate::memo::Memo;
-use crate::memory::{Entry, MemoryKey, Scope, Term};
+use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use crate::persona::{Language, Persona};
-use crate::prompt::Verb;
-use crate::prompt::material::{Known, Material, Owner, Source, Talk};
-use crate::prompt::prompts::{Judging, Scene, view_of, view_of_material};
-use crate::prompt::view::View;
-use crate::recall::Recalled;
+use crate::prompt::PromptVerb;
+use crate::prompt::builder::{JudgeOptions, PromptOptions, context_view, memory_input_view};
+use crate::prompt::memory_input::{
+    EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
+};
+use crate::prompt::view::PromptView;
+use crate::recall::RecalledMessage;
 use crate::rules::Mode;
 
 /// For every verb, each way that a template can go.
-pub fn views(language: Language) -> Vec<(Verb, View)> {
+pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
     let persona =
         Persona { name: "Aizuchi".to_owned(), system_prompt: "Be kind.".to_owned(), language };
     let bare = Persona { system_prompt: String::new(), ..persona.clone() };
     let mut views = Vec::new();
-    for verb in [Verb::Judge, Verb::Reply, Verb::State] {
+    for verb in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::State] {
         for thread in [None, Some(MessageId::new("1"))] {
-            let scene = Scene::at(Timestamp::UNIX_EPOCH);
-            let judging = Judging {
+            let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
+            let judging = JudgeOptions {
                 mode: Mode::Facilitator,
-                named: Some(ConversationState::Conflict),
+                known_state: Some(ConversationState::Conflict),
                 reactions: vec!["👍".to_owned()],
             };
-            let facilitating = Scene { judging, ..scene.clone() };
-            let full = full(thread.clone());
-            views.push((verb, view_of(verb, language, &persona, &full, &facilitating)));
-            views.push((verb, view_of(verb, language, &persona, &full, &scene)));
-            views.push((verb, view_of(verb, language, &bare, &empty(thread), &scene)));
+            let facilitating = PromptOptions { judge_options: judging, ..scene.clone() };
+            let full = full_context(thread.clone());
+            views.push((verb, context_view(verb, language, &persona, &full, &facilitating)));
+            views.push((verb, context_view(verb, language, &persona, &full, &scene)));
+            views.push((verb, context_view(verb, language, &bare, &empty_context(thread), &scene)));
         }
     }
-    let scene = Scene::at(Timestamp::UNIX_EPOCH);
-    for material in materials() {
-        let view = view_of_material(language, &persona, &material, &scene);
-        views.push((Verb::Remember, view));
+    let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
+    for material in memory_inputs() {
+        let view = memory_input_view(language, &persona, &material, &scene);
+        views.push((PromptVerb::Remember, view));
     }
     views
 }
 
 /// The values of a prompt without any talk.
-pub fn nothing(verb: Verb, language: Language) -> View {
+pub fn empty_view(verb: PromptVerb, language: Language) -> PromptView {
     let persona = Persona { name: String::new(), system_prompt: String::new(), language };
-    let scene = Scene::at(Timestamp::UNIX_EPOCH);
-    if verb == Verb::Remember {
-        let material =
-            Material { sources: Vec::new(), ..material(Scope::Workspace, Term::LongTerm) };
-        return view_of_material(language, &persona, &material, &scene);
+    let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
+    if verb == PromptVerb::Remember {
+        let material = MemoryInput {
+            sources: Vec::new(),
+            ..memory_input(MemoryScope::Workspace, MemoryTerm::LongTerm)
+        };
+        return memory_input_view(language, &persona, &material, &scene);
     }
-    view_of(verb, language, &persona, &empty(None), &scene)
+    context_view(verb, language, &persona, &empty_context(None), &scene)
 }
 
-fn line(id: &str, thread: Option<&str>, kind: AuthorKind) -> Arc<Message> {
+fn message(id: &str, thread: Option<&str>, kind: AuthorKind) -> Arc<Message> {
     Arc::new(Message {
         conversation: conversation(thread.map(MessageId::new)),
         id: MessageId::new(id),
@@ -81,22 +85,22 @@ fn conversation(thread: Option<MessageId>) -> ConversationId {
 }
 
 /// Threads want a motive, the top level is owed an answer.
-fn full(target: Option<MessageId>) -> Context {
+fn full_context(target: Option<MessageId>) -> Context {
     let lines = vec![
-        line("1", None, AuthorKind::Human),
-        line("2", Some("1"), AuthorKind::Persona),
-        line("3", None, AuthorKind::Human),
-        line("4", Some("3"), AuthorKind::Human),
+        message("1", None, AuthorKind::Human),
+        message("2", Some("1"), AuthorKind::Persona),
+        message("3", None, AuthorKind::Human),
+        message("4", Some("3"), AuthorKind::Human),
     ];
     let channel = ChannelId::new("general");
-    let history = ChannelMessages::sort(channel.clone(), "general".into(), lines);
+    let history = ChannelMessages::from_messages(channel.clone(), "general".into(), lines);
     let memory: Option<Arc<str>> = Some("- 2026-01-05: a fact".into());
-    let motive = Motive {
+    let motive = Intent {
         reason: "nobody answers".to_owned(),
         about: Some(MessageId::new("1")),
         conversation_state: Some(ConversationState::Misunderstanding),
-        moment: None,
-        considered: 0,
+        post_at: None,
+        seen_revision: 0,
     };
     Context {
         workspace_long_term_memory: memory.clone(),
@@ -112,32 +116,32 @@ fn full(target: Option<MessageId>) -> Context {
             memory: "- 2026-01-05: a fact".into(),
         }],
         owed: if target.is_none() { vec![MessageId::new("1")] } else { Vec::new() },
-        motive: target.is_some().then_some(motive),
+        intent: target.is_some().then_some(motive),
         important_memos: vec![memo(&["drinks"], Some("all of it")), memo(&[], None)],
         recent_memos: vec![memo(&[], Some("all of it")), memo(&["drinks"], None)],
-        recalled: vec![Recalled {
-            message: line("0", None, AuthorKind::Human),
-            name: "alice".into(),
+        recalled_messages: vec![RecalledMessage {
+            message: message("0", None, AuthorKind::Human),
+            author_name: "alice".into(),
             channel_name: "general".into(),
             score: 1.0,
         }],
-        circumstances: Circumstances {
-            intervention: Some(Intervention {
+        channel_status: ChannelStatus {
+            last_intervention: Some(Intervention {
                 at: Timestamp::UNIX_EPOCH,
-                lines: vec![
-                    line("5", None, AuthorKind::Human),
-                    line("6", None, AuthorKind::Persona),
+                messages_before: vec![
+                    message("5", None, AuthorKind::Human),
+                    message("6", None, AuthorKind::Persona),
                 ],
             }),
-            ..Circumstances::default()
+            ..ChannelStatus::default()
         },
-        ..Context::of(conversation(target), history)
+        ..Context::new(conversation(target), history)
     }
 }
 
-fn empty(target: Option<MessageId>) -> Context {
+fn empty_context(target: Option<MessageId>) -> Context {
     let history = ChannelMessages::new(ChannelId::new("general"), "general".into());
-    Context::of(conversation(target), history)
+    Context::new(conversation(target), history)
 }
 
 fn memo(tags: &[&str], detail: Option<&str>) -> Memo {
@@ -155,45 +159,50 @@ fn memo(tags: &[&str], detail: Option<&str>) -> Memo {
     }
 }
 
-fn materials() -> Vec<Material> {
+fn memory_inputs() -> Vec<MemoryInput> {
     let channel = || ChannelId::new("general");
     vec![
-        material(Scope::Thread(channel(), MessageId::new("1")), Term::ShortTerm),
-        material(Scope::Channel(channel()), Term::ShortTerm),
-        material(Scope::Channel(channel()), Term::LongTerm),
-        material(Scope::Workspace, Term::ShortTerm),
-        material(Scope::Workspace, Term::LongTerm),
-        Material {
-            sources: vec![known(Owner::Part)],
-            ..material(Scope::Workspace, Term::LongTerm)
+        memory_input(MemoryScope::Thread(channel(), MessageId::new("1")), MemoryTerm::ShortTerm),
+        memory_input(MemoryScope::Channel(channel()), MemoryTerm::ShortTerm),
+        memory_input(MemoryScope::Channel(channel()), MemoryTerm::LongTerm),
+        memory_input(MemoryScope::Workspace, MemoryTerm::ShortTerm),
+        memory_input(MemoryScope::Workspace, MemoryTerm::LongTerm),
+        MemoryInput {
+            sources: vec![known_entry(EntryOwner::Part)],
+            ..memory_input(MemoryScope::Workspace, MemoryTerm::LongTerm)
         },
     ]
 }
 
-fn known(owner: Owner) -> Source {
-    let entry = Entry {
+fn known_entry(owner: EntryOwner) -> MemorySource {
+    let entry = MemoryEntry {
         date: date(2026, 1, 5),
         text: "a fact".into(),
         visibility: Visibility::Public,
-        lines: Vec::new(),
+        messages: Vec::new(),
     };
-    Source::Known(Known { owner, entry })
+    MemorySource::Entry(KnownEntry { owner, entry })
 }
 
-fn material(scope: Scope, term: Term) -> Material {
+fn memory_input(scope: MemoryScope, term: MemoryTerm) -> MemoryInput {
     let id = ChannelId::new("general");
-    let other = Owner::Channel { id, name: "general".into(), term: Term::ShortTerm };
+    let other = EntryOwner::Channel { id, name: "general".into(), term: MemoryTerm::ShortTerm };
     let talk = |thread: Option<&str>| {
-        let lines = vec![line("2", thread, AuthorKind::Human)];
+        let lines = vec![message("2", thread, AuthorKind::Human)];
         let conversation = conversation(thread.map(MessageId::new));
-        Source::Talk(Talk { conversation, lines })
+        MemorySource::Messages(MessageBlock { conversation, messages: lines })
     };
-    Material {
+    MemoryInput {
         merged: Vec::new(),
         considered: 0,
         key: MemoryKey { workspace: WorkspaceId::new("workspace"), scope, term },
         max_tokens: 300,
-        sources: vec![known(Owner::Itself), known(other), talk(None), talk(Some("1"))],
+        sources: vec![
+            known_entry(EntryOwner::SameMemory),
+            known_entry(other),
+            talk(None),
+            talk(Some("1")),
+        ],
         channel_name: "general".into(),
         names: Default::default(),
     }

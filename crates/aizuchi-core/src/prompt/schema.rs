@@ -9,7 +9,7 @@ use crate::rules::Mode;
 
 /// The fields of [`crate::decision::Judgment`] as a model writes them (seed 002-5): those that the
 /// prompt asks for.
-pub fn judgment(prompt: &Prompt) -> Value {
+pub fn judgment_schema(prompt: &Prompt) -> Value {
     let or_null = |kind: &str| json!({ "anyOf": [{ "type": kind }, { "type": "null" }] });
     let mut fields = vec![
         ("should_respond", json!({ "type": "boolean" })),
@@ -18,16 +18,16 @@ pub fn judgment(prompt: &Prompt) -> Value {
         ("delay_seconds", or_null("integer")),
         ("about", or_null("string")),
     ];
-    if prompt.judging.named.is_none() {
+    if prompt.judge_options.known_state.is_none() {
         let states = ConversationState::ALL.map(ConversationState::name);
         fields.push(("conversation_state", json!({ "type": "string", "enum": states })));
     }
-    if !prompt.judging.reactions.is_empty() {
-        let emoji = json!({ "type": "string", "enum": prompt.judging.reactions });
+    if !prompt.judge_options.reactions.is_empty() {
+        let emoji = json!({ "type": "string", "enum": prompt.judge_options.reactions });
         fields.push(("reaction", json!({ "anyOf": [emoji, { "type": "null" }] })));
     }
-    let has_intervened = prompt.context.circumstances.intervention.is_some();
-    if prompt.judging.mode == Mode::Facilitator && has_intervened {
+    let has_intervened = prompt.context.channel_status.last_intervention.is_some();
+    if prompt.judge_options.mode == Mode::Facilitator && has_intervened {
         fields.push(("same_conversation", json!({ "type": "boolean" })));
         fields.push(("situation_changed", json!({ "type": "boolean" })));
     }
@@ -43,7 +43,7 @@ pub fn judgment(prompt: &Prompt) -> Value {
 }
 
 /// A memory: dated entries, each with the numbers of the sources that it comes from.
-pub fn memory() -> Value {
+pub fn memory_schema() -> Value {
     json!({
         "type": "object",
         "properties": {

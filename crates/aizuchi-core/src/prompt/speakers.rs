@@ -9,21 +9,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::chat::{Author, AuthorKind, Message, UserId, is_unseen, one_line};
+use crate::chat::{Author, AuthorKind, Message, UserId, is_invisible, to_single_line};
 use crate::persona::Persona;
-use crate::prompt::fence::is_seen;
+use crate::prompt::fence::has_visible_text;
 
 /// The names and the times that a prompt prints.
 #[derive(Clone, Debug)]
 pub struct Speakers {
     names: BTreeMap<UserId, Arc<str>>,
-    persona: Arc<str>,
+    persona_name: Arc<str>,
     pub zone: TimeZone,
 }
 
 impl Speakers {
     /// `names` are those that people are known by; who has none is shown by id.
-    pub fn of<'a>(
+    pub fn new<'a>(
         persona: &Persona,
         lines: impl Iterator<Item = &'a Message>,
         names: &BTreeMap<UserId, Arc<str>>,
@@ -37,14 +37,18 @@ impl Speakers {
         let mut others: Vec<&UserId> = others.collect();
         others.sort_unstable();
         let others = others.into_iter().map(|user| {
-            let name = names.get(user).map(|name| one_line(name)).unwrap_or_default();
-            let name = if is_seen(&unmarked(&name)) { name } else { one_line(user.as_str()) };
-            let shown = unmarked(&name);
+            let name = names.get(user).map(|name| to_single_line(name)).unwrap_or_default();
+            let name = if has_visible_text(&strip_markup(&name)) {
+                name
+            } else {
+                to_single_line(user.as_str())
+            };
+            let shown = strip_markup(&name);
             let was_marked = matches!(shown, Cow::Owned(_));
-            (user, folded(&shown), shown.into_owned(), was_marked)
+            (user, fold_name(&shown), shown.into_owned(), was_marked)
         });
         let others: Vec<(&UserId, String, String, bool)> = others.collect();
-        let own = folded(&persona.name);
+        let own = fold_name(&persona.name);
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, folded, ..) in &others {
             *counts.entry(folded).or_default() += 1;
@@ -62,34 +66,34 @@ impl Speakers {
             unambiguous.insert((*user).clone(), Arc::from(name.as_str()));
         }
         for (user, _, name, _) in alike {
-            let with_id = format!("{name} ({})", unmarked(&one_line(user.as_str())));
+            let with_id = format!("{name} ({})", strip_markup(&to_single_line(user.as_str())));
             let mut name = with_id.clone();
             // An id is anything, so somebody's name and id may read like another's name.
             for number in 2.. {
-                if taken.insert(folded(&name)) {
+                if taken.insert(fold_name(&name)) {
                     break;
                 }
                 name = format!("{with_id} {number}");
             }
             unambiguous.insert((*user).clone(), Arc::from(name));
         }
-        let persona = one_line(&persona.name).into();
-        Self { names: unambiguous, persona, zone: zone.clone() }
+        let persona = to_single_line(&persona.name).into();
+        Self { names: unambiguous, persona_name: persona, zone: zone.clone() }
     }
 
     /// How somebody who wrote a line is called in the prompt.
     pub fn name(&self, author: &Author) -> Arc<str> {
         match author.kind {
-            AuthorKind::Persona => self.persona.clone(),
+            AuthorKind::Persona => self.persona_name.clone(),
             AuthorKind::Human | AuthorKind::Bot => match self.names.get(&author.id) {
                 Some(name) => name.clone(),
-                None => unmarked(&one_line(author.id.as_str())).into(),
+                None => strip_markup(&to_single_line(author.id.as_str())).into(),
             },
         }
     }
 
     /// The time of a line, without its zone.
-    pub fn time(&self, at: Timestamp) -> String {
+    pub fn format_time(&self, at: Timestamp) -> String {
         let at = self.zone.to_datetime(at);
         let (date, time) = (at.date(), at.time());
         // Each line has one, and formatting it would take longer than all else about the line.
@@ -109,45 +113,45 @@ impl Speakers {
     }
 
     /// The day, as memos and entries have it.
-    pub fn day(&self, at: Timestamp) -> String {
+    pub fn format_day(&self, at: Timestamp) -> String {
         self.zone.to_datetime(at).date().to_string()
     }
 
     /// A time with the name of its zone.
-    pub fn time_and_zone(&self, at: Timestamp) -> String {
+    pub fn format_time_with_zone(&self, at: Timestamp) -> String {
         let zone = match self.zone.iana_name() {
             Some("UTC" | "Etc/UTC" | "Etc/UCT" | "Zulu" | "Etc/Zulu") => "UTC".to_owned(),
             Some(name) => name.to_owned(),
             None => at.to_zoned(self.zone.clone()).strftime("UTC%:z").to_string(),
         };
-        format!("{} {zone}", self.time(at))
+        format!("{} {zone}", self.format_time(at))
     }
 
     /// How a line is named in a prompt, and by a model in its `about`: its time and its speaker.
-    pub fn stamp(&self, message: &Message) -> String {
-        format!("{} {}", self.time(message.at), self.name(&message.author))
+    pub fn message_label(&self, message: &Message) -> String {
+        format!("{} {}", self.format_time(message.at), self.name(&message.author))
     }
 }
 
 /// What of a name can be told apart at a glance.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     if name.is_ascii() {
         let seen = name.chars().filter(|letter| letter.is_ascii_graphic());
         return seen.map(|letter| letter.to_ascii_lowercase()).collect();
     }
-    let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_unseen(*letter));
+    let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_invisible(*letter));
     seen.flat_map(char::to_lowercase).collect()
 }
 
 /// A name without what could be taken for its end, or for the time of another line.
-fn unmarked(name: &str) -> Cow<'_, str> {
-    if !name.chars().any(|letter| is_colon(letter) || is_strong(letter)) {
+fn strip_markup(name: &str) -> Cow<'_, str> {
+    if !name.chars().any(|letter| is_colon(letter) || is_emphasis(letter)) {
         return Cow::Borrowed(name);
     }
     let mut shown = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(letter) = rest.chars().next() {
-        let behind = rest.trim_start_matches(is_strong);
+        let behind = rest.trim_start_matches(is_emphasis);
         let strong = &rest[..rest.len() - behind.len()];
         if strong.chars().nth(1).is_some() {
             shown.push(' ');
@@ -169,7 +173,7 @@ fn is_colon(letter: char) -> bool {
 }
 
 /// Twice, it stands around a time.
-fn is_strong(letter: char) -> bool {
+fn is_emphasis(letter: char) -> bool {
     matches!(letter, '*' | '_' | '＊' | '＿' | '﹡' | '∗')
 }
 
@@ -177,10 +181,10 @@ fn is_strong(letter: char) -> bool {
 fn begins_with_name(shown: &str, is_taken: impl Fn(&str) -> bool) -> bool {
     let mut begin = String::new();
     for letter in shown.nfkc() {
-        if !letter.is_alphanumeric() && !is_unseen(letter) && is_taken(&begin) {
+        if !letter.is_alphanumeric() && !is_invisible(letter) && is_taken(&begin) {
             return true;
         }
-        if !letter.is_whitespace() && !is_unseen(letter) {
+        if !letter.is_whitespace() && !is_invisible(letter) {
             begin.extend(letter.to_lowercase());
         }
     }
@@ -216,7 +220,7 @@ mod tests {
             language: Language::En,
         };
         let names = names.iter().map(|(user, name)| (UserId::new(*user), (*name).into()));
-        Speakers::of(&persona, lines.iter(), &names.collect(), &zone)
+        Speakers::new(&persona, lines.iter(), &names.collect(), &zone)
     }
 
     #[test]
@@ -293,13 +297,13 @@ mod tests {
         let lines = [line("alice", AuthorKind::Human)];
         let at = lines[0].at;
         let utc = speakers(&lines, &[], TimeZone::UTC);
-        assert_eq!(utc.stamp(&lines[0]), "2024-03-01 08:00:00 alice");
-        assert_eq!(utc.time_and_zone(at), "2024-03-01 08:00:00 UTC");
+        assert_eq!(utc.message_label(&lines[0]), "2024-03-01 08:00:00 alice");
+        assert_eq!(utc.format_time_with_zone(at), "2024-03-01 08:00:00 UTC");
         let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
         let tokyo = speakers(&lines, &[], tokyo);
-        assert_eq!(tokyo.stamp(&lines[0]), "2024-03-01 17:00:00 alice");
-        assert_eq!(tokyo.time_and_zone(at), "2024-03-01 17:00:00 Asia/Tokyo");
+        assert_eq!(tokyo.message_label(&lines[0]), "2024-03-01 17:00:00 alice");
+        assert_eq!(tokyo.format_time_with_zone(at), "2024-03-01 17:00:00 Asia/Tokyo");
         let fixed = speakers(&lines, &[], TimeZone::fixed(jiff::tz::offset(9)));
-        assert_eq!(fixed.time_and_zone(at), "2024-03-01 17:00:00 UTC+09:00");
+        assert_eq!(fixed.format_time_with_zone(at), "2024-03-01 17:00:00 UTC+09:00");
     }
 }

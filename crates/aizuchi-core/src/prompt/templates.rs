@@ -3,7 +3,7 @@
 //! anything is asked.
 
 mod check;
-mod lines;
+mod message_cache;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 use tracing::{error, warn};
 
 use crate::persona::Language;
-use crate::prompt::Verb;
-use crate::prompt::view::View;
+use crate::prompt::PromptVerb;
+use crate::prompt::view::PromptView;
 
 /// A file's name, and its text in one language.
-pub type Source = (&'static str, &'static str);
+pub type TemplateFile = (&'static str, &'static str);
 
-const ENGLISH: [Source; 7] = [
+const ENGLISH: [TemplateFile; 7] = [
     ("judge.j2", include_str!("en/judge.j2")),
     ("reply.j2", include_str!("en/reply.j2")),
     ("remember.j2", include_str!("en/remember.j2")),
@@ -30,7 +30,7 @@ const ENGLISH: [Source; 7] = [
     ("floor.j2", include_str!("en/floor.j2")),
     ("parts.j2", include_str!("en/parts.j2")),
 ];
-const JAPANESE: [Source; 7] = [
+const JAPANESE: [TemplateFile; 7] = [
     ("judge.j2", include_str!("ja/judge.j2")),
     ("reply.j2", include_str!("ja/reply.j2")),
     ("remember.j2", include_str!("ja/remember.j2")),
@@ -47,12 +47,12 @@ const FUEL: u64 = 5_000_000;
 #[derive(Debug)]
 pub struct Templates {
     builtin: Environment<'static>,
-    own: Option<Own>,
+    custom: Option<CustomTemplates>,
 }
 
 /// With an operator's files among them.
 #[derive(Debug)]
-struct Own {
+struct CustomTemplates {
     environment: Environment<'static>,
     folder: PathBuf,
     /// The overridden templates by file name.
@@ -63,31 +63,31 @@ impl Templates {
     /// The built-in templates of a language, and whatever a folder overrides. Fails with a sentence that
     /// names the file and the line.
     pub fn load(language: Language, folder: Option<&Path>) -> anyhow::Result<Self> {
-        let own = folder.map(|folder| Own::read(language, folder)).transpose()?;
+        let own = folder.map(|folder| CustomTemplates::load(language, folder)).transpose()?;
         if let Some(own) = &own {
-            check::check(own, language)?;
+            check::check_templates(own, language)?;
         }
         let mut builtin = environment(language)?;
-        let parts = sources(language).iter().find(|(name, _)| *name == "parts.j2");
+        let parts = template_files(language).iter().find(|(name, _)| *name == "parts.j2");
         let (_, parts) = parts.context("reading the built-in prompts")?;
-        lines::keep(&mut builtin, parts).context("reading the built-in prompts")?;
-        Ok(Self { builtin, own })
+        message_cache::install(&mut builtin, parts).context("reading the built-in prompts")?;
+        Ok(Self { builtin, custom: own })
     }
 
     /// The text of a prompt. An operator's template that fails after all gives way to the built-in one.
-    pub fn render(&self, verb: Verb, view: &View) -> String {
+    pub fn render(&self, verb: PromptVerb, view: &PromptView) -> String {
         let values = Value::from(Serde(view));
-        if let Some(own) = &self.own {
-            match rendered(&own.environment, verb, values.clone()) {
+        if let Some(own) = &self.custom {
+            match render(&own.environment, verb, values.clone()) {
                 Ok(text) => return text,
                 Err(error) => {
-                    let place = own.place(&error);
+                    let place = own.location(&error);
                     let kind = error.kind();
                     warn!("{place}: {kind}; the built-in template is used instead");
                 }
             }
         }
-        rendered(&self.builtin, verb, values).unwrap_or_else(|error| {
+        render(&self.builtin, verb, values).unwrap_or_else(|error| {
             // Tests render every branch of it, so this cannot be; and a prompt has no way to fail.
             let (file, line) = (error.name().unwrap_or_default(), error.line().unwrap_or(0));
             error!("the built-in template {file} fails in line {line}: {}", error.kind());
@@ -96,8 +96,8 @@ impl Templates {
     }
 }
 
-impl Own {
-    fn read(language: Language, folder: &Path) -> anyhow::Result<Self> {
+impl CustomTemplates {
+    fn load(language: Language, folder: &Path) -> anyhow::Result<Self> {
         let unreadable = || format!("the folder of prompts {} cannot be read", folder.display());
         let mut files = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(unreadable)? {
@@ -107,10 +107,10 @@ impl Own {
                 continue;
             };
             anyhow::ensure!(
-                sources(language).iter().any(|(known, _)| *known == name),
+                template_files(language).iter().any(|(known, _)| *known == name),
                 "{} is none of the prompts; did you mean {}?",
                 path.display(),
-                nearest(&name)
+                nearest_name(&name)
             );
             let text = std::fs::read_to_string(&path)
                 .with_context(|| format!("the prompt {} cannot be read", path.display()))?;
@@ -121,28 +121,28 @@ impl Own {
         own.environment.set_fuel(Some(FUEL));
         for (name, text) in own.files.clone() {
             let added = own.environment.add_template_owned(name, text);
-            added.map_err(|error| anyhow::anyhow!("{}", own.sentence(&error)))?;
+            added.map_err(|error| anyhow::anyhow!("{}", own.describe(&error)))?;
         }
         Ok(own)
     }
 
     /// What is wrong, and where.
-    fn sentence(&self, error: &Error) -> String {
-        let cause = cause(error);
+    fn describe(&self, error: &Error) -> String {
+        let cause = root_cause(error);
         let what = match cause.detail() {
             Some(detail) => format!("{}: {detail}", cause.kind()),
             None => cause.kind().to_string(),
         };
-        format!("{}: {what}", self.place(error))
+        format!("{}: {what}", self.location(error))
     }
 
-    fn place(&self, error: &Error) -> String {
-        let cause = cause(error);
+    fn location(&self, error: &Error) -> String {
+        let cause = root_cause(error);
         let (file, line) = (cause.name().unwrap_or("a prompt"), cause.line().unwrap_or(1));
-        self.place_of(file, line)
+        self.location_of(file, line)
     }
 
-    fn place_of(&self, file: &str, line: usize) -> String {
+    fn location_of(&self, file: &str, line: usize) -> String {
         match self.files.contains_key(file) {
             true => format!("{}, line {line}", self.folder.join(file).display()),
             false => format!("the built-in {file}, line {line}, beside {}", self.folder.display()),
@@ -151,7 +151,7 @@ impl Own {
 }
 
 /// Where it all began, within templates that are included.
-fn cause(error: &Error) -> &Error {
+fn root_cause(error: &Error) -> &Error {
     let mut cause = error;
     while let Some(inner) = std::error::Error::source(cause).and_then(|inner| inner.downcast_ref())
     {
@@ -160,7 +160,7 @@ fn cause(error: &Error) -> &Error {
     cause
 }
 
-pub fn sources(language: Language) -> &'static [Source; 7] {
+pub fn template_files(language: Language) -> &'static [TemplateFile; 7] {
     match language {
         Language::En => &ENGLISH,
         Language::Ja => &JAPANESE,
@@ -175,22 +175,22 @@ fn environment(language: Language) -> anyhow::Result<Environment<'static>> {
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     // The seeds' templates format times themselves; here they come formatted.
     environment.add_filter("format_timestamp", |time: String| time);
-    for (name, text) in sources(language) {
+    for (name, text) in template_files(language) {
         environment.add_template(name, text).context("reading the built-in prompts")?;
     }
     Ok(environment)
 }
 
-fn rendered(
+fn render(
     environment: &Environment<'_>,
-    verb: Verb,
+    verb: PromptVerb,
     values: Value,
 ) -> Result<String, minijinja::Error> {
     environment.get_template(&format!("{}.j2", verb.name()))?.render(values)
 }
 
 /// The prompt that was probably meant.
-fn nearest(name: &str) -> &'static str {
+fn nearest_name(name: &str) -> &'static str {
     let likeness = |known: &str| strsim::jaro_winkler(name, known);
     let names = ENGLISH.iter().map(|(known, _)| *known);
     names.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).unwrap_or("judge.j2")

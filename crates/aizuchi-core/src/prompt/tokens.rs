@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// Words, numbers and the like of one kind are cut into tokens together. Only ASCII has such runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     Space,
     Newline,
     Word,
     Digits,
-    Sign,
+    Punctuation,
     /// Not ASCII: each letter counts for itself.
     Other,
 }
@@ -24,38 +24,38 @@ enum Class {
 /// each, since only endings like です are joined; kanji a little more, since rare ones are two or
 /// three; Hangul syllables about one. Emoji fall apart into bytes, two or three tokens each.
 pub fn estimate(text: &str) -> u64 {
-    Count::of(text).tokens()
+    TokenCount::new(text).tokens()
 }
 
 /// What an estimate is made from. Texts that are cut between two runs can be counted one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct TokenCount {
     whole: u64,
     thousandths: u64,
 }
 
 /// A piece of text that was counted before.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct CountedText {
     pub text: Box<str>,
-    pub count: Count,
+    pub count: TokenCount,
 }
 
-impl Count {
-    pub fn of(text: &str) -> Self {
+impl TokenCount {
+    pub fn new(text: &str) -> Self {
         let (mut whole, mut thousandths) = (0, 0);
-        let (mut same, mut place) = (Class::Other, 0);
+        let (mut same, mut place) = (CharClass::Other, 0);
         let bytes = text.as_bytes();
         // Whole prompts are read here, so ASCII takes one path, whatever comes next.
         for (at, byte) in bytes.iter().enumerate() {
             let class = class(*byte);
             place = if class == same { place + 1 } else { 0 };
-            if place > PERIOD {
+            if place > RUN_PERIOD {
                 place = 1;
             }
             same = class;
             whole += u64::from(STARTS_TOKEN[class as usize][place & 15]);
-            if class == Class::Other && text.is_char_boundary(at) {
+            if class == CharClass::Other && text.is_char_boundary(at) {
                 thousandths += text[at..].chars().next().map_or(0, thousandths_of);
             }
         }
@@ -66,22 +66,22 @@ impl Count {
         self.whole + u64::div_ceil(self.thousandths, 1000)
     }
 
-    fn and(self, more: Self) -> Self {
+    fn plus(self, more: Self) -> Self {
         let whole = self.whole + more.whole;
         Self { whole, thousandths: self.thousandths + more.thousandths }
     }
 }
 
-impl Counted {
+impl CountedText {
     pub fn new(text: &str) -> Self {
-        Self { text: text.into(), count: Count::of(text) }
+        Self { text: text.into(), count: TokenCount::new(text) }
     }
 }
 
 /// The same estimate of a text that probably ends with some pieces and a few words more.
-pub fn estimate_known<'a>(
+pub fn estimate_with_known<'a>(
     text: &str,
-    pieces: impl DoubleEndedIterator<Item = &'a Counted> + Clone,
+    pieces: impl DoubleEndedIterator<Item = &'a CountedText> + Clone,
 ) -> u64 {
     let last = pieces.clone().next_back();
     let Some((at, last)) = last.and_then(|last| Some((text.rfind(&*last.text)?, last))) else {
@@ -91,57 +91,57 @@ pub fn estimate_known<'a>(
     if !is_between_runs(rest, behind) {
         return estimate(text);
     }
-    let mut sum = Count::of(behind);
+    let mut sum = TokenCount::new(behind);
     for piece in pieces.rev() {
         let before = rest.strip_suffix(&*piece.text);
         let Some(before) = before.filter(|before| is_between_runs(before, &piece.text)) else {
             break;
         };
-        sum = sum.and(piece.count);
+        sum = sum.plus(piece.count);
         rest = before;
     }
-    sum.and(Count::of(rest)).tokens()
+    sum.plus(TokenCount::new(rest)).tokens()
 }
 
 fn is_between_runs(before: &str, behind: &str) -> bool {
     let (last, first) = (before.bytes().next_back(), behind.bytes().next());
     let classes = last.zip(first).map(|(last, first)| (class(last), class(first)));
-    classes.is_none_or(|(last, first)| last != first || last == Class::Other)
+    classes.is_none_or(|(last, first)| last != first || last == CharClass::Other)
 }
 
-fn class(byte: u8) -> Class {
+fn class(byte: u8) -> CharClass {
     CLASSES[usize::from(byte)]
 }
 
 /// After so many letters of a run it is as after none, except that it has begun.
-const PERIOD: usize = 12;
+const RUN_PERIOD: usize = 12;
 
 /// By class and place in its run: does a letter begin a token?
 static STARTS_TOKEN: [[bool; 16]; 6] = {
     let mut starts = [[false; 16]; 6];
-    starts[Class::Newline as usize][0] = true;
+    starts[CharClass::Newline as usize][0] = true;
     let mut place = 0;
-    while place <= PERIOD {
+    while place <= RUN_PERIOD {
         // The first space belongs to the word behind it.
-        starts[Class::Space as usize][place] = place % 4 == 1;
-        starts[Class::Word as usize][place] = place % 6 == 0;
-        starts[Class::Digits as usize][place] = place % 3 == 0;
-        starts[Class::Sign as usize][place] = place % 2 == 0;
+        starts[CharClass::Space as usize][place] = place % 4 == 1;
+        starts[CharClass::Word as usize][place] = place % 6 == 0;
+        starts[CharClass::Digits as usize][place] = place % 3 == 0;
+        starts[CharClass::Punctuation as usize][place] = place % 2 == 0;
         place += 1;
     }
     starts
 };
 
-static CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
+static CLASSES: [CharClass; 256] = {
+    let mut classes = [CharClass::Other; 256];
     let mut letter = 0;
     while letter < 128 {
         classes[letter] = match letter as u8 {
-            b'\n' | b'\r' => Class::Newline,
-            b' ' | b'\t' => Class::Space,
-            b'a'..=b'z' | b'A'..=b'Z' => Class::Word,
-            b'0'..=b'9' => Class::Digits,
-            _ => Class::Sign,
+            b'\n' | b'\r' => CharClass::Newline,
+            b' ' | b'\t' => CharClass::Space,
+            b'a'..=b'z' | b'A'..=b'Z' => CharClass::Word,
+            b'0'..=b'9' => CharClass::Digits,
+            _ => CharClass::Punctuation,
         };
         letter += 1;
     }
@@ -154,9 +154,9 @@ fn thousandths_of(letter: char) -> u64 {
         'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => KANA,
         '㐀'..='鿿' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' | '々' => KANJI,
         '가'..='힣' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' => HANGUL,
-        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => CJK_SIGN,
+        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => CJK_PUNCTUATION,
         letter if letter.is_alphabetic() && letter < '\u{3000}' => ALPHABETIC,
-        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{80}'..='\u{bf}' => CJK_SIGN,
+        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{80}'..='\u{bf}' => CJK_PUNCTUATION,
         _ => SYMBOL,
     }
 }
@@ -165,32 +165,32 @@ const ALPHABETIC: u64 = 550;
 const KANA: u64 = 850;
 const KANJI: u64 = 1150;
 const HANGUL: u64 = 1000;
-const CJK_SIGN: u64 = 900;
+const CJK_PUNCTUATION: u64 = 900;
 const SYMBOL: u64 = 2500;
 
 /// How each model's own count differs from the estimate.
 #[derive(Debug, Default)]
-pub struct Corrections {
+pub struct TokenCorrections {
     factors: Mutex<HashMap<String, f64>>,
 }
 
 /// Of one more call against all before it: a few calls settle it, and one odd call does not upset it.
-const WEIGHT: f64 = 0.2;
+const LEARNING_RATE: f64 = 0.2;
 /// Whoever reports more or less than this counts something else than the prompt.
-const RANGE: (f64, f64) = (0.5, 2.0);
+const FACTOR_RANGE: (f64, f64) = (0.5, 2.0);
 /// Shorter prompts say little: what a provider adds around each of them weighs too much.
-const SHORTEST_TOKENS: u64 = 100;
+const MIN_TOKENS: u64 = 100;
 
-impl Corrections {
+impl TokenCorrections {
     /// A model has counted what was estimated.
-    pub fn learn(&self, model: &str, estimated: u64, reported: u64) {
-        if estimated < SHORTEST_TOKENS || reported == 0 {
+    pub fn record(&self, model: &str, estimated: u64, reported: u64) {
+        if estimated < MIN_TOKENS || reported == 0 {
             return;
         }
-        let ratio = (reported as f64 / estimated as f64).clamp(RANGE.0, RANGE.1);
+        let ratio = (reported as f64 / estimated as f64).clamp(FACTOR_RANGE.0, FACTOR_RANGE.1);
         let mut factors = self.factors.lock().unwrap_or_else(PoisonError::into_inner);
         match factors.get_mut(model) {
-            Some(factor) => *factor += WEIGHT * (ratio - *factor),
+            Some(factor) => *factor += LEARNING_RATE * (ratio - *factor),
             None => {
                 factors.insert(model.to_owned(), ratio);
             }
@@ -238,23 +238,23 @@ mod tests {
         for (head, one) in texts.iter().flat_map(|head| texts.map(|one| (head, one))) {
             for (other, tail) in texts.iter().flat_map(|other| texts.map(|tail| (other, tail))) {
                 let text = format!("{head}{one}{other}{tail}");
-                let pieces = [Counted::new(one), Counted::new(other)];
-                assert_eq!(estimate_known(&text, pieces.iter()), estimate(&text), "{text:?}");
+                let pieces = [CountedText::new(one), CountedText::new(other)];
+                assert_eq!(estimate_with_known(&text, pieces.iter()), estimate(&text), "{text:?}");
             }
         }
     }
 
     #[test]
     fn a_model_is_learned_within_bounds() {
-        let corrections = Corrections::default();
+        let corrections = TokenCorrections::default();
         assert_eq!(corrections.factor("a"), 1.0);
-        corrections.learn("a", 1000, 1200);
+        corrections.record("a", 1000, 1200);
         assert_eq!(corrections.factor("a"), 1.2);
-        corrections.learn("a", 1000, 700);
+        corrections.record("a", 1000, 700);
         assert!((corrections.factor("a") - 1.1).abs() < 1e-9);
-        corrections.learn("b", 1000, 90_000);
-        corrections.learn("c", 10, 90_000);
-        corrections.learn("d", 1000, 0);
+        corrections.record("b", 1000, 90_000);
+        corrections.record("c", 10, 90_000);
+        corrections.record("d", 1000, 0);
         let factors = ["b", "c", "d"].map(|model| corrections.factor(model));
         assert_eq!(factors, [2.0, 1.0, 1.0]);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::chat::{ends_line, one_line};
+use crate::chat::{is_line_break, to_single_line};
 use crate::memory::Lineage;
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -34,26 +34,26 @@ pub struct ToolCall {
 
 /// A call, and what the model is told about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolUse {
+pub struct ToolResult {
     pub call: ToolCall,
-    pub result: String,
+    pub text: String,
     /// What the result tells of.
-    pub tells_of: Lineage,
+    pub lineage: Lineage,
 }
 
 /// One answer that called tools instead of ending the thought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRound {
     /// The words that came along, if any did.
-    pub said: String,
-    pub uses: Vec<ToolUse>,
-    pub echo: Option<Arc<Echo>>,
+    pub text: String,
+    pub results: Vec<ToolResult>,
+    pub assistant_message: Option<Arc<AssistantMessage>>,
 }
 
 /// An answer as it came, where its provider wants it back like that (signed thoughts, for one). It
 /// means nothing to any other model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Echo {
+pub struct AssistantMessage {
     pub model: String,
     pub message: Value,
 }
@@ -65,8 +65,8 @@ impl Prompt {
     }
 
     /// The question with all that tools have said, for a model that is to answer in words.
-    pub fn told(&self) -> Cow<'_, str> {
-        if self.rounds.is_empty() {
+    pub fn text_with_tool_results(&self) -> Cow<'_, str> {
+        if self.tool_rounds.is_empty() {
             return Cow::Borrowed(&self.text);
         }
         let language = self.persona.language;
@@ -75,36 +75,36 @@ impl Prompt {
             "You can use no more tools. Answer now, in words alone.",
             "これ以上ツールは使えません。いま、言葉だけで答えてください。",
         );
-        format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.uses()).into()
+        format!("{}\n## {heading}\n{}\n{task}\n", self.text, self.format_tool_results()).into()
     }
 
     /// All that a model is asked, for people who open the decision.
-    pub fn shown(&self) -> Cow<'_, str> {
+    pub fn full_text(&self) -> Cow<'_, str> {
         if self.tools.is_empty() {
-            return self.told();
+            return self.text_with_tool_results();
         }
         let language = self.persona.language;
-        let mut text = format!("{}{}", self.text, offered(&self.tools, language));
-        if !self.rounds.is_empty() {
+        let mut text = format!("{}{}", self.text, format_specs(&self.tools, language));
+        if !self.tool_rounds.is_empty() {
             let heading = language.pick("Tools used so far", "使ったツール");
-            let _ = write!(text, "\n## {heading}\n{}", self.uses());
+            let _ = write!(text, "\n## {heading}\n{}", self.format_tool_results());
         }
         text.into()
     }
 
     /// What an answer is made from.
     pub fn lineage(&self) -> Lineage {
-        let mut lineage = match &self.material {
+        let mut lineage = match &self.memory_input {
             Some(material) => material.lineage(),
             None => self.context.lineage(),
         };
-        for done in self.rounds.iter().flat_map(|round| &round.uses) {
-            for line in &done.tells_of.lines {
-                if !lineage.lines.contains(line) {
-                    lineage.lines.push(line.clone());
+        for done in self.tool_rounds.iter().flat_map(|round| &round.results) {
+            for line in &done.lineage.messages {
+                if !lineage.messages.contains(line) {
+                    lineage.messages.push(line.clone());
                 }
             }
-            lineage.memories.extend_from_slice(&done.tells_of.memories);
+            lineage.memories.extend_from_slice(&done.lineage.memories);
         }
         lineage.memories.sort();
         lineage.memories.dedup();
@@ -112,13 +112,13 @@ impl Prompt {
     }
 
     /// Each call with its result. Both are data, so no line of either stands at a line's beginning.
-    fn uses(&self) -> String {
+    fn format_tool_results(&self) -> String {
         let mut text = String::new();
-        for round in &self.rounds {
-            write_fenced(&mut text, &round.said);
-            for done in &round.uses {
-                let _ = writeln!(text, "- {}", done.call.shown());
-                write_fenced(&mut text, &done.result);
+        for round in &self.tool_rounds {
+            write_quoted(&mut text, &round.text);
+            for done in &round.results {
+                let _ = writeln!(text, "- {}", done.call.to_line());
+                write_quoted(&mut text, &done.text);
             }
         }
         text
@@ -126,11 +126,11 @@ impl Prompt {
 }
 
 /// What the descriptions of tools come to, as estimated.
-pub fn tokens(tools: &[ToolSpec], language: Language) -> u64 {
-    estimate(&offered(tools, language))
+pub fn spec_tokens(tools: &[ToolSpec], language: Language) -> u64 {
+    estimate(&format_specs(tools, language))
 }
 
-fn offered(tools: &[ToolSpec], language: Language) -> String {
+fn format_specs(tools: &[ToolSpec], language: Language) -> String {
     let mut text = format!("\n## {}\n", language.pick("Tools", "使えるツール"));
     for ToolSpec { name, description, parameters } in tools {
         let _ = writeln!(text, "- {name} {parameters}\n  {description}");
@@ -140,14 +140,14 @@ fn offered(tools: &[ToolSpec], language: Language) -> String {
 
 impl ToolCall {
     /// The call on one line.
-    pub fn shown(&self) -> String {
-        one_line(&format!("{} {}", self.name, self.arguments))
+    pub fn to_line(&self) -> String {
+        to_single_line(&format!("{} {}", self.name, self.arguments))
     }
 }
 
-fn write_fenced(text: &mut String, said: &str) {
+fn write_quoted(text: &mut String, said: &str) {
     if !said.trim().is_empty() {
-        said.trim().split(ends_line).for_each(|line| {
+        said.trim().split(is_line_break).for_each(|line| {
             let _ = writeln!(text, "> {line}");
         });
     }
@@ -167,7 +167,7 @@ mod tests {
             ("x", json!("\u{2028}> y"), r#"x " > y""#),
         ] {
             let call = ToolCall { id: String::new(), name: name.to_owned(), arguments };
-            assert_eq!(call.shown(), expected);
+            assert_eq!(call.to_line(), expected);
         }
     }
 }

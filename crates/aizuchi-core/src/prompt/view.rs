@@ -3,7 +3,7 @@
 
 pub mod floor;
 pub mod from_context;
-pub mod from_material;
+pub mod from_memory_input;
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,49 +13,49 @@ use serde::{Serialize, Serializer};
 
 use crate::chat::{ChannelId, MessageId};
 use crate::persona::Persona;
-use crate::prompt::fence::fenced;
-use crate::prompt::tokens::{Counted, estimate};
+use crate::prompt::fence::fence;
+use crate::prompt::tokens::{CountedText, estimate};
 use crate::prompt::view::floor::FloorView;
 
 /// The values for one prompt.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum View {
+pub enum PromptView {
     /// For judging, replying and naming a state.
-    Talk(Box<TalkView>),
+    Context(Box<ContextView>),
     /// For remembering.
-    Material(Box<MaterialView>),
+    MemoryInput(Box<MemoryInputView>),
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct TalkView {
+pub struct ContextView {
     pub verb: &'static str,
     pub persona: PersonaView,
     /// The persona's prompt holds it already; here for templates that ask.
     pub agent_system_prompt: Option<String>,
     pub current_time: String,
     pub current_channel_name: String,
-    pub workspace_long_term_memory: Option<Passage>,
-    pub workspace_short_term_memory: Option<Passage>,
+    pub workspace_long_term_memory: Option<FencedText>,
+    pub workspace_short_term_memory: Option<FencedText>,
     #[serde(serialize_with = "channels_by_id")]
     pub channel_memories: Vec<ChannelView>,
     pub has_channel_memories: bool,
     #[serde(serialize_with = "memories_by_thread")]
-    pub thread_memories: Vec<(String, Passage)>,
+    pub thread_memories: Vec<(String, FencedText)>,
     pub high_priority_memos: Vec<MemoView>,
     pub recent_memos: Vec<MemoView>,
     pub recalled: Vec<RecalledView>,
     /// The target, where that is the top level; else without the target's parent, which stands at the
     /// head of the target.
-    #[serde(serialize_with = "lines")]
-    pub top_level_messages: Vec<Arc<LineView>>,
+    #[serde(serialize_with = "messages")]
+    pub top_level_messages: Vec<Arc<MessageView>>,
     /// Without the target.
     #[serde(serialize_with = "messages_by_thread")]
     pub thread_messages: Vec<ThreadView>,
     pub target_thread_ts: Option<String>,
     /// The target, where that is a thread.
-    #[serde(serialize_with = "lines")]
-    pub target_thread_messages: Vec<Arc<LineView>>,
+    #[serde(serialize_with = "messages")]
+    pub target_thread_messages: Vec<Arc<MessageView>>,
     /// The lines that wait for an answer, by time and name.
     pub owed: Vec<String>,
     /// Why the judge wanted to join in, and which line it would answer.
@@ -81,12 +81,12 @@ pub struct InterventionView {
     /// So often within the last half hour.
     pub lately: u64,
     /// What was said before it, and what it said.
-    #[serde(serialize_with = "lines")]
-    pub messages: Vec<Arc<LineView>>,
+    #[serde(serialize_with = "messages")]
+    pub messages: Vec<Arc<MessageView>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct MaterialView {
+pub struct MemoryInputView {
     pub verb: &'static str,
     pub persona: PersonaView,
     pub agent_system_prompt: Option<String>,
@@ -114,7 +114,7 @@ pub struct PersonaView {
 
 /// Text of some lines, as it is printed.
 #[derive(Clone, Debug)]
-pub struct Passage {
+pub struct FencedText {
     pub text: String,
     pub tokens: u64,
 }
@@ -124,8 +124,8 @@ pub struct ChannelView {
     #[serde(skip)]
     pub id: String,
     pub channel_name: String,
-    pub long_term_memory: Option<Passage>,
-    pub short_term_memory: Option<Passage>,
+    pub long_term_memory: Option<FencedText>,
+    pub short_term_memory: Option<FencedText>,
     #[serde(skip)]
     pub is_current: bool,
     /// Of its name alone.
@@ -151,31 +151,31 @@ pub struct RecalledView {
     #[serde(skip)]
     pub channel: ChannelId,
     pub channel_name: String,
-    #[serde(serialize_with = "lines")]
-    pub messages: Vec<Arc<LineView>>,
+    #[serde(serialize_with = "messages")]
+    pub messages: Vec<Arc<MessageView>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct ThreadView {
     pub id: String,
-    pub messages: Vec<Arc<LineView>>,
+    pub messages: Vec<Arc<MessageView>>,
 }
 
 /// One line of talk, or the place where lines were left out. There are many of them, so templates
 /// read them where they are.
 #[derive(Clone, Debug)]
-pub struct LineView {
+pub struct MessageView {
     /// How many lines were left out here; 0 for a line.
     pub omitted: usize,
     pub timestamp: String,
     pub user: Arc<UserView>,
     pub text: Arc<str>,
-    pub line: Option<MessageId>,
+    pub message: Option<MessageId>,
     pub tokens: u64,
     /// How many tokens of its text were left out, where it was too long.
-    pub left_out: Option<u64>,
+    pub left_out_tokens: Option<u64>,
     /// As the built-in templates of its language print it, once they have.
-    pub printed: OnceLock<Counted>,
+    pub rendered: OnceLock<CountedText>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -207,13 +207,13 @@ pub struct ConversationView {
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockView {
     pub number: usize,
-    #[serde(serialize_with = "lines")]
-    pub messages: Vec<Arc<LineView>>,
+    #[serde(serialize_with = "messages")]
+    pub messages: Vec<Arc<MessageView>>,
 }
 
-impl TalkView {
+impl ContextView {
     /// Every line of it. Some stand in more than one place.
-    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+    pub fn messages(&self) -> impl Iterator<Item = &MessageView> + Clone {
         let threads = self.thread_messages.iter().flat_map(|thread| &thread.messages);
         let recalled = self.recalled.iter().flat_map(|recalled| &recalled.messages);
         let earlier = self.intervention.iter().flat_map(|earlier| &earlier.messages);
@@ -222,29 +222,29 @@ impl TalkView {
     }
 }
 
-impl MaterialView {
+impl MemoryInputView {
     /// Every line of it.
-    pub fn lines(&self) -> impl Iterator<Item = &LineView> + Clone {
+    pub fn messages(&self) -> impl Iterator<Item = &MessageView> + Clone {
         let blocks = self.conversations.iter().flat_map(|conversation| &conversation.blocks);
         blocks.flat_map(|block| &block.messages).map(|line| &**line)
     }
 }
 
 impl PersonaView {
-    pub fn of(persona: &Persona) -> Self {
+    pub fn new(persona: &Persona) -> Self {
         Self { name: persona.name.clone(), system_prompt: persona.system_prompt.trim().to_owned() }
     }
 }
 
-impl Passage {
+impl FencedText {
     /// Text of somebody or something else, with a fence around it.
-    pub fn fenced(text: &str) -> Self {
-        let text = fenced(text.trim()).into_owned();
+    pub fn new(text: &str) -> Self {
+        let text = fence(text.trim()).into_owned();
         Self { tokens: estimate(&text), text }
     }
 }
 
-impl LineView {
+impl MessageView {
     /// The place where so many lines were left out.
     pub fn omission(omitted: usize) -> Self {
         let user = Arc::new(UserView { name: "".into() });
@@ -253,17 +253,17 @@ impl LineView {
             timestamp: String::new(),
             user,
             text: "".into(),
-            line: None,
+            message: None,
             tokens: 8,
-            left_out: None,
-            printed: OnceLock::new(),
+            left_out_tokens: None,
+            rendered: OnceLock::new(),
         }
     }
 }
 
-impl Serialize for LineView {
+impl Serialize for MessageView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut line = serializer.serialize_map(Some(LINE_FIELDS.len()))?;
+        let mut line = serializer.serialize_map(Some(MESSAGE_FIELDS.len()))?;
         line.serialize_entry("omitted", &self.omitted)?;
         line.serialize_entry("timestamp", &self.timestamp)?;
         line.serialize_entry("user", &*self.user)?;
@@ -272,9 +272,9 @@ impl Serialize for LineView {
     }
 }
 
-const LINE_FIELDS: &[&str] = &["omitted", "timestamp", "user", "text"];
+const MESSAGE_FIELDS: &[&str] = &["omitted", "timestamp", "user", "text"];
 
-impl Object for LineView {
+impl Object for MessageView {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.get_value_by_str(key.as_str()?)
     }
@@ -290,7 +290,7 @@ impl Object for LineView {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Str(LINE_FIELDS)
+        Enumerator::Str(MESSAGE_FIELDS)
     }
 }
 
@@ -308,16 +308,16 @@ impl Object for UserView {
     }
 }
 
-impl Serialize for Passage {
+impl Serialize for FencedText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
 /// Templates read them where they are; nobody else has to know.
-struct Lines<'a>(&'a [Arc<LineView>]);
+struct MessageViews<'a>(&'a [Arc<MessageView>]);
 
-impl Serialize for Lines<'_> {
+impl Serialize for MessageViews<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializing_for_value() {
             let lines = self.0.iter().map(|line| Value::from_dyn_object(line.clone()));
@@ -327,8 +327,8 @@ impl Serialize for Lines<'_> {
     }
 }
 
-fn lines<S: Serializer>(lines: &[Arc<LineView>], serializer: S) -> Result<S::Ok, S::Error> {
-    Lines(lines).serialize(serializer)
+fn messages<S: Serializer>(lines: &[Arc<MessageView>], serializer: S) -> Result<S::Ok, S::Error> {
+    MessageViews(lines).serialize(serializer)
 }
 
 fn channels_by_id<S: Serializer>(
@@ -339,7 +339,7 @@ fn channels_by_id<S: Serializer>(
 }
 
 fn memories_by_thread<S: Serializer>(
-    memories: &[(String, Passage)],
+    memories: &[(String, FencedText)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(memories.iter().map(|(thread, memory)| (thread, memory)))
@@ -351,7 +351,7 @@ fn messages_by_thread<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(threads.len()))?;
     for thread in threads {
-        map.serialize_entry(&thread.id, &Lines(&thread.messages))?;
+        map.serialize_entry(&thread.id, &MessageViews(&thread.messages))?;
     }
     map.end()
 }

@@ -7,15 +7,15 @@ use std::char::ToLowercase;
 use unicode_normalization::UnicodeNormalization;
 
 /// Words of people are not longer, in letters; of anything longer the beginning will do.
-const LONGEST: usize = 40;
+const MAX_TERM_LENGTH: usize = 40;
 
 /// The terms of a line in its order, some of them more than once.
-pub fn terms(text: &str) -> Vec<String> {
+pub fn extract_terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
-    for run in runs(&composed(text)) {
+    for run in split_runs(&normalize_unicode(text)) {
         match run {
-            Run::Word(word) => terms.push(stem(word)),
-            Run::Unspaced(letters) => {
+            TextRun::Word(word) => terms.push(stem(word)),
+            TextRun::Unspaced(letters) => {
                 terms.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
                 // So that each letter begins a term, and one alone can be looked for.
                 terms.extend(letters.last().map(char::to_string));
@@ -27,34 +27,38 @@ pub fn terms(text: &str) -> Vec<String> {
 
 /// Something that is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wanted {
+pub enum SearchTerm {
     Term(String),
     /// One letter of a script without spaces: it begins a term wherever it stands.
-    Beginning(String),
+    Prefix(String),
 }
 
-impl Wanted {
-    pub fn is_in(&self, terms: &[String]) -> bool {
+impl SearchTerm {
+    pub fn is_match(&self, terms: &[String]) -> bool {
         match self {
-            Wanted::Term(term) => terms.contains(term),
-            Wanted::Beginning(letter) => terms.iter().any(|term| term.starts_with(letter.as_str())),
+            SearchTerm::Term(term) => terms.contains(term),
+            SearchTerm::Prefix(letter) => {
+                terms.iter().any(|term| term.starts_with(letter.as_str()))
+            }
         }
     }
 }
 
 /// What a text looks for, each thing once; of a long text the `most` that are likely to be rare.
-pub fn wanted(text: &str, most: usize) -> Vec<Wanted> {
-    let mut found: Vec<(usize, Wanted)> = Vec::new();
-    for run in runs(&composed(text)) {
+pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
+    let mut found: Vec<(usize, SearchTerm)> = Vec::new();
+    for run in split_runs(&normalize_unicode(text)) {
         match run {
-            Run::Word(word) => {
-                found.push((word.chars().count(), Wanted::Term(stem(word))));
+            TextRun::Word(word) => {
+                found.push((word.chars().count(), SearchTerm::Term(stem(word))));
             }
-            Run::Unspaced(letters) => {
+            TextRun::Unspaced(letters) => {
                 let pairs = letters.windows(2);
-                found.extend(pairs.map(|pair| (worth(pair), Wanted::Term(pair.iter().collect()))));
+                found.extend(
+                    pairs.map(|pair| (rarity(pair), SearchTerm::Term(pair.iter().collect()))),
+                );
                 if let [letter] = letters[..] {
-                    found.push((worth(&letters), Wanted::Beginning(letter.to_string())));
+                    found.push((rarity(&letters), SearchTerm::Prefix(letter.to_string())));
                 }
             }
         }
@@ -65,31 +69,33 @@ pub fn wanted(text: &str, most: usize) -> Vec<Wanted> {
 }
 
 /// How long a word would be that is about as rare. Grammar is written in hiragana.
-fn worth(letters: &[char]) -> usize {
+fn rarity(letters: &[char]) -> usize {
     let is_grammar = |letter: &&char| matches!(letter, '\u{3041}'..='\u{309f}');
     1 + 3 * (letters.len() - letters.iter().filter(is_grammar).count())
 }
 
 /// Letters that belong together.
-enum Run {
+enum TextRun {
     Word(String),
     Unspaced(Vec<char>),
 }
 
-fn runs(text: &str) -> Vec<Run> {
+fn split_runs(text: &str) -> Vec<TextRun> {
     let mut runs = Vec::new();
     // Whether the newest run may go on.
     let mut is_open = false;
-    for letter in text.chars().flat_map(plain) {
-        if is_silent(letter) {
+    for letter in text.chars().flat_map(normalize_letter) {
+        if is_ignored(letter) {
             continue;
         }
         let is_unspaced = is_unspaced(letter);
         match runs.last_mut().filter(|_| is_open) {
-            Some(Run::Word(word)) if letter.is_alphanumeric() && !is_unspaced => word.push(letter),
-            Some(Run::Unspaced(letters)) if is_unspaced => letters.push(letter),
-            Some(_) | None if is_unspaced => runs.push(Run::Unspaced(vec![letter])),
-            Some(_) | None if letter.is_alphanumeric() => runs.push(Run::Word(letter.into())),
+            Some(TextRun::Word(word)) if letter.is_alphanumeric() && !is_unspaced => {
+                word.push(letter)
+            }
+            Some(TextRun::Unspaced(letters)) if is_unspaced => letters.push(letter),
+            Some(_) | None if is_unspaced => runs.push(TextRun::Unspaced(vec![letter])),
+            Some(_) | None if letter.is_alphanumeric() => runs.push(TextRun::Word(letter.into())),
             Some(_) | None => {
                 is_open = false;
                 continue;
@@ -101,7 +107,7 @@ fn runs(text: &str) -> Vec<Run> {
 }
 
 /// A letter as it is compared: small, and not in its wide form.
-fn plain(letter: char) -> ToLowercase {
+fn normalize_letter(letter: char) -> ToLowercase {
     match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter),
         _ => letter,
@@ -110,12 +116,12 @@ fn plain(letter: char) -> ToLowercase {
 }
 
 /// One way to write each letter: marks on their letters, and none of half width.
-fn composed(text: &str) -> Cow<'_, str> {
+fn normalize_unicode(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
 }
 
 /// Apostrophes and marks on other letters end no word, and people leave them out.
-fn is_silent(letter: char) -> bool {
+fn is_ignored(letter: char) -> bool {
     matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}')
 }
 
@@ -133,9 +139,9 @@ fn is_unspaced(letter: char) -> bool {
 /// A word without its usual English endings: `roses` is found by `rose`, `installing` by `install`.
 fn stem(mut word: String) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
-        return word.chars().take(LONGEST).collect();
+        return word.chars().take(MAX_TERM_LENGTH).collect();
     }
-    word.truncate(LONGEST);
+    word.truncate(MAX_TERM_LENGTH);
     let is_plural =
         word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
     if word.len() > 3 && is_plural {
@@ -144,7 +150,7 @@ fn stem(mut word: String) -> String {
     for ending in ["ing", "ed"] {
         let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() > 2) else { continue };
         if rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
-            word.truncate(undoubled(rest).len());
+            word.truncate(undouble(rest).len());
             break;
         }
     }
@@ -159,7 +165,7 @@ fn stem(mut word: String) -> String {
 }
 
 /// `runn` of `running` is `run`; but `install` keeps both of its letters.
-fn undoubled(rest: &str) -> &str {
+fn undouble(rest: &str) -> &str {
     match rest.as_bytes() {
         [.., a, b] if a == b && rest.len() > 3 && !b"lsz".contains(b) => &rest[..rest.len() - 1],
         _ => rest,
@@ -171,7 +177,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> String {
-        terms(text).join(" ")
+        extract_terms(text).join(" ")
     }
 
     #[test]
@@ -195,8 +201,8 @@ mod tests {
         ] {
             assert_eq!(found(text), expected, "{text}");
         }
-        assert_eq!(terms(&"x".repeat(1000)), ["x".repeat(LONGEST)]);
-        assert_eq!(terms(&"é".repeat(1000)), ["é".repeat(LONGEST)]);
+        assert_eq!(extract_terms(&"x".repeat(1000)), ["x".repeat(MAX_TERM_LENGTH)]);
+        assert_eq!(extract_terms(&"é".repeat(1000)), ["é".repeat(MAX_TERM_LENGTH)]);
     }
 
     #[test]
@@ -232,21 +238,21 @@ mod tests {
             ("rust", "I like Rust."),
             ("roses", "a rose"),
         ] {
-            let terms = terms(line);
+            let terms = extract_terms(line);
             assert!(
-                wanted(query, 16).iter().all(|wanted| wanted.is_in(&terms)),
+                search_terms(query, 16).iter().all(|wanted| wanted.is_match(&terms)),
                 "{query} in {line}"
             );
         }
-        let terms = terms("猫がいる");
-        assert!(!wanted("犬 dog 京都", 16).iter().any(|wanted| wanted.is_in(&terms)));
+        let terms = extract_terms("猫がいる");
+        assert!(!search_terms("犬 dog 京都", 16).iter().any(|wanted| wanted.is_match(&terms)));
     }
 
     #[test]
     fn a_long_query_keeps_what_is_likely_to_be_rare() {
-        let term = |term: &str| Wanted::Term(term.to_owned());
-        assert_eq!(wanted("how do I prune the roses, how?", 2), [term("prun"), term("ros")]);
-        assert_eq!(wanted("京都でたべる", 2), [term("京都"), term("都で")]);
-        assert_eq!(wanted("", 2), []);
+        let term = |term: &str| SearchTerm::Term(term.to_owned());
+        assert_eq!(search_terms("how do I prune the roses, how?", 2), [term("prun"), term("ros")]);
+        assert_eq!(search_terms("京都でたべる", 2), [term("京都"), term("都で")]);
+        assert_eq!(search_terms("", 2), []);
     }
 }

@@ -1,7 +1,7 @@
 //! What asks the room something: a question, and nobody's name before it. From the words of one line
 //! alone, in English and Japanese.
 
-const BEGINNINGS: [&str; 13] = [
+const QUESTION_PHRASES: [&str; 13] = [
     "does anyone",
     "does anybody",
     "anyone know",
@@ -16,7 +16,7 @@ const BEGINNINGS: [&str; 13] = [
     "how can i",
     "is there a way",
 ];
-const ENDINGS: [&str; 9] = [
+const QUESTION_ENDINGS: [&str; 9] = [
     "ですか",
     "ますか",
     "ませんか",
@@ -31,13 +31,13 @@ const ENDINGS: [&str; 9] = [
 pub fn is_question(text: &str) -> bool {
     let lower = text.to_lowercase();
     let end = lower.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    lower.split_whitespace().any(has_mark)
-        || BEGINNINGS.iter().any(|beginning| lower.contains(beginning))
-        || ENDINGS.iter().any(|ending| end.ends_with(ending))
+    lower.split_whitespace().any(has_question_mark)
+        || QUESTION_PHRASES.iter().any(|beginning| lower.contains(beginning))
+        || QUESTION_ENDINGS.iter().any(|ending| end.ends_with(ending))
 }
 
 /// A question mark within a link asks nothing, unless it is behind it.
-fn has_mark(word: &str) -> bool {
+fn has_question_mark(word: &str) -> bool {
     match word.find("://") {
         Some(_) => word.ends_with(['?', '？']),
         None => word.contains(['?', '？']),
@@ -45,7 +45,7 @@ fn has_mark(word: &str) -> bool {
 }
 
 /// Whom a line begins by calling, if that is what its first words are: `bob: …`, `@bob, …`, `花子さん、…`.
-pub fn called(text: &str) -> Option<&str> {
+pub fn addressed_name(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['@', '＠', ' ']);
     let (name, _) = text.split_once([':', ',', '、', '：', '，', '。'])?;
     let name = name.strip_suffix("さん").unwrap_or(name);
@@ -87,7 +87,7 @@ mod tests {
             ("", None),
             (": what?", None),
         ] {
-            assert_eq!(called(line), expected, "{line}");
+            assert_eq!(addressed_name(line), expected, "{line}");
         }
     }
 }

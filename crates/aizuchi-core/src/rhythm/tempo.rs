@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What a channel is taken for before anything was heard there, in seconds.
-const FIRST_GAP: f64 = 30.0;
+const INITIAL_GAP: f64 = 30.0;
 /// How much the newest gap counts. The last ten lines then make two thirds of the tempo.
-const WEIGHT: f64 = 0.1;
+const NEWEST_GAP_WEIGHT: f64 = 0.1;
 /// Lines of one second are one burst, and a longer pause than half an hour is no longer talk.
-const LEAST_GAP: f64 = 1.0;
-const MOST_GAP: f64 = 1800.0;
+const MIN_GAP: f64 = 1.0;
+const MAX_GAP: f64 = 1800.0;
 
 /// The usual gap between two lines: an exponentially weighted mean of its logarithm, since gaps are
 /// spread over five powers of ten and one night must not outweigh an hour of talk.
@@ -21,13 +21,13 @@ pub struct Tempo {
 
 impl Default for Tempo {
     fn default() -> Self {
-        Self { log_gap: FIRST_GAP.ln(), newest: None }
+        Self { log_gap: INITIAL_GAP.ln(), newest: None }
     }
 }
 
 impl Tempo {
     /// Somebody said something at that time. What comes out of order, or twice, says nothing of the gap.
-    pub fn heard(&mut self, at: Timestamp) {
+    pub fn record_message(&mut self, at: Timestamp) {
         let Some(newest) = self.newest else {
             self.newest = Some(at);
             return;
@@ -35,13 +35,13 @@ impl Tempo {
         if at < newest {
             return;
         }
-        let gap = at.duration_since(newest).as_secs_f64().clamp(LEAST_GAP, MOST_GAP);
-        self.log_gap += WEIGHT * (gap.ln() - self.log_gap);
+        let gap = at.duration_since(newest).as_secs_f64().clamp(MIN_GAP, MAX_GAP);
+        self.log_gap += NEWEST_GAP_WEIGHT * (gap.ln() - self.log_gap);
         self.newest = Some(at);
     }
 
     /// In seconds.
-    pub fn gap(&self) -> f64 {
+    pub fn typical_gap(&self) -> f64 {
         self.log_gap.exp()
     }
 }
@@ -53,17 +53,17 @@ mod tests {
     fn after(gaps: &[i64]) -> Tempo {
         let mut tempo = Tempo::default();
         let mut second = 1000;
-        tempo.heard(Timestamp::from_second(second).unwrap());
+        tempo.record_message(Timestamp::from_second(second).unwrap());
         for gap in gaps {
             second += gap;
-            tempo.heard(Timestamp::from_second(second).unwrap());
+            tempo.record_message(Timestamp::from_second(second).unwrap());
         }
         tempo
     }
 
     #[test]
     fn the_tempo_follows_the_talk() {
-        let gap = |gaps: &[i64]| after(gaps).gap().round();
+        let gap = |gaps: &[i64]| after(gaps).typical_gap().round();
         assert_eq!(gap(&[]), 30.0);
         assert_eq!(gap(&[5; 40]), 5.0);
         assert_eq!(gap(&[600; 60]), 597.0);
@@ -77,7 +77,7 @@ mod tests {
     fn a_line_from_before_changes_nothing() {
         let tempo = after(&[5, 5, 5]);
         let mut other = tempo;
-        other.heard(Timestamp::from_second(1001).unwrap());
+        other.record_message(Timestamp::from_second(1001).unwrap());
         assert_eq!(other, tempo);
     }
 }

@@ -10,7 +10,7 @@ use crate::persona::Language;
 const ENGLISH_MS: i64 = 230;
 const JAPANESE_MS: i64 = 790;
 /// Nobody watches somebody type for longer than this; models write more than people do.
-const LONGEST: SignedDuration = SignedDuration::from_secs(20);
+const MAX_TYPING_TIME: SignedDuration = SignedDuration::from_secs(20);
 
 pub fn typing_time(words: &str, language: Language) -> SignedDuration {
     let each = match language {
@@ -18,7 +18,7 @@ pub fn typing_time(words: &str, language: Language) -> SignedDuration {
         Language::Ja => JAPANESE_MS,
     };
     let characters = i64::try_from(words.chars().count()).unwrap_or(i64::MAX);
-    SignedDuration::from_millis(each.saturating_mul(characters)).min(LONGEST)
+    SignedDuration::from_millis(each.saturating_mul(characters)).min(MAX_TYPING_TIME)
 }
 
 #[cfg(test)]

@@ -12,42 +12,43 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::store::StoreError;
-use crate::store::database::address::{Found, Opened, Server};
 use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::location::{DatabaseStatus, OpenedDatabase, PostgresUrl};
 use crate::store::database::writer::Ownership;
 use crate::store::database::{
-    DatabaseStore, READERS, SchemaChange, migrate, newer, onlooker, rows,
+    DatabaseStore, MAX_READERS, SchemaMigration, migrate, newer_schema_error, read_only, rows,
 };
 
 /// Every change of the schema, oldest first.
-pub const MIGRATIONS: &[SchemaChange] =
+pub const MIGRATIONS: &[SchemaMigration] =
     &[(1, "start", include_str!("../../migrations/postgres/0001_start.sql"))];
 
 /// How readers see one moment.
-pub const BEGIN_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+pub const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Whoever is active and has not been heard of for so long is not active any more.
 pub const LEASE: Duration = Duration::from_secs(15);
 /// How often who is active is heard of.
-pub const BEAT: Duration = Duration::from_secs(5);
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 /// How often whoever stands by looks.
-pub const LOOK: Duration = Duration::from_secs(1);
+pub const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The oldest server that has all that is asked of it, as it numbers itself.
-const OLDEST: i64 = 140_000;
+const MIN_SERVER_VERSION: i64 = 140_000;
 /// More statements than there are.
-const STATEMENTS: usize = 256;
+const STATEMENT_CACHE_CAPACITY: usize = 256;
 /// How long the server may take to answer when it is connected to.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Becomes the active one, if no other is, and opens the database: creates what is not there, and frees the
 /// leases of the process that was active before. The writer must be run for anything to be written.
-pub async fn open(server: &Server) -> Result<Option<Opened>, StoreError> {
+pub async fn open(server: &PostgresUrl) -> Result<Option<OpenedDatabase>, StoreError> {
     let shown = server.to_string();
-    let options = options(server)?;
-    let mut connection = Connection::Postgres(connect(&shown, &writing(options.clone())).await?);
+    let options = connect_options(server)?;
+    let mut connection =
+        Connection::Postgres(connect(&shown, &writer_options(options.clone())).await?);
     // Whoever stands by asks every second, also while the server dies.
-    let taken = match tokio::time::timeout(PATIENCE, takes_over(&mut connection)).await {
-        Ok(taken) => taken.map_err(|error| error.of(&shown))?,
+    let taken = match tokio::time::timeout(RESPONSE_TIMEOUT, try_take_over(&mut connection)).await {
+        Ok(taken) => taken.map_err(|error| error.into_broken(&shown))?,
         Err(_) => return Err(StoreError::Broken(format!("{shown} does not answer"))),
     };
     if !taken {
@@ -55,23 +56,23 @@ pub async fn open(server: &Server) -> Result<Option<Opened>, StoreError> {
     }
     migrate(&shown, MIGRATIONS, &mut connection).await?;
     let readers = PgPoolOptions::new()
-        .max_connections(READERS)
-        .acquire_timeout(PATIENCE)
-        .connect_with(only_reading(options))
+        .max_connections(MAX_READERS)
+        .acquire_timeout(RESPONSE_TIMEOUT)
+        .connect_with(reader_options(options))
         .await
-        .map_err(|error| stored(error).of(&shown))?;
+        .map_err(|error| to_store_error(error).into_broken(&shown))?;
     let started =
-        DatabaseStore::start(connection, Readers::Postgres(readers), Ownership::OfSession).await;
-    started.map(Some).map_err(|error| error.of(&shown))
+        DatabaseStore::start(connection, Readers::Postgres(readers), Ownership::SessionLock).await;
+    started.map(Some).map_err(|error| error.into_broken(&shown))
 }
 
 /// Becomes the active one, if no other is, or the other is not heard of any more.
-async fn takes_over(connection: &mut Connection) -> Result<bool, StoreError> {
-    fitting(&query(sql::LOOK).fetch_one(&mut *connection).await?)?;
-    if takes_lock(connection).await? {
+async fn try_take_over(connection: &mut Connection) -> Result<bool, StoreError> {
+    check_compatibility(&query(sql::SERVER_STATUS).fetch_one(&mut *connection).await?)?;
+    if try_lock(connection).await? {
         return Ok(true);
     }
-    let silent = query(sql::END_SILENT).bind(LEASE.as_secs() as i64);
+    let silent = query(sql::TERMINATE_SILENT_SESSION).bind(LEASE.as_secs() as i64);
     for ended in silent.fetch_all(&mut *connection).await? {
         if rows::column(&ended, "is_ended")? {
             tracing::warn!(
@@ -79,14 +80,14 @@ async fn takes_over(connection: &mut Connection) -> Result<bool, StoreError> {
             );
         }
     }
-    takes_lock(connection).await
+    try_lock(connection).await
 }
 
 /// Why a database cannot be used, if it cannot.
-fn fitting(look: &Row) -> Result<(), StoreError> {
+fn check_compatibility(look: &Row) -> Result<(), StoreError> {
     let is = |name: &str| rows::column::<bool>(look, name);
     let encoding: String = rows::column(look, "encoding")?;
-    let why = if rows::column::<i64>(look, "version")? < OLDEST {
+    let why = if rows::column::<i64>(look, "version")? < MIN_SERVER_VERSION {
         "the server must be PostgreSQL 14 or newer".to_owned()
     } else if is("is_replica")? {
         "this is a replica, which nothing can be written to; name the primary".to_owned()
@@ -102,55 +103,57 @@ fn fitting(look: &Row) -> Result<(), StoreError> {
     Err(StoreError::Broken(why))
 }
 
-async fn takes_lock(connection: &mut Connection) -> Result<bool, StoreError> {
+async fn try_lock(connection: &mut Connection) -> Result<bool, StoreError> {
     let row = query(sql::TAKE_LOCK).fetch_one(connection).await?;
     rows::column(&row, "is_taken")
 }
 
 /// What is on the server, without changing it.
-pub async fn examine(server: &Server) -> Result<Found, StoreError> {
+pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError> {
     let shown = server.to_string();
     let readers = readers(server).await?;
     let examined = async {
-        let look = query(sql::LOOK).fetch_one(&readers).await?;
-        fitting(&look)?;
+        let look = query(sql::SERVER_STATUS).fetch_one(&readers).await?;
+        check_compatibility(&look)?;
         if rows::column(&look, "is_locked")? {
-            return Ok(Found::InUse);
+            return Ok(DatabaseStatus::InUse);
         }
-        let newest = onlooker::newest_migration(&readers).await?;
+        let newest = read_only::newest_migration(&readers).await?;
         let ours = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
         match newest.cmp(&ours) {
-            Ordering::Equal => Ok(Found::Current),
-            Ordering::Greater => Err(newer(&shown, newest)),
-            Ordering::Less if newest == 0 => Ok(Found::Absent),
-            Ordering::Less => Ok(Found::Older),
+            Ordering::Equal => Ok(DatabaseStatus::UpToDate),
+            Ordering::Greater => Err(newer_schema_error(&shown, newest)),
+            Ordering::Less if newest == 0 => Ok(DatabaseStatus::Missing),
+            Ordering::Less => Ok(DatabaseStatus::Outdated),
         }
     };
     let examined = examined.await;
     readers.close().await;
-    examined.map_err(|error| error.of(&shown))
+    examined.map_err(|error| error.into_broken(&shown))
 }
 
 /// Connections that read what is there, whoever is active, and change nothing.
-pub async fn readers(server: &Server) -> Result<Readers, StoreError> {
-    let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(PATIENCE);
-    let pool = pool.connect_with(only_reading(options(server)?)).await;
-    pool.map(Readers::Postgres).map_err(|error| stored(error).of(&server.to_string()))
+pub async fn readers(server: &PostgresUrl) -> Result<Readers, StoreError> {
+    let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(RESPONSE_TIMEOUT);
+    let pool = pool.connect_with(reader_options(connect_options(server)?)).await;
+    pool.map(Readers::Postgres)
+        .map_err(|error| to_store_error(error).into_broken(&server.to_string()))
 }
 
 async fn connect(shown: &str, options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    match tokio::time::timeout(PATIENCE, PgConnection::connect_with(options)).await {
-        Ok(connected) => connected.map_err(|error| stored(error).of(shown)),
+    match tokio::time::timeout(RESPONSE_TIMEOUT, PgConnection::connect_with(options)).await {
+        Ok(connected) => connected.map_err(|error| to_store_error(error).into_broken(shown)),
         Err(_) => Err(StoreError::Broken(format!("{shown} does not answer"))),
     }
 }
 
-fn options(server: &Server) -> Result<PgConnectOptions, StoreError> {
+fn connect_options(server: &PostgresUrl) -> Result<PgConnectOptions, StoreError> {
     let options: Result<PgConnectOptions, _> = server.url().parse();
     // What is wrong with it may hold the password.
     let options = options
         .map_err(|_| StoreError::Broken(format!("{server} cannot be read as a postgres:// URL")))?;
-    let options = options.application_name("aizuchi").statement_cache_capacity(STATEMENTS);
+    let options =
+        options.application_name("aizuchi").statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     // What statements read is estimated at many times what it is, and compiling them takes longer than they do.
     let fitting = [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("jit", "off")];
     Ok(options.options(fitting))
@@ -158,7 +161,7 @@ fn options(server: &Server) -> Result<PgConnectOptions, StoreError> {
 
 /// What is acknowledged is safe, whatever the role's own settings are; and whoever holds a lock on a table is not
 /// waited for without end, nor is the end of a statement that nobody waits for any more.
-fn writing(options: PgConnectOptions) -> PgConnectOptions {
+fn writer_options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([
         ("synchronous_commit", "on"),
         ("statement_timeout", "0"),
@@ -167,13 +170,13 @@ fn writing(options: PgConnectOptions) -> PgConnectOptions {
     ])
 }
 
-fn only_reading(options: PgConnectOptions) -> PgConnectOptions {
+fn reader_options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([("default_transaction_read_only", "on"), ("statement_timeout", "30s")])
 }
 
 /// What a failed statement means for the caller.
 /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>: the first two letters are the class.
-pub fn stored(error: sqlx::Error) -> StoreError {
+pub fn to_store_error(error: sqlx::Error) -> StoreError {
     if matches!(error, sqlx::Error::PoolTimedOut) {
         return StoreError::Busy("no reader is free".to_owned());
     }

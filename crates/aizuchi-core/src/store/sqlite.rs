@@ -1,7 +1,7 @@
 //! A database in one SQLite file: write-ahead log, safe against power loss (`synchronous=FULL`). One process
 //! owns the file.
 
-pub mod examine;
+pub mod inspect;
 pub mod myao2;
 mod sql;
 
@@ -14,13 +14,13 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use crate::store::StoreError;
-use crate::store::database::address::Opened;
 use crate::store::database::connection::{Connection, Readers};
+use crate::store::database::location::OpenedDatabase;
 use crate::store::database::writer::Ownership;
-use crate::store::database::{DatabaseStore, READERS, SchemaChange, migrate};
+use crate::store::database::{DatabaseStore, MAX_READERS, SchemaMigration, migrate};
 
 /// Every change of the schema, oldest first.
-pub const MIGRATIONS: &[SchemaChange] = &[
+pub const MIGRATIONS: &[SchemaMigration] = &[
     (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
     (3, "recall", include_str!("../../migrations/sqlite/0003_recall.sql")),
@@ -39,14 +39,14 @@ pub const MIGRATIONS: &[SchemaChange] = &[
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of the database each reader keeps at hand, in KiB, once it has read so much: looking up
 /// words touches pages all over it.
-const AT_HAND: &str = "-8192";
+const READER_CACHE_SIZE: &str = "-8192";
 /// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
 /// need not stop for each.
 const ROW_BUFFER: usize = 512;
 
 /// Opens or creates the database, brings its schema up to date and frees the leases of the process that
 /// owned it before. The writer must be run for anything to be written.
-pub async fn open(path: &Path) -> Result<Opened, StoreError> {
+pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     myao2::refuse(path).await?;
     let shown = path.display().to_string();
     let lock = lock(path)?;
@@ -60,19 +60,19 @@ pub async fn open(path: &Path) -> Result<Opened, StoreError> {
         .pragma("secure_delete", "1")
         .busy_timeout(BUSY_TIMEOUT)
         .row_buffer_size(ROW_BUFFER);
-    let opened = |error| stored(error).of(&shown);
+    let opened = |error| to_store_error(error).into_broken(&shown);
     let mut connection = Connection::Sqlite(options.connect().await.map_err(opened)?);
     migrate(&shown, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
-        .max_connections(READERS)
+        .max_connections(MAX_READERS)
         // A file does not go away; asking each time costs a trip to the connection's thread.
         .test_before_acquire(false)
-        .connect_with(options.pragma("query_only", "1").pragma("cache_size", AT_HAND))
+        .connect_with(options.pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE))
         .await
         .map_err(opened)?;
     let started =
-        DatabaseStore::start(connection, Readers::Sqlite(readers), Ownership::OfFile(lock)).await;
-    started.map_err(|error| error.of(&shown))
+        DatabaseStore::start(connection, Readers::Sqlite(readers), Ownership::FileLock(lock)).await;
+    started.map_err(|error| error.into_broken(&shown))
 }
 
 /// Takes the file for this process alone, as long as the returned handle lives.
@@ -84,7 +84,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| broken("cannot create the folder of", error))?;
     }
-    let file = File::options().create(true).append(true).open(beside(path));
+    let file = File::options().create(true).append(true).open(lock_path(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -96,14 +96,14 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 }
 
 /// The file whose lock says who owns the database.
-fn beside(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
     beside.into()
 }
 
 /// What a failed statement means for the caller.
-pub fn stored(error: sqlx::Error) -> StoreError {
+pub fn to_store_error(error: sqlx::Error) -> StoreError {
     if matches!(error, sqlx::Error::PoolTimedOut) {
         return StoreError::Busy("no reader is free".to_owned());
     }

@@ -2,9 +2,9 @@
 //! for tests.
 
 mod archive;
-mod circumstances;
+mod channel_status;
 mod context;
-mod flow;
+mod steps;
 mod hear;
 mod memory;
 mod memos;
@@ -21,38 +21,41 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
     Visibility, WorkspaceId,
 };
-use crate::context::{Context, StateHash, Window};
+use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
-use crate::decision::{AttemptEnd, Decision, DecisionId, Exchange, Next};
-use crate::event::chore::{Chore, ChoreOutcome};
-use crate::event::step::{Owed, Standing, Step};
-use crate::event::{Claim, DeadLetter, Outcome, Piece, PieceId};
+use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId, ModelExchange};
+use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::step::{OwedAnswer, PendingState, Step};
+use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
 use crate::memo::Memo;
-use crate::memory::{LineId, Lineage, Memory, MemoryId, MemoryKey};
-use crate::recall::{RecallQuery, Recalled};
-use crate::rhythm::delays::Delays;
-use crate::store::volatile::circumstances::Bucket;
-use crate::store::volatile::memory::{Version, Waiting};
-use crate::store::volatile::memos::KeptMemo;
-use crate::store::{Hearing, LINE_MAY_COME, Order, Orders, Receipt, Settled, Store, StoreError};
+use crate::memory::{Lineage, Memory, MemoryId, MemoryKey, MessageRef};
+use crate::recall::{RecallQuery, RecalledMessage};
+use crate::rhythm::reply_delays::ReplyDelays;
+use crate::store::volatile::channel_status::SpendingBucket;
+use crate::store::volatile::memory::{MemoryJobRecord, MemoryVersion};
+use crate::store::volatile::memos::MemoRecord;
+use crate::store::{
+    CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StandingOrders,
+    Store, StoreError,
+};
 
 pub struct VolatileStore {
-    state: Mutex<State>,
+    state: Mutex<VolatileState>,
     revisions: watch::Sender<u64>,
 }
 
 impl VolatileStore {
     pub fn new() -> Self {
-        Self::of("volatile")
+        Self::with_installation("volatile")
     }
 
     /// A store whose posts have keys of this installation.
-    pub fn of(installation: &str) -> Self {
-        let state = State { installation: installation.into(), ..State::default() };
+    pub fn with_installation(installation: &str) -> Self {
+        let state = VolatileState { installation: installation.into(), ..VolatileState::default() };
         Self { state: Mutex::new(state), revisions: watch::Sender::new(0) }
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn write<T>(&self, change: impl FnOnce(&mut VolatileState) -> T) -> T {
         let mut state = self.lock();
         let before = state.revision;
         let result = change(&mut state);
@@ -62,7 +65,7 @@ impl VolatileStore {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, VolatileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -75,22 +78,25 @@ impl Default for VolatileStore {
 
 #[async_trait]
 impl Store for VolatileStore {
-    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
         let now = hearing.now;
         Ok(self.write(|state| {
-            if let Some(so_far) = hearing.so_far {
-                state.hear_bookmark(so_far);
+            if let Some(so_far) = hearing.cursor {
+                state.hear_cursor(so_far);
             }
             match hearing.heard {
-                Heard::Message(message, _) => {
-                    state.hear_message(message, hearing.sent_as, hearing.follows, hearing.remember)
-                }
-                Heard::Edit(edit) => state.hear_edit(&edit, hearing.follows),
-                Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.follows),
+                Heard::Message(message, _) => state.hear_message(
+                    message,
+                    hearing.client_message_id,
+                    hearing.disposition,
+                    hearing.remember_at,
+                ),
+                Heard::Edit(edit) => state.hear_edit(&edit, hearing.disposition),
+                Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.disposition),
                 Heard::Channel(channel) => state.hear_channel(channel, now),
                 Heard::User(user) => state.hear_user(user),
                 Heard::Reaction(reaction) => state.hear_reaction(&reaction),
-                Heard::Bookmark(bookmark) => state.hear_bookmark(bookmark),
+                Heard::Cursor(bookmark) => state.hear_cursor(bookmark),
             }
         }))
     }
@@ -110,7 +116,7 @@ impl Store for VolatileStore {
         state.revision += 1;
         let claims = ready
             .iter()
-            .filter_map(|(_, conversation)| state.claim(conversation, now, lease))
+            .filter_map(|(_, conversation)| state.claim_step(conversation, now, lease))
             .collect();
         self.revisions.send_replace(state.revision);
         Ok(claims)
@@ -121,8 +127,8 @@ impl Store for VolatileStore {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<Settled, StoreError> {
-        Ok(self.write(|state| state.complete(claim, outcome, now)))
+    ) -> Result<CompletionReceipt, StoreError> {
+        Ok(self.write(|state| state.complete_step(claim, outcome, now)))
     }
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
@@ -130,14 +136,14 @@ impl Store for VolatileStore {
         for kept in state.exchanges.values_mut().flatten().flatten() {
             // What it was made from is known for longer.
             if kept.at < before {
-                kept.forget_words();
+                kept.clear_text();
             }
         }
         for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
             letter.text = None;
         }
-        let before = before.checked_sub(LINE_MAY_COME).unwrap_or(Timestamp::MIN);
-        state.early.retain(|_, reactions| reactions.iter().any(|kept| kept.at >= before));
+        let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
+        state.early_reactions.retain(|_, reactions| reactions.iter().any(|kept| kept.at >= before));
         Ok(())
     }
 
@@ -159,14 +165,14 @@ impl Store for VolatileStore {
         self.revisions.subscribe()
     }
 
-    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         Ok(self.lock().recall(query))
     }
 
     async fn context(
         &self,
         conversation: &ConversationId,
-        window: &Window,
+        window: &ContextWindow,
     ) -> Result<Context, StoreError> {
         Ok(self.lock().context(conversation, window))
     }
@@ -180,19 +186,19 @@ impl Store for VolatileStore {
         workspace: &WorkspaceId,
         channel: &ChannelId,
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
-        Ok(self.lock().memos_from(workspace, channel))
+        Ok(self.lock().visible_memos(workspace, channel))
     }
 
-    async fn lines_behind(
+    async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[LineId],
+        lines: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         let state = self.lock();
         let here = lines.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());
-            let talk = state.talks.get(state.heard.get(&place)?)?;
-            let mut lines = talk.lines.iter().filter(|line| line.is_told());
+            let talk = state.conversations.get(state.conversation_of.get(&place)?)?;
+            let mut lines = talk.messages.iter().filter(|line| line.is_visible());
             let line = lines.find(|other| other.message.id == line.1)?;
             Some((line.message.clone(), line.visibility))
         });
@@ -202,53 +208,53 @@ impl Store for VolatileStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|state| state.order(order, now));
+        self.write(|state| state.apply_order(order, now));
         Ok(())
     }
 
-    async fn knows(
+    async fn has_heard(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         line: &MessageId,
     ) -> Result<bool, StoreError> {
         let place = (workspace.clone(), channel.clone(), line.clone());
-        Ok(self.lock().heard.contains_key(&place))
+        Ok(self.lock().conversation_of.contains_key(&place))
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
         Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
     }
 
-    async fn claim_chores(
+    async fn claim_memory_jobs(
         &self,
         now: Timestamp,
         lease: SignedDuration,
         most: usize,
-    ) -> Result<Vec<Chore>, StoreError> {
-        Ok(self.write(|state| state.claim_chores(now, lease, most)))
+    ) -> Result<Vec<MemoryJob>, StoreError> {
+        Ok(self.write(|state| state.claim_memory_jobs(now, lease, most)))
     }
 
-    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.lock().next_chore())
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.lock().next_memory_job())
     }
 
-    async fn complete_chore(
+    async fn complete_memory_job(
         &self,
-        chore: &Chore,
-        outcome: ChoreOutcome,
+        chore: &MemoryJob,
+        outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.write(|state| state.complete_chore(chore, outcome, now));
+        self.write(|state| state.complete_memory_job(chore, outcome, now));
         Ok(())
     }
 }
 
 /// Since when an owed line is owed nothing, and in which thread it stands.
-type Settlement = (Timestamp, Option<MessageId>);
+type ClosedOwed = (Timestamp, Option<MessageId>);
 
 #[derive(Default)]
-struct State {
+struct VolatileState {
     installation: Arc<str>,
     revision: u64,
     /// Numbers decisions, pieces and claims.
@@ -256,88 +262,88 @@ struct State {
     users: HashMap<(WorkspaceId, UserId), User>,
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
     /// The revision at which a channel was last public no more.
-    withdrawn: HashMap<(WorkspaceId, ChannelId), u64>,
-    talks: HashMap<ConversationId, Talk>,
-    heard: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
+    made_private_at: HashMap<(WorkspaceId, ChannelId), u64>,
+    conversations: HashMap<ConversationId, ConversationRecord>,
+    conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
     /// What writers' apps call the lines of a channel.
-    sent: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
+    client_message_ids: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
     /// By workspace and place.
-    bookmarks: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
+    cursors: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
     /// Each channel's lines, by time, then id.
-    order: HashMap<(WorkspaceId, ChannelId), Vec<Place>>,
+    channel_order: HashMap<(WorkspaceId, ChannelId), Vec<MessagePosition>>,
     /// Every thread that has a line. Other threads of the same id may have none.
     threads: BTreeSet<MessageId>,
     /// The newest revision at which a line was edited or deleted, or a channel was public no more.
-    changed: u64,
+    last_change: u64,
     /// All versions that are kept, oldest first.
-    memories: BTreeMap<MemoryKey, Vec<Version>>,
-    chores: BTreeMap<MemoryKey, Waiting>,
-    memos: Vec<KeptMemo>,
+    memories: BTreeMap<MemoryKey, Vec<MemoryVersion>>,
+    memory_jobs: BTreeMap<MemoryKey, MemoryJobRecord>,
+    memos: Vec<MemoRecord>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
     /// The revision that a decision's verdict was made from.
     considered: HashMap<DecisionId, u64>,
     /// One for each attempt of a decision.
-    exchanges: BTreeMap<DecisionId, Vec<Option<KeptExchange>>>,
-    outbox: BTreeMap<PieceId, Outgoing>,
+    exchanges: BTreeMap<DecisionId, Vec<Option<ExchangeRecord>>>,
+    outbox: BTreeMap<OutboxItemId, OutboxRecord>,
     /// What was said unasked, or is on its way; oldest first.
-    unasked: Vec<UnaskedPost>,
+    unsolicited_posts: Vec<UnsolicitedPostRecord>,
     /// Owed lines that are owed nothing any more: since when, and in which thread they stand.
-    settled: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), Settlement>>,
+    closed_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), ClosedOwed>>,
     /// When it spoke in a channel unasked.
-    spoke_unasked: HashMap<(WorkspaceId, ChannelId), Timestamp>,
+    last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,
     /// Tokens and money by hours and days; the empty channel is the whole workspace.
-    spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<Bucket, (u64, u64)>>,
+    spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, (u64, u64)>>,
     /// How long people of a channel take to answer.
-    delays: HashMap<(WorkspaceId, ChannelId), Delays>,
-    orders: HashMap<WorkspaceId, Orders>,
+    delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
+    orders: HashMap<WorkspaceId, StandingOrders>,
     /// Reactions to lines that are not known yet.
-    early: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<KeptReaction>>,
+    early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
     /// Until when conversations were begun anew.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
 }
 
 #[derive(Default)]
-struct Talk {
+struct ConversationRecord {
     /// By time, then id.
-    lines: Vec<StoredLine>,
-    standing: Standing,
+    messages: Vec<MessageRecord>,
+    pending: PendingState,
     silent_state: Option<StateHash>,
     /// When it spoke unasked.
-    unasked: Vec<Timestamp>,
+    unsolicited_posts: Vec<Timestamp>,
     /// When it said last that it may not think.
-    said_so: Option<Timestamp>,
+    budget_notice_at: Option<Timestamp>,
 }
 
 /// Where a line stands in its channel.
-struct Place {
+struct MessagePosition {
     at: Timestamp,
     id: MessageId,
     thread: Option<MessageId>,
 }
 
-struct StoredLine {
+struct MessageRecord {
     message: Arc<Message>,
     /// Who could read it when it was said.
     visibility: Visibility,
     is_deleted: bool,
     /// It is not to be listened to.
-    is_withheld: bool,
+    is_redacted: bool,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
     /// The revision that it came with.
-    heard: u64,
+    heard_revision: u64,
     /// The revision that it came or changed with.
     revision: u64,
     edited: Option<Timestamp>,
-    reactions: Vec<KeptReaction>,
+    reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions changed last.
-    reacted: u64,
+    reactions_revision: u64,
 }
 
 /// One that was taken away stays, so that an older report of it does not bring it back.
-struct KeptReaction {
+struct ReactionRecord {
     emoji: Arc<str>,
     user: UserId,
     kind: AuthorKind,
@@ -345,43 +351,43 @@ struct KeptReaction {
     removed: Option<Timestamp>,
 }
 
-impl StoredLine {
+impl MessageRecord {
     /// It may be in prompts and memories.
-    fn is_told(&self) -> bool {
-        !self.is_deleted && !self.is_withheld
+    fn is_visible(&self) -> bool {
+        !self.is_deleted && !self.is_redacted
     }
 }
 
 /// Its row of the outbox goes when its decision closes; that it was said stays known.
-struct UnaskedPost {
+struct UnsolicitedPostRecord {
     /// When it was dispatched.
     at: Timestamp,
-    piece: PieceId,
-    place: ConversationId,
-    is_said: bool,
+    item: OutboxItemId,
+    conversation: ConversationId,
+    is_posted: bool,
 }
 
-struct KeptExchange {
+struct ExchangeRecord {
     at: Timestamp,
-    exchange: Arc<Exchange>,
+    exchange: Arc<ModelExchange>,
 }
 
-impl KeptExchange {
-    fn forget_words(&mut self) {
+impl ExchangeRecord {
+    fn clear_text(&mut self) {
         let exchange = (*self.exchange).clone();
-        self.exchange = Arc::new(Exchange { prompt: "".into(), answer: None, ..exchange });
+        self.exchange = Arc::new(ModelExchange { prompt: "".into(), answer: None, ..exchange });
     }
 }
 
 /// A piece on its way.
-struct Outgoing {
-    piece: Piece,
-    is_said: bool,
+struct OutboxRecord {
+    item: OutboxItem,
+    is_posted: bool,
     /// Words that nobody asked for; a reaction is none.
-    is_unasked: bool,
+    is_unsolicited: bool,
 }
 
-impl State {
+impl VolatileState {
     fn open_decision(
         &mut self,
         id: DecisionId,
@@ -396,16 +402,16 @@ impl State {
             opened: at,
             closed: None,
             messages: Vec::new(),
-            addressed,
-            weighed: None,
+            is_addressed: addressed,
+            evaluation: None,
             gate: None,
             judgment: None,
-            state: None,
+            state_hash: None,
             ended: None,
             why: None,
-            said: Vec::new(),
-            reacted: None,
-            next: Next::default(),
+            posted_messages: Vec::new(),
+            reaction: None,
+            follow_up: DecisionFollowUp::default(),
             attempts: Vec::new(),
             revision: self.revision,
         };
@@ -413,24 +419,24 @@ impl State {
     }
 
     /// Changes a conversation's standing and keeps the index of ready steps true.
-    fn change_standing<T>(
+    fn change_pending_state<T>(
         &mut self,
         conversation: &ConversationId,
         now: Timestamp,
-        change: impl FnOnce(&mut Standing) -> T,
+        change: impl FnOnce(&mut PendingState) -> T,
     ) -> T {
-        if !self.talks.contains_key(conversation) {
-            self.talks.insert(conversation.clone(), Talk::default());
+        if !self.conversations.contains_key(conversation) {
+            self.conversations.insert(conversation.clone(), ConversationRecord::default());
         }
-        let talk = self.talks.get_mut(conversation).expect("it was put there just now");
-        let before = talk.standing.step.as_ref().map(Step::ready);
-        let owed = talk.standing.owed.clone();
-        let result = change(&mut talk.standing);
-        if owed != talk.standing.owed {
-            for (line, is_owed) in changed(&owed, &talk.standing.owed) {
+        let talk = self.conversations.get_mut(conversation).expect("it was put there just now");
+        let before = talk.pending.step.as_ref().map(Step::ready_at);
+        let owed = talk.pending.owed.clone();
+        let result = change(&mut talk.pending);
+        if owed != talk.pending.owed {
+            for (line, is_owed) in owed_changes(&owed, &talk.pending.owed) {
                 let asker = (conversation.workspace.clone(), line.asker.clone());
                 let id = (conversation.channel.clone(), line.message.clone());
-                let settled = self.settled.entry(asker).or_default();
+                let settled = self.closed_owed.entry(asker).or_default();
                 if is_owed {
                     settled.remove(&id);
                 } else {
@@ -438,7 +444,7 @@ impl State {
                 }
             }
         }
-        let after = talk.standing.step.as_ref().map(Step::ready);
+        let after = talk.pending.step.as_ref().map(Step::ready_at);
         if before != after {
             if let Some(before) = before {
                 self.ready.remove(&(before, conversation.clone()));
@@ -450,7 +456,12 @@ impl State {
         result
     }
 
-    fn insert_line(&mut self, message: Message, gate: Option<Gate>, decision: Option<DecisionId>) {
+    fn insert_message(
+        &mut self,
+        message: Message,
+        gate: Option<Gate>,
+        decision: Option<DecisionId>,
+    ) {
         self.revision += 1;
         let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
         let channel = self.channels.get(&place);
@@ -462,27 +473,29 @@ impl State {
         let is_reset =
             reset.is_some_and(|until| message.at.as_millisecond() < until.as_millisecond());
         let (workspace, channel) = place.clone();
-        let early = self.early.remove(&(workspace, channel, message.id.clone()));
-        let order = self.order.entry(place).or_default();
-        let stands_before = |other: &Place| (other.at, &other.id) <= (message.at, &message.id);
+        let early = self.early_reactions.remove(&(workspace, channel, message.id.clone()));
+        let order = self.channel_order.entry(place).or_default();
+        let stands_before =
+            |other: &MessagePosition| (other.at, &other.id) <= (message.at, &message.id);
         let behind = order.iter().rposition(stands_before).map_or(0, |place| place + 1);
         let thread = message.conversation.thread.clone();
-        order.insert(behind, Place { at: message.at, id: message.id.clone(), thread });
-        let line = StoredLine {
+        order.insert(behind, MessagePosition { at: message.at, id: message.id.clone(), thread });
+        let line = MessageRecord {
             visibility,
             is_deleted: false,
-            is_withheld: gate.is_some_and(Gate::withholds) || is_reset,
+            is_redacted: gate.is_some_and(Gate::is_redacting) || is_reset,
             gate,
             decision,
-            heard: self.revision,
+            heard_revision: self.revision,
             revision: self.revision,
             edited: None,
-            reacted: early.as_ref().map_or(0, |_| self.revision),
+            reactions_revision: early.as_ref().map_or(0, |_| self.revision),
             reactions: early.unwrap_or_default(),
             message: Arc::new(message),
         };
-        let lines = &mut self.talks.entry(line.message.conversation.clone()).or_default().lines;
-        let stands_before = |other: &StoredLine| {
+        let lines =
+            &mut self.conversations.entry(line.message.conversation.clone()).or_default().messages;
+        let stands_before = |other: &MessageRecord| {
             (other.message.at, &other.message.id) <= (line.message.at, &line.message.id)
         };
         let place = lines.iter().rposition(stands_before).map_or(0, |place| place + 1);
@@ -490,16 +503,16 @@ impl State {
     }
 
     /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
-    fn forget(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let line = LineId(conversation.channel.clone(), message.clone());
+    fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
+        let line = MessageRef(conversation.channel.clone(), message.clone());
         // Words may have been made from lines of other channels.
         let here = |other: &ConversationId| other.workspace == conversation.workspace;
-        let covering = self.line(conversation, message).and_then(|line| line.decision);
+        let covering = self.message_mut(conversation, message).and_then(|line| line.decision);
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
             let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let is_held = |kept: &Option<KeptExchange>| {
-                kept.as_ref().is_some_and(|kept| kept.exchange.made_from.lines.contains(&line))
+            let is_held = |kept: &Option<ExchangeRecord>| {
+                kept.as_ref().is_some_and(|kept| kept.exchange.lineage.messages.contains(&line))
             };
             let has_seen = here(&decision.conversation) && kept.iter().any(is_held);
             if has_seen || covering == Some(*id) {
@@ -507,7 +520,7 @@ impl State {
             }
             if has_seen {
                 let held = kept.iter_mut().filter(|kept| is_held(kept)).flatten();
-                held.for_each(KeptExchange::forget_words);
+                held.for_each(ExchangeRecord::clear_text);
             }
         }
     }
@@ -520,41 +533,45 @@ impl State {
         made_from: &Lineage,
     ) -> bool {
         // Bots that edit their lines all the time do not count.
-        let has_changed = |line: &StoredLine| {
-            line.heard <= revision
+        let has_changed = |line: &MessageRecord| {
+            line.heard_revision <= revision
                 && line.revision > revision
                 && (line.is_deleted || line.message.is_human())
         };
-        if revision >= self.changed {
-            return self.have_changed_since(&made_from.memories, revision);
+        if revision >= self.last_change {
+            return self.has_memory_changed_since(&made_from.memories, revision);
         }
-        let is_withdrawn = |line: &LineId| {
-            let withdrawn = self.withdrawn.get(&(workspace.clone(), line.0.clone()));
+        let is_withdrawn = |line: &MessageRef| {
+            let withdrawn = self.made_private_at.get(&(workspace.clone(), line.0.clone()));
             channel != Some(&line.0) && withdrawn.is_some_and(|withdrawn| *withdrawn > revision)
         };
-        if made_from.lines.iter().any(is_withdrawn) {
+        if made_from.messages.iter().any(is_withdrawn) {
             return true;
         }
-        let lines = made_from.lines.iter().filter_map(|line| {
+        let lines = made_from.messages.iter().filter_map(|line| {
             let place = (workspace.clone(), line.0.clone(), line.1.clone());
-            let talk = self.talks.get(self.heard.get(&place)?)?;
-            talk.lines.iter().rev().find(|other| other.message.id == line.1)
+            let talk = self.conversations.get(self.conversation_of.get(&place)?)?;
+            talk.messages.iter().rev().find(|other| other.message.id == line.1)
         });
-        lines.into_iter().any(has_changed) || self.have_changed_since(&made_from.memories, revision)
+        lines.into_iter().any(has_changed)
+            || self.has_memory_changed_since(&made_from.memories, revision)
     }
 
-    fn line(
+    fn message_mut(
         &mut self,
         conversation: &ConversationId,
         message: &MessageId,
-    ) -> Option<&mut StoredLine> {
-        let lines = &mut self.talks.get_mut(conversation)?.lines;
+    ) -> Option<&mut MessageRecord> {
+        let lines = &mut self.conversations.get_mut(conversation)?.messages;
         lines.iter_mut().rev().find(|line| line.message.id == *message)
     }
 }
 
 /// The lines that are owed an answer anew, and those that are not any more.
-fn changed<'a>(before: &'a [Owed], after: &'a [Owed]) -> impl Iterator<Item = (&'a Owed, bool)> {
+fn owed_changes<'a>(
+    before: &'a [OwedAnswer],
+    after: &'a [OwedAnswer],
+) -> impl Iterator<Item = (&'a OwedAnswer, bool)> {
     let fresh = after.iter().filter(|owed| !before.contains(owed)).map(|owed| (owed, true));
     let settled = before.iter().filter(|owed| !after.contains(owed)).map(|owed| (owed, false));
     settled.chain(fresh)
@@ -564,8 +581,8 @@ fn changed<'a>(before: &'a [Owed], after: &'a [Owed]) -> impl Iterator<Item = (&
 fn supersede(decision: &mut Decision) {
     decision.judgment = None;
     for attempt in &mut decision.attempts {
-        if attempt.end == AttemptEnd::Kept {
-            attempt.end = AttemptEnd::Superseded;
+        if attempt.result == AttemptResult::Kept {
+            attempt.result = AttemptResult::Superseded;
         }
     }
 }

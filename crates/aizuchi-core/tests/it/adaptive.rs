@@ -1,25 +1,25 @@
 //! The wait that follows the room: what people see of it, and what holds of it whatever they do.
 
 use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_core::hear::Waiting;
-use aizuchi_core::prompt::Verb;
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rhythm::tempo::Tempo;
-use aizuchi_core::rhythm::{Asked, Bounds, Wait, due, rest};
+use aizuchi_core::rhythm::{OpenQuestion, WaitBounds, WaitStrategy, judge_due, rest_duration};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use aizuchi_harness::world::{Extras, JOIN, World, at, by};
+use aizuchi_harness::harness::{Harness, HarnessOptions, JOIN, at, by};
 
-fn adaptive() -> Extras {
-    let waiting = Waiting { wait: Wait::Adaptive, ..Waiting::default() };
-    Extras { waiting, ..Extras::default() }
+fn adaptive() -> HarnessOptions {
+    let waiting = WaitSettings { wait: WaitStrategy::Adaptive, ..WaitSettings::default() };
+    HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() }
 }
 
 /// How many seconds pass before the judge is asked, if nobody says more.
-async fn silence(world: &World) -> i64 {
-    let (asked, began) = (world.mind.asked(Verb::Judge).len(), world.clock.now());
-    while world.mind.asked(Verb::Judge).len() == asked {
+async fn silence(world: &Harness) -> i64 {
+    let (asked, began) = (world.mind.prompt_texts(PromptVerb::Judge).len(), world.clock.now());
+    while world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
         world.pass(1).await;
         assert!(world.clock.now().duration_since(began) < SignedDuration::from_hours(2));
     }
@@ -77,11 +77,12 @@ async fn people_who_talk_on_do_not_put_off_a_question() {
         let mut told = String::new();
         for gap in [50, 2] {
             world.says("alice", "does anyone have a ladder?").await;
-            let (asked, began) = (world.mind.asked(Verb::Judge).len(), world.clock.now());
+            let (asked, began) =
+                (world.mind.prompt_texts(PromptVerb::Judge).len(), world.clock.now());
             let mut lines = 0;
-            while world.mind.asked(Verb::Judge).len() == asked {
+            while world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
                 world.pass(gap).await;
-                if world.mind.asked(Verb::Judge).len() == asked {
+                if world.mind.prompt_texts(PromptVerb::Judge).len() == asked {
                     world.says(["bob", "carol"][lines % 2], "so it goes").await;
                     world.pass(0).await;
                     lines += 1;
@@ -120,19 +121,19 @@ async fn a_question_that_is_taken_up_has_no_timer() {
 #[tokio::test]
 async fn lines_that_come_meanwhile_do_not_silence_it() {
     let told = by(adaptive(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        let ears = world.ears.clone();
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let inbox = world.inbox.clone();
         let clock = world.clock.clone();
-        world.mind.meanwhile(Verb::Judge, move || async move {
-            let line = aizuchi_harness::world::line(
-                aizuchi_harness::world::top("garden"),
+        world.mind.meanwhile(PromptVerb::Judge, move || async move {
+            let line = aizuchi_harness::harness::message(
+                aizuchi_harness::harness::top_level("garden"),
                 "m9",
                 clock.now(),
                 "carol",
                 "hm",
             );
             let heard = aizuchi_core::chat::Heard::Message(line, aizuchi_core::chat::Arrival::Live);
-            ears.hear(heard).await.unwrap();
+            inbox.hear(heard).await.unwrap();
         });
         world.says("alice", "does anyone have a ladder?").await;
         world.pass(1000).await;
@@ -155,27 +156,32 @@ fn tempo(gaps: &[i64]) -> Tempo {
     let mut second = 0;
     for gap in gaps {
         second += gap;
-        tempo.heard(at(second));
+        tempo.record_message(at(second));
     }
     tempo
 }
 
-fn asked(at: Timestamp, lines_since: usize) -> Asked {
-    Asked { message: MessageId::new("q"), asker: UserId::new("u"), at, lines_since }
+fn asked(at: Timestamp, lines_since: usize) -> OpenQuestion {
+    OpenQuestion {
+        message: MessageId::new("q"),
+        asker: UserId::new("u"),
+        at,
+        messages_since: lines_since,
+    }
 }
 
 prop_compose! {
-    fn bounds()(floor in 0..400i64, longest in 0..4000i64, ceiling in 0..8000i64) -> Bounds {
-        Bounds { floor: seconds(floor), longest_rest: seconds(longest), ceiling: seconds(ceiling) }
+    fn bounds()(floor in 0..400i64, longest in 0..4000i64, ceiling in 0..8000i64) -> WaitBounds {
+        WaitBounds { min_rest: seconds(floor), max_rest: seconds(longest), max_wait: seconds(ceiling) }
     }
 }
 
 proptest! {
     #[test]
     fn a_rest_is_within_its_bounds(gaps in prop::collection::vec(0..100_000i64, 0..50), bounds in bounds()) {
-        let rest = rest(&tempo(&gaps), &bounds);
-        prop_assert!(rest >= bounds.floor.min(bounds.longest_rest));
-        prop_assert!(rest <= bounds.longest_rest);
+        let rest = rest_duration(&tempo(&gaps), &bounds);
+        prop_assert!(rest >= bounds.min_rest.min(bounds.max_rest));
+        prop_assert!(rest <= bounds.max_rest);
     }
 
     #[test]
@@ -191,7 +197,7 @@ proptest! {
         let now = at(1_000_000);
         let asked = is_open.then(|| asked(now - seconds(age), lines));
         let since = now - seconds(age);
-        let of = |tempo| due(now, tempo, asked.as_ref(), since, &bounds);
+        let of = |tempo| judge_due(now, tempo, asked.as_ref(), since, &bounds);
         prop_assert!(of(&fast) <= of(&slow));
     }
 
@@ -205,11 +211,11 @@ proptest! {
         let tempo = tempo(&gaps);
         let (now, since) = (at(1_000_000), at(1_000_000 - age));
         let asked = asked(since, lines);
-        let with = due(now, &tempo, Some(&asked), since, &bounds);
-        let without = due(now, &tempo, None, since, &bounds);
+        let with = judge_due(now, &tempo, Some(&asked), since, &bounds);
+        let without = judge_due(now, &tempo, None, since, &bounds);
         prop_assert!(now <= with && with <= without);
         prop_assert!(with <= now.max(since + seconds(300)));
-        prop_assert!(without <= now.max(since + bounds.ceiling));
+        prop_assert!(without <= now.max(since + bounds.max_wait));
         prop_assert!(lines < 16 || with == now);
     }
 }

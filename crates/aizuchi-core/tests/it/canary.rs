@@ -4,26 +4,27 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId, Visibility,
 };
-use aizuchi_core::context::{Context, Limits};
+use aizuchi_core::context::{Context, ContextLimits};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
-use aizuchi_core::memory::{LineId, Lineage, Scope};
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::memory::{Lineage, MemoryScope, MessageRef};
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::prompts::{Prompts, Scene};
-use aizuchi_core::prompt::{Prompt, Verb};
-use aizuchi_core::recall::{RecallQuery, Recalled};
+use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use aizuchi_harness::world::{
-    Extras, JOIN, Kept, World, line, parts_with, prompts, thread, top, workspace,
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, prompts, thread,
+    top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -63,12 +64,12 @@ impl Llm for Eavesdropper {
         self.llm.model()
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
-        let home = match &prompt.material {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
+        let home = match &prompt.memory_input {
             Some(material) => material.key.channel().map(ChannelId::to_string),
             None => Some(prompt.context.conversation.channel.to_string()),
         };
-        let asked = (home.unwrap_or_default(), prompt.shown().into_owned());
+        let asked = (home.unwrap_or_default(), prompt.full_text().into_owned());
         self.heard.lock().unwrap().push(asked);
         self.llm.ask(prompt).await
     }
@@ -76,29 +77,29 @@ impl Llm for Eavesdropper {
 
 /// A world in which everything that is asked is overheard.
 struct Aviary {
-    world: World,
+    world: Harness,
     heard: Arc<Mutex<Vec<(String, String)>>>,
     /// The first line of the day of each place.
     parents: Vec<(String, MessageId)>,
-    prompts: [(Arc<Prompts>, Arc<Persona>); 2],
+    prompts: [(Arc<PromptBuilder>, Arc<Persona>); 2],
     rendered: usize,
 }
 
 impl Aviary {
-    async fn new(kept: Kept) -> Self {
-        let world = World::new(kept).await;
+    async fn new(kept: TestStore) -> Self {
+        let world = Harness::new(kept).await;
         let heard = Arc::default();
         let overheard =
             |llm| -> Arc<dyn Llm> { Arc::new(Eavesdropper { llm, heard: Arc::clone(&heard) }) };
-        let extras = Extras {
-            tools: Some(Tools { zone: TimeZone::UTC }),
+        let extras = HarnessOptions {
+            tools: Some(ToolSettings { zone: TimeZone::UTC }),
             memory: Some(overheard(Arc::new(BuiltinMind))),
-            ..Extras::default()
+            ..HarnessOptions::default()
         };
-        let (store, clock) = (world.kept.store.clone(), world.clock.clone());
+        let (store, clock) = (world.store.store.clone(), world.clock.clone());
         let mind = overheard(world.mind.clone());
-        let (ears, runner) = parts_with(store, clock, mind, world.room.clone(), extras);
-        let world = World { ears, runner: Arc::new(runner), ..world };
+        let (inbox, runner) = build_parts_with(store, clock, mind, world.platform.clone(), extras);
+        let world = Harness { inbox, runner: Arc::new(runner), ..world };
         let prompts = [Language::En, Language::Ja].map(|language| {
             let persona = Persona {
                 name: "Aizuchi".to_owned(),
@@ -122,7 +123,7 @@ impl Aviary {
             name: name.into(),
             visibility,
         };
-        self.world.ears.hear(Heard::Channel(channel)).await.unwrap();
+        self.world.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
     /// A day's talk in every room, in threads, too.
@@ -130,7 +131,7 @@ impl Aviary {
         let world = &self.world;
         for room in ["garden", "kitchen"] {
             let text = format!("the ledger says that the {room} is in order, day {day}");
-            let parent = world.says_in(top(room), "alice", &text).await;
+            let parent = world.says_in(top_level(room), "alice", &text).await;
             let there = thread(room, parent.as_str());
             world.says_in(there, "bob", "帳簿の鍵は棚の上、 the thread of the plan").await;
             self.parents.push((room.to_owned(), parent));
@@ -139,17 +140,17 @@ impl Aviary {
         for room in PRIVATE.into_iter().filter(|room| !is_open(room)) {
             let who = format!("kanri{room}mia");
             let text = format!("the ledger says kanri{room}line, day {day}");
-            let parent = world.says_in(top(room), &who, &text).await;
+            let parent = world.says_in(top_level(room), &who, &text).await;
             let text = format!("帳簿の鍵は kanri{room}thread の中、 the plan of day {day}");
             world.says_in(thread(room, parent.as_str()), &who, &text).await;
             let late = format!("late-{room}-{day}");
             let text = format!("the ledger says kanri{room}late, which was read later");
-            let late = line(top(room), &late, world.clock.now(), &who, &text);
-            world.ears.hear(Heard::Message(late, Arrival::CaughtUp)).await.unwrap();
+            let late = message(top_level(room), &late, world.clock.now(), &who, &text);
+            world.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
             self.parents.push((room.to_owned(), parent));
         }
         if is_open("loft") {
-            world.says_in(top("loft"), "dave", "the ladder of the new loft is steep").await;
+            world.says_in(top_level("loft"), "dave", "the ladder of the new loft is steep").await;
         }
     }
 
@@ -162,10 +163,10 @@ impl Aviary {
                 "priority": 5,
                 "tags": [format!("kanri{room}tag")],
             });
-            self.world.mind.script.then_calls(Verb::Reply, "", &[("add_memo", memo)]);
-            self.world.mind.script.then(Verb::Reply, Ok(&*format!("kanri{room}own words")));
+            self.world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", memo)]);
+            self.world.mind.script.push(PromptVerb::Reply, Ok(&*format!("kanri{room}own words")));
             let asked = "@Aizuchi note down what the ledger says";
-            self.world.says_in(top(room), &format!("kanri{room}mia"), asked).await;
+            self.world.says_in(top_level(room), &format!("kanri{room}mia"), asked).await;
             self.world.pass(10).await;
         }
     }
@@ -177,8 +178,8 @@ impl Aviary {
             let mut calls = vec![("list_memo", json!({})), ("list_memo_tags", json!({}))];
             calls.push(("search_messages", search));
             calls.extend(PRIVATE.map(|room| ("get_memo", json!({ "memo_name": plan(room) }))));
-            self.world.mind.script.then_calls(Verb::Reply, "", &calls);
-            self.world.says_in(top(room), "alice", "@Aizuchi what do you know?").await;
+            self.world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+            self.world.says_in(top_level(room), "alice", "@Aizuchi what do you know?").await;
             self.world.pass(10).await;
             let (home, asked) = self.heard.lock().unwrap().last().unwrap().clone();
             assert_eq!(home, room);
@@ -199,7 +200,7 @@ impl Aviary {
     }
 
     fn conversations(&self) -> Vec<ConversationId> {
-        let mut all: Vec<ConversationId> = ROOMS.map(top).to_vec();
+        let mut all: Vec<ConversationId> = ROOMS.map(top_level).to_vec();
         for room in ROOMS {
             let own = self.parents.iter().filter(|(place, _)| place == room);
             let own: Vec<&MessageId> = own.map(|(_, parent)| parent).collect();
@@ -214,7 +215,7 @@ impl Aviary {
 
     /// Renders what would be asked everywhere, so many seconds from now.
     async fn renders_everything(&mut self, moments: &[i64]) {
-        let store = self.world.kept.store.clone();
+        let store = self.world.store.store.clone();
         let mut found = BTreeMap::new();
         for (home, query) in ROOMS.iter().flat_map(|room| QUERIES.map(|query| (*room, query))) {
             found.insert((home, query), self.recalled(home, query).await);
@@ -223,15 +224,15 @@ impl Aviary {
             let now = self.world.clock.now() + SignedDuration::from_secs(*later);
             for conversation in self.conversations() {
                 let home = conversation.channel.as_str();
-                let window = Limits::default().window(now);
+                let window = ContextLimits::default().window(now);
                 let context = store.context(&conversation, &window).await.unwrap();
                 let all = format!("{context:?}");
                 assert!(!leaks(&all, home), "{conversation}: {all}");
                 let contexts = QUERIES.map(|query| {
                     let recalled = found[&(home, query)].clone();
-                    Arc::new(Context { recalled, ..context.clone() })
+                    Arc::new(Context { recalled_messages: recalled, ..context.clone() })
                 });
-                let scene = Scene::at(now);
+                let scene = PromptOptions::new(now);
                 for (prompts, persona) in &self.prompts {
                     let [first, ..] = &contexts;
                     let judged = prompts.judge(persona, first, &scene);
@@ -248,7 +249,7 @@ impl Aviary {
     }
 
     /// What can be found from a room.
-    async fn recalled(&self, home: &str, query: &str) -> Vec<Recalled> {
+    async fn recalled(&self, home: &str, query: &str) -> Vec<RecalledMessage> {
         let query = RecallQuery {
             workspace: workspace(),
             visible_from: Some(ChannelId::new(home)),
@@ -257,7 +258,7 @@ impl Aviary {
             before: None,
             limit: 8,
         };
-        let found = self.world.kept.store.recall(&query).await.unwrap();
+        let found = self.world.store.store.recall(&query).await.unwrap();
         let all = format!("{found:?}");
         assert!(!leaks(&all, home), "found from {home}: {all}");
         found
@@ -269,7 +270,7 @@ impl Aviary {
         for room in PRIVATE {
             let context = self.context_of(room, now).await;
             let (prompts, persona) = &self.prompts[0];
-            let text = prompts.reply(persona, &Arc::new(context), &Scene::at(now)).text;
+            let text = prompts.reply(persona, &Arc::new(context), &PromptOptions::new(now)).text;
             for what in ["line", "thread", "late", "memo", "mia", "own"] {
                 assert!(text.contains(&format!("kanri{room}{what}")), "{what}: {text}");
             }
@@ -293,25 +294,25 @@ impl Aviary {
     }
 
     async fn context_of(&self, room: &str, now: Timestamp) -> Context {
-        let window = Limits::default().window(now);
-        self.world.kept.store.context(&top(room), &window).await.unwrap()
+        let window = ContextLimits::default().window(now);
+        self.world.store.store.context(&top_level(room), &window).await.unwrap()
     }
 
     async fn edits(&self, room: &str, message: &MessageId, text: &str) {
         let edit = Edit {
-            conversation: top(room),
+            conversation: top_level(room),
             message: message.clone(),
             at: self.world.clock.now(),
             text: text.into(),
             mentions: Vec::new(),
         };
-        self.world.ears.hear(Heard::Edit(edit)).await.unwrap();
+        self.world.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }
 
     async fn deletes(&self, room: &str, message: &MessageId) {
         let (message, at) = (message.clone(), self.world.clock.now());
-        let deletion = Deletion { conversation: top(room), message, at };
-        self.world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+        let deletion = Deletion { conversation: top_level(room), message, at };
+        self.world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
     fn first_parent(&self, room: &str) -> MessageId {
@@ -320,7 +321,7 @@ impl Aviary {
 }
 
 /// Days of talk, with all that can happen to a room; how many prompts were rendered.
-async fn days(kept: Kept, moments: &[i64]) -> usize {
+async fn days(kept: TestStore, moments: &[i64]) -> usize {
     let mut aviary = Aviary::new(kept).await;
     let mut gone = Vec::new();
     for day in 0..=LAST_DAY {
@@ -330,7 +331,7 @@ async fn days(kept: Kept, moments: &[i64]) -> usize {
             for room in PRIVATE {
                 let who = format!("kanri{room}mia");
                 let text = format!("the ledger says kanri{room}gone");
-                gone.push((room, aviary.world.says_in(top(room), &who, &text).await));
+                gone.push((room, aviary.world.says_in(top_level(room), &who, &text).await));
             }
         }
         if day == CELLAR_CLOSES {
@@ -363,11 +364,11 @@ async fn days(kept: Kept, moments: &[i64]) -> usize {
     }
     aviary.has_told_nothing();
     aviary.everything_is_known_at_home().await;
-    for memory in aviary.world.kept.store.memories(&workspace()).await.unwrap() {
+    for memory in aviary.world.store.store.memories(&workspace()).await.unwrap() {
         let home = memory.key.channel().map(ChannelId::to_string).unwrap_or_default();
         let all = format!("{memory:?}");
         assert!(!leaks(&all, &home), "{all}");
-        assert_eq!(memory.key.scope == Scope::Workspace, home.is_empty());
+        assert_eq!(memory.key.scope == MemoryScope::Workspace, home.is_empty());
     }
     // What was said once the loft was open is for everybody.
     let kitchen = aviary.context_of("kitchen", aviary.world.clock.now()).await;
@@ -378,13 +379,13 @@ async fn days(kept: Kept, moments: &[i64]) -> usize {
 /// Of `reference/myao2.md`, defect 34.
 #[tokio::test]
 async fn defect_34_of_ten_thousand_prompts_none_tells_what_is_private() {
-    let rendered = days(Kept::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
+    let rendered = days(TestStore::sqlite().await, &[0, 7 * HOUR, 26 * HOUR]).await;
     assert!(rendered >= 10_000, "{rendered}");
 }
 
 #[tokio::test]
 async fn in_the_volatile_store_none_tells_what_is_private_either() {
-    let rendered = days(Kept::volatile(), &[0]).await;
+    let rendered = days(TestStore::volatile(), &[0]).await;
     assert!(rendered >= 3_000, "{rendered}");
 }
 
@@ -394,46 +395,46 @@ fn tells(text: &str) -> bool {
 }
 
 /// A world whose mind joins in, and a line of the garden that a reply in the kitchen brings up.
-async fn garden_line(kept: Kept) -> World {
-    let world = World::new(kept).await;
-    world.mind.script.always(Verb::Judge, JOIN);
+async fn garden_line(kept: TestStore) -> Harness {
+    let world = Harness::new(kept).await;
+    world.mind.script.set_default(PromptVerb::Judge, JOIN);
     world.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
     world.pass(60).await;
     world
 }
 
-async fn closes(world: &World, channel: &str) {
+async fn closes(world: &Harness, channel: &str) {
     let channel = Channel {
         workspace: workspace(),
         id: ChannelId::new(channel),
         name: channel.into(),
         visibility: Visibility::Private,
     };
-    world.ears.hear(Heard::Channel(channel)).await.unwrap();
+    world.inbox.hear(Heard::Channel(channel)).await.unwrap();
 }
 
 /// Each prompt that is kept of a channel's newest decision, and nothing for those that are not.
-async fn kept_prompts(world: &World, channel: &str) -> Vec<Option<String>> {
+async fn kept_prompts(world: &Harness, channel: &str) -> Vec<Option<String>> {
     let decision = world.decisions(channel).await.pop().unwrap().id;
-    let kept = world.kept.archive.exchanges(decision).await.unwrap();
+    let kept = world.store.archive.exchanges(decision).await.unwrap();
     kept.into_iter().map(|kept| Some(kept?.prompt.to_string())).collect()
 }
 
 #[tokio::test]
 async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = garden_line(kept).await;
-        world.says_in(top("kitchen"), "bob", "does anybody know the locker code?").await;
+        world.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
         world.pass(61).await;
         let told = kept_prompts(&world, "kitchen").await;
         assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
         let reason = |decision: Decision| decision.judgment.unwrap().reason;
         assert_ne!(reason(world.decisions("kitchen").await.pop().unwrap()), "");
         let own = kept_prompts(&world, "garden").await;
-        let considered = *world.kept.store.revisions().borrow();
-        let line = LineId(ChannelId::new("garden"), MessageId::new("m000"));
-        let made_from = Lineage { lines: vec![line], memories: Vec::new() };
-        let (here, there, store) = (top("kitchen"), top("garden"), &world.kept.store);
+        let considered = *world.store.store.revisions().borrow();
+        let line = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
+        let made_from = Lineage { messages: vec![line], memories: Vec::new() };
+        let (here, there, store) = (top_level("kitchen"), top_level("garden"), &world.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);
         assert!(!has_changed(&here).await.unwrap());
         closes(&world, "garden").await;
@@ -454,17 +455,17 @@ async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
 
 #[tokio::test]
 async fn words_that_are_thought_of_while_a_channel_closes_are_made_anew() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = garden_line(kept).await;
-        world.mind.script.then(Verb::Reply, Ok("It is 4711."));
+        world.mind.script.push(PromptVerb::Reply, Ok("It is 4711."));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move { closes(&there, "garden").await });
-        world.says_in(top("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
+        world.mind.meanwhile(PromptVerb::Reply, || async move { closes(&there, "garden").await });
+        world.says_in(top_level("kitchen"), "bob", "@Aizuchi what is the locker code?").await;
         world.pass(60).await;
-        let asked = world.mind.asked(Verb::Reply);
+        let asked = world.mind.prompt_texts(PromptVerb::Reply);
         let asked: Vec<bool> = asked.iter().rev().take(2).map(|asked| tells(asked)).collect();
         assert_eq!(asked, [false, true]);
-        assert_eq!(world.room.texts(), ["Here I am.", "Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am.", "Here I am."]);
         let kept = kept_prompts(&world, "kitchen").await;
         assert!(!kept.is_empty() && !kept.iter().flatten().any(|kept| tells(kept)), "{kept:?}");
     }

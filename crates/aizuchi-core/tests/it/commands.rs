@@ -2,38 +2,43 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::Settings;
+use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, Visibility};
-use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rules::{Mode, Rulebook, Rules};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
-use aizuchi_harness::world::{Extras, JOIN, World, by, line, thread, top, workspace};
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, by, message, thread, top_level, workspace,
+};
 
-async fn tell<F: Future<Output = String>>(story: impl Fn(World) -> F) -> String {
-    by(Extras::default(), story).await
+async fn tell<F: Future<Output = String>>(story: impl Fn(Harness) -> F) -> String {
+    by(HarnessOptions::default(), story).await
 }
 
-fn in_japanese() -> Extras {
-    Extras { language: Language::Ja, ..Extras::default() }
+fn in_japanese() -> HarnessOptions {
+    HarnessOptions { language: Language::Ja, ..HarnessOptions::default() }
 }
 
-fn in_mode(mode: Mode) -> Extras {
-    let rules = Rules { mode, ..Rules::default() };
-    let rulebook = Arc::new(Rulebook { usual: rules, ..Rulebook::default() });
-    Extras { settings: Settings { rulebook, ..Settings::default() }, ..Extras::default() }
+fn in_mode(mode: Mode) -> HarnessOptions {
+    let rules = ChannelRules { mode, ..ChannelRules::default() };
+    let rulebook = Arc::new(Rulebook { default_rules: rules, ..Rulebook::default() });
+    HarnessOptions {
+        settings: AgentSettings { rulebook, ..AgentSettings::default() },
+        ..HarnessOptions::default()
+    }
 }
 
 /// Somebody who looks after the place says a line.
-async fn admin_says(world: &World, id: &str, text: &str) {
-    let line = line(top("garden"), id, world.clock.now(), "root", text);
+async fn admin_says(world: &Harness, id: &str, text: &str) {
+    let line = message(top_level("garden"), id, world.clock.now(), "root", text);
     let (id, kind) = (line.author.id.clone(), line.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
-    world.ears.hear(Heard::User(user)).await.unwrap();
-    world.hears(line).await;
+    world.inbox.hear(Heard::User(user)).await.unwrap();
+    world.hear(line).await;
 }
 
 #[tokio::test]
@@ -45,13 +50,13 @@ async fn it_says_why_it_spoke_and_why_it_did_not() {
         world.pass(100).await;
         world.says("bob", "@Aizuchi why?").await;
         world.pass(5).await;
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         world.says("bob", "why did you say that @Aizuchi?").await;
         world.pass(5).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 2);
-        assert_eq!(world.mind.asked(Verb::Reply).len(), 1);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -160,10 +165,10 @@ async fn muting_in_japanese() {
 #[tokio::test]
 async fn stop_stops_also_what_is_under_way() {
     let told = tell(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "@Aizuchi stop").await;
         });
         world.pass(200).await;
@@ -185,7 +190,7 @@ async fn commands_do_not_keep_talk_from_being_judged() {
         world.pass(10).await;
         world.says("bob", "@Aizuchi help").await;
         world.pass(200).await;
-        let judged = &world.mind.asked(Verb::Judge)[0];
+        let judged = &world.mind.prompt_texts(PromptVerb::Judge)[0];
         assert!(judged.contains("roses") && !judged.contains("@Aizuchi"), "{judged}");
         world.transcript().await
     });
@@ -232,7 +237,7 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
         world.says("alice", "I am not here").await;
         world.says("bob", "nor am I").await;
         world.pass(100).await;
-        assert!(!world.mind.asked(Verb::Judge)[0].contains("I am not here"));
+        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
         world.says("alice", "@Aizuchi status").await;
         world.pass(5).await;
         world.says("alice", "@Aizuchi opt in").await;
@@ -276,7 +281,7 @@ async fn who_wants_to_be_forgotten_is() {
         world.pass(5).await;
         world.says("alice", "a new day").await;
         world.pass(100).await;
-        let asked = world.mind.asked(Verb::Judge);
+        let asked = world.mind.prompt_texts(PromptVerb::Judge);
         let last = asked.last().unwrap();
         assert!(last.contains("a new day") && !last.contains("shed"));
         world.transcript().await
@@ -334,7 +339,7 @@ async fn what_holds_for_others_is_for_admins() {
         world.pass(5).await;
         world.says("alice", "the beans are up").await;
         world.pass(100).await;
-        assert!(world.mind.asked(Verb::Judge).is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -398,12 +403,12 @@ async fn a_command_in_a_thread_is_answered_there() {
 #[tokio::test]
 async fn what_is_heard_twice_is_obeyed_once() {
     let told = tell(|world| async move {
-        let mute = line(top("garden"), "m1", world.clock.now(), "alice", "@Aizuchi mute");
-        world.hears(mute.clone()).await;
+        let mute = message(top_level("garden"), "m1", world.clock.now(), "alice", "@Aizuchi mute");
+        world.hear(mute.clone()).await;
         world.pass(5).await;
         world.says("alice", "@Aizuchi unmute").await;
         world.pass(5).await;
-        world.hears(mute).await;
+        world.hear(mute).await;
         world.pass(5).await;
         let world = world.restart().await;
         world.says("bob", "@Aizuchi are you there?").await;
@@ -431,7 +436,7 @@ async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
         let line = world.says("alice", "@Aizuchi mut 2h").await;
         world.edits(&line, "@Aizuchi mute 2h").await;
         world.pass(5).await;
-        assert!(world.mind.asked(Verb::Reply).is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Reply).is_empty());
         world.says("bob", "@Aizuchi are you there?").await;
         world.pass(100).await;
         world.transcript().await
@@ -457,7 +462,7 @@ async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
         world.says("bob", "@Aizuchi status").await;
         world.says("alice", "@Aizuchi unmute").await;
         world.pass(5).await;
-        assert!(world.kept.archive.steps(&workspace()).await.unwrap().is_empty());
+        assert!(world.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -485,12 +490,12 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
         let at = world.clock.now();
         for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
-            let line = line(top("garden"), id, at, who, text);
-            world.ears.hear(Heard::Message(line, Arrival::CaughtUp)).await.unwrap();
+            let line = message(top_level("garden"), id, at, who, text);
+            world.inbox.hear(Heard::Message(line, Arrival::Backfilled)).await.unwrap();
         }
         world.pass(5).await;
-        let orders = world.kept.store.orders(&workspace()).await.unwrap();
-        assert_eq!((orders.muted.len(), orders.opted_out.len()), (0, 1));
+        let orders = world.store.store.orders(&workspace()).await.unwrap();
+        assert_eq!((orders.mutes.len(), orders.opted_out.len()), (0, 1));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -523,7 +528,7 @@ async fn the_other_commands_in_japanese() {
             world.says("花子", text).await;
             world.pass(5).await;
         }
-        assert!(world.mind.asked(Verb::Reply).is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Reply).is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -570,17 +575,17 @@ async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {
                 workspace: workspace(),
-                scope: Scope::Channel(ChannelId::new(channel)),
-                term: Term::LongTerm,
+                scope: MemoryScope::Channel(ChannelId::new(channel)),
+                term: MemoryTerm::LongTerm,
             };
-            let entry = Entry {
+            let entry = MemoryEntry {
                 date: jiff::civil::date(2026, 3, 1),
                 text: text.into(),
                 visibility: Visibility::Public,
-                lines: Vec::new(),
+                messages: Vec::new(),
             };
             let newest = world.clock.now();
-            world.orders(Order::Remember { key, entries: vec![entry], newest }).await;
+            world.order(Order::ImportMemory { key, entries: vec![entry], newest }).await;
         }
         world.says("alice", "@Aizuchi memory").await;
         world.pass(5).await;

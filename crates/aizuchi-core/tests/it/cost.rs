@@ -4,16 +4,16 @@
 
 use std::fmt::Write as _;
 
-use aizuchi_core::hear::Waiting;
+use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rhythm::Wait;
-use aizuchi_core::rules::{Mode, Rules};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::{ChannelRules, Mode};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::world::{Extras, Kept, World};
+use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore};
 
 /// Forty letters.
 const LINE: &str =
@@ -102,7 +102,7 @@ fn verdict(should_respond: bool, more: &str) -> String {
     )
 }
 
-async fn talk(world: &World, talk: Talk) {
+async fn talk(world: &Harness, talk: Talk) {
     let (lines, last) = match talk {
         Talk::Bots => {
             for _ in 0..20 {
@@ -120,30 +120,34 @@ async fn talk(world: &World, talk: Talk) {
     }
 }
 
-async fn measure(branch: &Branch, separate: fn(Extras) -> Extras) -> Cost {
-    let rules = Rules { mode: branch.mode, ..Rules::default() };
-    let waiting = Waiting { wait: Wait::Fixed, ..Waiting::default() };
-    let extras = Extras { language: Language::Ja, waiting, ..Extras::of(rules) };
-    let world = World::new(Kept::volatile()).await.having(separate(extras));
-    world.mind.script.always(Verb::State, branch.label);
+async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions) -> Cost {
+    let rules = ChannelRules { mode: branch.mode, ..ChannelRules::default() };
+    let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
+    let extras = HarnessOptions {
+        language: Language::Ja,
+        wait_settings: waiting,
+        ..HarnessOptions::from_rules(rules)
+    };
+    let world = Harness::new(TestStore::volatile()).await.with_options(separate(extras));
+    world.mind.script.set_default(PromptVerb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {
-        world.mind.script.then(Verb::State, Ok("ACTIVE"));
-        world.mind.script.then(Verb::Judge, Ok(&verdict(true, "")));
+        world.mind.script.push(PromptVerb::State, Ok("ACTIVE"));
+        world.mind.script.push(PromptVerb::Judge, Ok(&verdict(true, "")));
         talk(&world, Talk::People(20)).await;
         world.pass(10).await;
-        let said = world.room.said.lock().unwrap()[0].1.at;
+        let said = world.platform.posted.lock().unwrap()[0].1.at;
         world
             .clock
             .advance_to(said + SignedDuration::from_mins(minutes) - SignedDuration::from_secs(10));
         world.mind.calls();
     }
     let (should_respond, more) = branch.verdict;
-    world.mind.script.always(Verb::Judge, verdict(should_respond, more));
+    world.mind.script.set_default(PromptVerb::Judge, verdict(should_respond, more));
     talk(&world, branch.talk).await;
     world.pass(12).await;
     let calls = world.mind.calls();
-    let replies = calls.iter().filter(|prompt| prompt.verb == Verb::Reply).count();
-    let before = calls.iter().filter(|prompt| prompt.verb != Verb::Reply);
+    let replies = calls.iter().filter(|prompt| prompt.verb == PromptVerb::Reply).count();
+    let before = calls.iter().filter(|prompt| prompt.verb != PromptVerb::Reply);
     Cost { calls: calls.len() - replies, tokens: before.map(|prompt| prompt.tokens).sum(), replies }
 }
 
@@ -155,7 +159,7 @@ async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
     );
     for branch in branches() {
         let fused = measure(&branch, |extras| extras).await;
-        let separate = measure(&branch, Extras::with_separate_state).await;
+        let separate = measure(&branch, HarnessOptions::with_separate_state).await;
         let name = branch.name;
         assert!(fused.calls <= 1, "{name}: {} calls", fused.calls);
         assert!(separate.calls <= 2, "{name}: {} calls", separate.calls);
@@ -197,11 +201,12 @@ async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
 
 #[tokio::test]
 async fn while_the_model_is_down_few_calls_are_tried() {
-    let rules = Rules { mode: Mode::Facilitator, ..Rules::default() };
-    let world = World::new(Kept::volatile()).await.having(Extras::of(rules));
+    let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+    let world =
+        Harness::new(TestStore::volatile()).await.with_options(HarnessOptions::from_rules(rules));
     for _ in 0..20 {
         let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
-        world.mind.script.then(Verb::Judge, Err(down));
+        world.mind.script.push(PromptVerb::Judge, Err(down));
     }
     talk(&world, Talk::People(20)).await;
     world.pass(3600).await;

@@ -9,86 +9,91 @@ use aizuchi_core::chat::{
     Arrival, ChannelId, ConversationId, Heard, Message, MessageId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
-use aizuchi_core::context::{Context, Window};
-use aizuchi_core::event::chore::{Chore, ChoreOutcome};
-use aizuchi_core::event::{Claim, Event, Outcome, Piece, Posted};
-use aizuchi_core::hear::Ears;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::context::{Context, ContextWindow};
+use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
+use aizuchi_core::inbox::Inbox;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{LineId, Lineage, Memory, MemoryId};
+use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::platform::{Platform, PlatformError};
-use aizuchi_core::prompt::{Prompt, Verb};
-use aizuchi_core::recall::{RecallQuery, Recalled};
-use aizuchi_core::store::{Hearing, Order, Orders, Receipt, Settled, Store, StoreError};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::{
+    CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
-use aizuchi_harness::world::{
-    Fault, JOIN, Kept, Mind, Room, World, at, line, parts, top, window, workspace,
+use aizuchi_harness::harness::{
+    Fault, Harness, JOIN, TestMind, TestPlatform, TestStore, at, build_parts, message, top_level,
+    window, workspace,
 };
 
 #[tokio::test]
 async fn a_volatile_life_survives_death_at_every_point() {
-    die_everywhere(&[], || async { Kept::volatile() }).await;
+    die_everywhere(&[], || async { TestStore::volatile() }).await;
 }
 
 #[tokio::test]
 async fn a_durable_life_survives_death_at_every_point() {
-    die_everywhere(&[], Kept::sqlite).await;
+    die_everywhere(&[], TestStore::sqlite).await;
 }
 
 #[tokio::test]
 async fn a_life_on_a_server_survives_death_at_every_point() {
-    die_everywhere(&[], Kept::postgres).await;
+    die_everywhere(&[], TestStore::postgres).await;
 }
 
 #[tokio::test]
 async fn death_and_a_lost_answer_together_are_survived() {
-    die_everywhere(&[Fault::LostAnswer], || async { Kept::volatile() }).await;
+    die_everywhere(&[Fault::LostAnswer], || async { TestStore::volatile() }).await;
 }
 
 #[tokio::test]
 async fn a_durable_life_survives_death_and_a_lost_answer() {
-    die_everywhere(&[Fault::LostAnswer, Fault::Busy], Kept::sqlite).await;
+    die_everywhere(&[Fault::LostAnswer, Fault::Busy], TestStore::sqlite).await;
 }
 
 #[tokio::test]
 async fn death_and_a_lost_request_together_are_survived() {
-    die_everywhere(&[Fault::LostRequest], || async { Kept::volatile() }).await;
+    die_everywhere(&[Fault::LostRequest], || async { TestStore::volatile() }).await;
 }
 
 #[tokio::test]
 async fn who_has_slept_over_a_post_looks_for_it_first() {
-    let mind = Arc::new(Mind::default());
-    mind.script.always(Verb::Reply, "Here I am.");
-    let world = World::with(Kept::volatile(), Clock::manual(at(0)), mind, Arc::default());
+    let mind = Arc::new(TestMind::default());
+    mind.script.set_default(PromptVerb::Reply, "Here I am.");
+    let world =
+        Harness::from_parts(TestStore::volatile(), Clock::manual(at(0)), mind, Arc::default());
     let fuse = Fuse::of(usize::MAX);
-    let store = Arc::new(Mortal { inner: world.kept.store.clone(), fuse: fuse.clone() });
-    let (ears, runner) = parts(store, world.clock.clone(), world.mind.clone(), world.room.clone());
+    let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
+    let (inbox, runner) =
+        build_parts(store, world.clock.clone(), world.mind.clone(), world.platform.clone());
     *fuse.sleeper.lock().unwrap() = Some(world.clone());
-    let asks = line(top("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
-    ears.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+    let asks = message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
+    inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
     while runner.step().await.unwrap() {}
     world.pass(2000).await;
     assert!(fuse.sleeper.lock().unwrap().is_none(), "it has slept");
-    assert_eq!(world.room.texts(), ["Here I am."]);
+    assert_eq!(world.platform.posted_texts(), ["Here I am."]);
 }
 
 /// Lives one life for every point at which it can end, until a life has no such point any more.
-async fn die_everywhere<F: Future<Output = Kept>>(faults: &[Fault], kept: impl Fn() -> F) {
+async fn die_everywhere<F: Future<Output = TestStore>>(faults: &[Fault], kept: impl Fn() -> F) {
     let mut deaths = 0;
     for point in 1.. {
         let fuse = Fuse::of(point);
-        let mind = Arc::new(Mind::default());
-        mind.script.always(Verb::Judge, JOIN);
-        mind.script.always(Verb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
-        let room = Arc::new(Room::default());
+        let mind = Arc::new(TestMind::default());
+        mind.script.set_default(PromptVerb::Judge, JOIN);
+        mind.script.set_default(PromptVerb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
+        let room = Arc::new(TestPlatform::default());
         room.fails(faults);
-        let world = World::with(kept().await, Clock::manual(at(0)), mind, room);
+        let world = Harness::from_parts(kept().await, Clock::manual(at(0)), mind, room);
         let has_died = live_until_death(&world, &fuse).await;
         let world = world.restart().await;
-        deliver(&world.ears).await;
+        deliver(&world.inbox).await;
         world.pass(2000).await;
         check(&world, point).await;
         if !has_died {
@@ -102,26 +107,26 @@ async fn die_everywhere<F: Future<Output = Kept>>(faults: &[Fault], kept: impl F
 /// What people say; the platform delivers it again and again until it is acknowledged.
 fn talk() -> Vec<Message> {
     vec![
-        line(top("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?"),
-        line(top("kitchen"), "m2", at(0), "bob", "who baked this?"),
-        line(top("garden"), "m3", at(0), "carol", "@Aizuchi and tulips?"),
+        message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?"),
+        message(top_level("kitchen"), "m2", at(0), "bob", "who baked this?"),
+        message(top_level("garden"), "m3", at(0), "carol", "@Aizuchi and tulips?"),
     ]
 }
 
-async fn deliver(ears: &Ears) {
+async fn deliver(inbox: &Inbox) {
     for message in talk() {
-        ears.hear(Heard::Message(message, Arrival::Live)).await.unwrap();
+        inbox.hear(Heard::Message(message, Arrival::Live)).await.unwrap();
     }
 }
 
 /// True if the fuse blew before the life was over.
-async fn live_until_death(world: &World, fuse: &Arc<Fuse>) -> bool {
-    let store = Arc::new(Mortal { inner: world.kept.store.clone(), fuse: fuse.clone() });
+async fn live_until_death(world: &Harness, fuse: &Arc<Fuse>) -> bool {
+    let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
     let llm = Arc::new(Mortal { inner: world.mind.clone(), fuse: fuse.clone() });
-    let platform = Arc::new(Mortal { inner: world.room.clone(), fuse: fuse.clone() });
-    let (ears, runner) = parts(store.clone(), world.clock.clone(), llm, platform);
+    let platform = Arc::new(Mortal { inner: world.platform.clone(), fuse: fuse.clone() });
+    let (inbox, runner) = build_parts(store.clone(), world.clock.clone(), llm, platform);
     let life = async {
-        deliver(&ears).await;
+        deliver(&inbox).await;
         loop {
             while runner.step().await.unwrap() {}
             match store.next_ready().await.unwrap() {
@@ -137,42 +142,42 @@ async fn live_until_death(world: &World, fuse: &Arc<Fuse>) -> bool {
     }
 }
 
-async fn check(world: &World, point: usize) {
-    let texts = world.room.texts();
+async fn check(world: &Harness, point: usize) {
+    let texts = world.platform.posted_texts();
     let keys: Vec<_> =
-        world.room.said.lock().unwrap().iter().map(|(piece, _)| piece.key.clone()).collect();
+        world.platform.posted.lock().unwrap().iter().map(|(piece, _)| piece.key.clone()).collect();
     let mut distinct = keys.clone();
     distinct.sort();
     distinct.dedup();
     assert_eq!(distinct.len(), keys.len(), "point {point}: a piece was said twice");
     // Each draft is said whole, its halves in their order, and each question is answered by one.
     let first = texts.iter().filter(|text| text.starts_with("The first")).count();
-    let letters = world.kept.archive.dead_letters().await.unwrap();
+    let letters = world.store.archive.dead_letters().await.unwrap();
     let ledger = format!("{}{letters:#?}", world.transcript().await);
     assert_eq!(first * 2, texts.len(), "point {point}: {texts:?}\n{ledger}");
     for question in ["m1", "m2", "m3"] {
-        let said = world.room.said.lock().unwrap();
+        let said = world.platform.posted.lock().unwrap();
         let answers = said.iter().filter(|(piece, _)| {
-            let notes = &piece.draft;
+            let notes = &piece.metadata;
             let about = notes.owed.iter().chain(&notes.about);
             about.into_iter().any(|id| id.as_str() == question)
         });
         assert_eq!(answers.count(), 2, "point {point}: {question} has one answer of two halves");
     }
     for (channel, people) in [("garden", 2), ("kitchen", 1)] {
-        let lines = world.lines(channel).await;
+        let lines = world.messages(channel).await;
         let heard = lines.iter().filter(|line| line.message.is_human()).count();
         assert_eq!(heard, people, "point {point}: a line of {channel} was lost or doubled");
         let own = lines.len() - heard;
-        let here = world.room.said_in(&top(channel));
+        let here = world.platform.posts_in(&top_level(channel));
         assert_eq!(own, here, "point {point}: what was said in {channel} is not what is stored");
         let rows = world.decisions(channel).await;
         assert!(rows.iter().all(|row| row.ended.is_some()), "point {point}: {rows:#?}");
-        let context = world.kept.store.context(&top(channel), &window(50)).await.unwrap();
+        let context = world.store.store.context(&top_level(channel), &window(50)).await.unwrap();
         assert!(context.owed.is_empty(), "point {point}: an answer is still owed in {channel}");
     }
-    assert_eq!(world.kept.store.next_ready().await.unwrap(), None, "point {point}");
-    assert!(world.kept.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
+    assert_eq!(world.store.store.next_ready().await.unwrap(), None, "point {point}");
+    assert!(world.store.archive.dead_letters().await.unwrap().is_empty(), "point {point}");
 }
 
 /// Burns by one with every point that is passed, and ends the life when it has burnt down.
@@ -180,7 +185,7 @@ struct Fuse {
     left: AtomicUsize,
     blown: Notify,
     /// The process sleeps before its next post, and another one says it.
-    sleeper: Mutex<Option<World>>,
+    sleeper: Mutex<Option<Harness>>,
 }
 
 impl Fuse {
@@ -192,9 +197,9 @@ impl Fuse {
     async fn sleep(&self) {
         let Some(world) = self.sleeper.lock().unwrap().take() else { return };
         world.clock.advance_to(world.clock.now() + SignedDuration::from_secs(60));
-        for step in world.kept.archive.steps(&workspace()).await.unwrap() {
+        for step in world.store.archive.pending_steps(&workspace()).await.unwrap() {
             if let Event::Post(piece) = &step.event {
-                world.room.post(piece).await.unwrap();
+                world.platform.post(piece).await.unwrap();
             }
         }
     }
@@ -220,7 +225,7 @@ struct Mortal<T: ?Sized> {
 
 #[async_trait]
 impl Store for Mortal<dyn Store> {
-    async fn hear(&self, hearing: Hearing) -> Result<Receipt, StoreError> {
+    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
         self.fuse.pass().await;
         let receipt = self.inner.hear(hearing).await;
         self.fuse.pass().await;
@@ -244,7 +249,7 @@ impl Store for Mortal<dyn Store> {
         claim: &Claim,
         outcome: Outcome,
         now: Timestamp,
-    ) -> Result<Settled, StoreError> {
+    ) -> Result<CompletionReceipt, StoreError> {
         self.fuse.pass().await;
         let completed = self.inner.complete(claim, outcome, now).await;
         self.fuse.pass().await;
@@ -273,7 +278,7 @@ impl Store for Mortal<dyn Store> {
         self.inner.revisions()
     }
 
-    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>, StoreError> {
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         self.fuse.pass().await;
         self.inner.recall(query).await
     }
@@ -281,7 +286,7 @@ impl Store for Mortal<dyn Store> {
     async fn context(
         &self,
         conversation: &ConversationId,
-        window: &Window,
+        window: &ContextWindow,
     ) -> Result<Context, StoreError> {
         self.fuse.pass().await;
         self.inner.context(conversation, window).await
@@ -304,64 +309,64 @@ impl Store for Mortal<dyn Store> {
         self.inner.order(order, now).await
     }
 
-    async fn knows(
+    async fn has_heard(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         line: &MessageId,
     ) -> Result<bool, StoreError> {
-        self.inner.knows(workspace, channel, line).await
+        self.inner.has_heard(workspace, channel, line).await
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<Orders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
         self.inner.orders(workspace).await
     }
 
-    async fn lines_behind(
+    async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[LineId],
+        lines: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         self.fuse.pass().await;
-        self.inner.lines_behind(workspace, lines).await
+        self.inner.source_messages(workspace, lines).await
     }
 
-    async fn claim_chores(
+    async fn claim_memory_jobs(
         &self,
         now: Timestamp,
         lease: SignedDuration,
         most: usize,
-    ) -> Result<Vec<Chore>, StoreError> {
+    ) -> Result<Vec<MemoryJob>, StoreError> {
         self.fuse.pass().await;
-        let chores = self.inner.claim_chores(now, lease, most).await;
+        let chores = self.inner.claim_memory_jobs(now, lease, most).await;
         self.fuse.pass().await;
         chores
     }
 
-    async fn next_chore(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.next_chore().await
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_memory_job().await
     }
 
-    async fn complete_chore(
+    async fn complete_memory_job(
         &self,
-        chore: &Chore,
-        outcome: ChoreOutcome,
+        chore: &MemoryJob,
+        outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.fuse.pass().await;
-        let completed = self.inner.complete_chore(chore, outcome, now).await;
+        let completed = self.inner.complete_memory_job(chore, outcome, now).await;
         self.fuse.pass().await;
         completed
     }
 }
 
 #[async_trait]
-impl Llm for Mortal<Mind> {
+impl Llm for Mortal<TestMind> {
     fn model(&self) -> &str {
         "mortal"
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         self.fuse.pass().await;
         let answer = self.inner.ask(prompt).await;
         self.fuse.pass().await;
@@ -370,26 +375,29 @@ impl Llm for Mortal<Mind> {
 }
 
 #[async_trait]
-impl Platform for Mortal<Room> {
-    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+impl Platform for Mortal<TestPlatform> {
+    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         self.fuse.pass().await;
         let posted = self.inner.post(piece).await;
         self.fuse.pass().await;
         posted
     }
 
-    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
+    async fn find_posted(
+        &self,
+        piece: &OutboxItem,
+    ) -> Result<Option<PostedMessage>, PlatformError> {
         self.fuse.pass().await;
-        let found = self.inner.find(piece).await;
+        let found = self.inner.find_posted(piece).await;
         self.fuse.pass().await;
         found
     }
 
-    fn settle(&self) -> SignedDuration {
-        self.inner.settle()
+    fn settle_time(&self) -> SignedDuration {
+        self.inner.settle_time()
     }
 
-    fn longest_post(&self) -> usize {
-        self.inner.longest_post()
+    fn max_post_length(&self) -> usize {
+        self.inner.max_post_length()
     }
 }

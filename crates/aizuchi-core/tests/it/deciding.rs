@@ -5,48 +5,49 @@ use std::sync::Arc;
 
 use aizuchi_core::chat::{AuthorKind, ConversationId, Heard, MessageId, Role, UserId, Visibility};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, Ended};
+use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rules::{Allowance, Mode, QuietHours, Rulebook, Rules};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{BudgetLimits, ChannelRules, Mode, QuietHours, Rulebook};
 use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 use jiff::Timestamp;
 use jiff::civil::time;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::world::{
-    Extras, Fault, JOIN, JOIN_IN_60, Kept, World, at, by, channel_of, thread, top, workspace,
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, TestStore, at, by, new_channel, thread,
+    top_level, workspace,
 };
 
 const NOD: &str =
     r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;
 
-fn facilitator() -> Extras {
+fn facilitator() -> HarnessOptions {
     mode(Mode::Facilitator)
 }
 
-fn mode(mode: Mode) -> Extras {
-    Extras::of(Rules { mode, ..Rules::default() })
+fn mode(mode: Mode) -> HarnessOptions {
+    HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() })
 }
 
 /// Worlds by these settings, one on each store.
-async fn worlds(extras: &Extras) -> Vec<World> {
+async fn worlds(extras: &HarnessOptions) -> Vec<Harness> {
     let mut worlds = Vec::new();
-    for kept in Kept::each().await {
-        worlds.push(World::new(kept).await.having(extras.clone()));
+    for kept in TestStore::each().await {
+        worlds.push(Harness::new(kept).await.with_options(extras.clone()));
     }
     worlds
 }
 
 /// Three lines, the last of which asks.
-async fn discuss(world: &World) -> MessageId {
+async fn discuss(world: &Harness) -> MessageId {
     world.says("bob", "the roses look ill").await;
     world.says("carol", "they do").await;
     world.says("alice", "what can we do?").await
 }
 
-async fn last(world: &World) -> Decision {
+async fn last(world: &Harness) -> Decision {
     world.decisions("garden").await.pop().unwrap()
 }
 
@@ -72,15 +73,15 @@ fn opt_out(who: &str) -> Order {
 #[tokio::test]
 async fn lines_while_a_facilitator_judges_are_in_its_words() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Judge, || async move {
+        world.mind.meanwhile(PromptVerb::Judge, || async move {
             there.after_5s_says("bob", "no idea").await;
         });
         discuss(&world).await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "judge reply");
-        assert!(world.mind.asked(Verb::Reply)[0].contains("no idea"));
+        assert!(world.mind.prompt_texts(PromptVerb::Reply)[0].contains("no idea"));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -96,10 +97,11 @@ async fn lines_while_a_facilitator_judges_are_in_its_words() {
 #[tokio::test]
 async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
     for mode in [Mode::Companion, Mode::Facilitator] {
-        let mut extras = Extras::of(Rules { mode, ..Rules::default() });
+        let mut extras =
+            HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() });
         extras.settings.max_delay_seconds = 40.0;
         for world in worlds(&extras).await {
-            world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             discuss(&world).await;
             // What goes on meanwhile puts it off neither.
             world.pass(if mode == Mode::Facilitator { 5 } else { 60 }).await;
@@ -119,7 +121,7 @@ async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
 async fn a_slow_judge_does_not_put_off_the_next_judgment() {
     let told = by(facilitator(), |world| async move {
         let there = world.clone();
-        world.mind.meanwhile(Verb::Judge, || async move {
+        world.mind.meanwhile(PromptVerb::Judge, || async move {
             for words in ["one", "two", "three"] {
                 there.after_5s_says("bob", words).await;
             }
@@ -130,7 +132,7 @@ async fn a_slow_judge_does_not_put_off_the_next_judgment() {
             world.after_5s_says("bob", words).await;
         }
         // Half a minute after the first line that was not judged, however much is said.
-        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(40));
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(40));
         world.transcript().await
     });
     drop(told.await);
@@ -139,18 +141,18 @@ async fn a_slow_judge_does_not_put_off_the_next_judgment() {
 #[tokio::test]
 async fn lines_while_a_facilitator_drafts_are_in_its_one_redraft() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.mind.script.then(Verb::Reply, Ok("Too early."));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Reply, Ok("Too early."));
         for words in ["no idea", "none at all"] {
             let there = world.clone();
-            world.mind.meanwhile(Verb::Reply, move || async move {
+            world.mind.meanwhile(PromptVerb::Reply, move || async move {
                 there.after_5s_says("bob", words).await;
             });
         }
         discuss(&world).await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "judge reply reply");
-        assert!(world.mind.asked(Verb::Reply)[1].contains("no idea"));
+        assert!(world.mind.prompt_texts(PromptVerb::Reply)[1].contains("no idea"));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -168,14 +170,14 @@ async fn lines_while_a_facilitator_drafts_are_in_its_one_redraft() {
 #[tokio::test]
 async fn what_somebody_has_answered_meanwhile_is_dropped() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("bob", "@alice water them").await;
         });
         discuss(&world).await;
         world.pass(100).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -191,14 +193,14 @@ async fn what_somebody_has_answered_meanwhile_is_dropped() {
 #[tokio::test]
 async fn what_is_answered_in_a_thread_while_it_drafts_is_dropped_and_says_why() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says_in(thread("garden", "m002"), "bob", "water them").await;
         });
         discuss(&world).await;
         world.pass(100).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -214,16 +216,16 @@ async fn what_is_answered_in_a_thread_while_it_drafts_is_dropped_and_says_why() 
 #[tokio::test]
 async fn what_is_edited_meanwhile_is_judged_anew() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.mind.script.then(Verb::Reply, Ok("Water them."));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Reply, Ok("Water them."));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.edits(&MessageId::new("m002"), "never mind, what is for lunch?").await;
         });
         discuss(&world).await;
         world.pass(100).await;
-        assert!(world.room.texts().is_empty());
-        assert!(world.mind.asked(Verb::Judge)[1].contains("what is for lunch?"));
+        assert!(world.platform.posted_texts().is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("what is for lunch?"));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -238,15 +240,15 @@ async fn what_is_edited_meanwhile_is_judged_anew() {
 #[tokio::test]
 async fn what_is_deleted_meanwhile_is_not_answered() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.mind.script.then(Verb::Reply, Ok("Water them."));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Reply, Ok("Water them."));
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.deletes(&MessageId::new("m002")).await;
         });
         discuss(&world).await;
         world.pass(100).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -260,8 +262,8 @@ async fn what_is_deleted_meanwhile_is_not_answered() {
 #[tokio::test]
 async fn a_mention_goes_before_what_a_facilitator_has_begun() {
     let told = by(facilitator(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        for (verb, who) in [(Verb::Judge, "dan"), (Verb::Reply, "eve")] {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        for (verb, who) in [(PromptVerb::Judge, "dan"), (PromptVerb::Reply, "eve")] {
             let there = world.clone();
             world.mind.meanwhile(verb, move || async move {
                 there.after_5s_says(who, "@Aizuchi are you there?").await;
@@ -270,7 +272,7 @@ async fn a_mention_goes_before_what_a_facilitator_has_begun() {
         discuss(&world).await;
         world.pass(100).await;
         // One answer that holds both.
-        let owed = world.room.said.lock().unwrap()[0].0.draft.owed.clone();
+        let owed = world.platform.posted.lock().unwrap()[0].0.metadata.owed.clone();
         assert_eq!(owed, ["m003", "m004"].map(MessageId::new));
         world.transcript().await
     });
@@ -289,10 +291,10 @@ async fn a_mention_goes_before_what_a_facilitator_has_begun() {
 
 #[tokio::test]
 async fn everyone_who_asks_is_answered_whatever_becomes_of_the_others() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         let first = world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "@Aizuchi and the tulips?").await;
             there.deletes(&first).await;
         });
@@ -311,16 +313,16 @@ async fn everyone_who_asks_is_answered_whatever_becomes_of_the_others() {
 
 #[tokio::test]
 async fn what_is_asked_while_it_is_muted_is_never_answered() {
-    let told = by(Extras::default(), |world| async move {
-        world.orders(mute(&top("garden"))).await;
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.order(mute(&top_level("garden"))).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(10).await;
-        world.says_in(top("kitchen"), "bob", "@Aizuchi and here?").await;
+        world.says_in(top_level("kitchen"), "bob", "@Aizuchi and here?").await;
         world.pass(10).await;
-        assert_eq!(world.room.said_in(&top("kitchen")), 1);
-        world.orders(unmute(&top("garden"))).await;
+        assert_eq!(world.platform.posts_in(&top_level("kitchen")), 1);
+        world.order(unmute(&top_level("garden"))).await;
         world.pass(10_000).await;
-        assert_eq!(world.room.said_in(&top("garden")), 0);
+        assert_eq!(world.platform.posts_in(&top_level("garden")), 0);
         world.says("alice", "@Aizuchi are you there again?").await;
         world.pass(10).await;
         assert_eq!(world.mind.verbs(), "reply reply");
@@ -337,19 +339,19 @@ async fn what_is_asked_while_it_is_muted_is_never_answered() {
 
 #[tokio::test]
 async fn a_mute_without_an_end_and_one_with_an_end_hold_as_long_as_they_say() {
-    for world in worlds(&Extras::default()).await {
+    for world in worlds(&HarnessOptions::default()).await {
         for (until, spoken) in [(at(500), 1), (Timestamp::MAX, 1)] {
             let channel = None;
             world
-                .orders(Order::Mute { workspace: workspace(), channel, until, by: Role::Admin })
+                .order(Order::Mute { workspace: workspace(), channel, until, by: Role::Admin })
                 .await;
-            let said = world.room.texts().len();
+            let said = world.platform.posted_texts().len();
             world.says("alice", "@Aizuchi are you there?").await;
             world.pass(1000).await;
-            assert_eq!(world.room.texts().len(), said, "{until}");
+            assert_eq!(world.platform.posted_texts().len(), said, "{until}");
             world.says("alice", "@Aizuchi and now?").await;
             world.pass(1).await;
-            assert_eq!(world.room.texts().len(), spoken, "{until}");
+            assert_eq!(world.platform.posted_texts().len(), spoken, "{until}");
         }
     }
 }
@@ -357,32 +359,41 @@ async fn a_mute_without_an_end_and_one_with_an_end_hold_as_long_as_they_say() {
 #[tokio::test]
 async fn a_mute_while_words_wait_keeps_them_unsaid() {
     for text in ["when do I cut the roses?", "@Aizuchi when do I cut the roses?"] {
-        for world in worlds(&Extras::default()).await {
-            world.mind.script.then(Verb::Judge, Ok(JOIN));
-            world.room.fails(&[Fault::Busy]);
+        for world in worlds(&HarnessOptions::default()).await {
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            world.platform.fails(&[Fault::Busy]);
             world.says("alice", text).await;
             world.pass(60).await;
             world.pass(0).await;
-            let is_drafted = world.mind.asked(Verb::Reply).len() == 1;
-            assert!(is_drafted && world.room.texts().is_empty() || text.starts_with('@'));
+            let is_drafted = world.mind.prompt_texts(PromptVerb::Reply).len() == 1;
+            assert!(
+                is_drafted && world.platform.posted_texts().is_empty() || text.starts_with('@')
+            );
             let world = if text.starts_with('@') { muted_mention(&world).await } else { world };
-            world.orders(mute(&top("garden"))).await;
+            world.order(mute(&top_level("garden"))).await;
             world.pass(1000).await;
-            assert!(world.room.texts().iter().all(|said| said != "Never this."), "{text}");
+            assert!(
+                world.platform.posted_texts().iter().all(|said| said != "Never this."),
+                "{text}"
+            );
             let row = last(&world).await;
-            assert_eq!((row.ended, row.gate), (Some(Ended::Muted), Some(Gate::Muted)), "{text}");
-            world.orders(unmute(&top("garden"))).await;
-            let said = world.room.texts().len();
+            assert_eq!(
+                (row.ended, row.gate),
+                (Some(DecisionResult::Muted), Some(Gate::Muted)),
+                "{text}"
+            );
+            world.order(unmute(&top_level("garden"))).await;
+            let said = world.platform.posted_texts().len();
             world.pass(10_000).await;
-            assert_eq!(world.room.texts().len(), said, "{text}");
+            assert_eq!(world.platform.posted_texts().len(), said, "{text}");
         }
     }
 }
 
 /// Somebody has asked, and the platform does not take the answer for now.
-async fn muted_mention(world: &World) -> World {
-    world.mind.script.then(Verb::Reply, Ok("Never this."));
-    world.room.fails(&[Fault::Busy]);
+async fn muted_mention(world: &Harness) -> Harness {
+    world.mind.script.push(PromptVerb::Reply, Ok("Never this."));
+    world.platform.fails(&[Fault::Busy]);
     world.says("bob", "@Aizuchi and the tulips?").await;
     world.pass(0).await;
     world.clone()
@@ -391,18 +402,18 @@ async fn muted_mention(world: &World) -> World {
 #[tokio::test]
 async fn where_it_observes_it_decides_for_the_ledger_alone() {
     let told = by(mode(Mode::Observe), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         let shadow = last(&world).await.judgment.unwrap();
         assert!(shadow.should_respond);
-        world.mind.script.then(Verb::Judge, Ok(NOD));
+        world.mind.script.push(PromptVerb::Judge, Ok(NOD));
         world.says("bob", "we have won!").await;
         world.pass(100).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "judge judge");
-        assert_eq!(world.room.calls.load(std::sync::atomic::Ordering::SeqCst), 0);
+        assert_eq!(world.platform.calls.load(std::sync::atomic::Ordering::SeqCst), 0);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -437,16 +448,16 @@ async fn where_it_is_asked_alone_it_is_silent_until_somebody_asks() {
 #[tokio::test]
 async fn where_it_is_off_not_even_the_words_are_kept() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = by(Extras { memory, ..mode(Mode::Off) }, |world| async move {
+    let told = by(HarnessOptions { memory, ..mode(Mode::Off) }, |world| async move {
         let line = world.says("alice", "the xyzzy is in the shed").await;
         world.says("bob", "@Aizuchi what is xyzzy?").await;
         world.pass(10).await;
         world.edits(&line, "the xyzzy is in the barn").await;
         world.edits(&line, "@Aizuchi the xyzzy is in the barn").await;
-        assert_eq!(world.kept.store.next_chore().await.unwrap(), None);
+        assert_eq!(world.store.store.next_memory_job().await.unwrap(), None);
         world.pass(10_000).await;
         assert_eq!(world.mind.verbs(), "");
-        let lines = world.lines("garden").await;
+        let lines = world.messages("garden").await;
         assert!(lines.iter().all(|line| line.gate == Some(Gate::ChannelMode)));
         world.transcript().await.replace(": \n", ":\n")
     });
@@ -458,9 +469,10 @@ async fn where_it_is_off_not_even_the_words_are_kept() {
 
 #[tokio::test]
 async fn an_ordered_mode_outranks_the_settings_until_it_is_taken_back() {
-    let order = |mode| Order::Mode { workspace: workspace(), channel: top("garden").channel, mode };
+    let order =
+        |mode| Order::Mode { workspace: workspace(), channel: top_level("garden").channel, mode };
     for world in worlds(&mode(Mode::MentionOnly)).await {
-        world.mind.script.always(Verb::Judge, JOIN);
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         for (ordered, spoke) in [
             (None, 0),
             (Some(Mode::Companion), 1),
@@ -468,24 +480,25 @@ async fn an_ordered_mode_outranks_the_settings_until_it_is_taken_back() {
             (Some(Mode::Companion), 2),
             (None, 2),
         ] {
-            world.orders(order(ordered)).await;
+            world.order(order(ordered)).await;
             world.says("alice", "when do I cut the roses?").await;
             world.says("bob", "and the tulips?").await;
             world.pass(100).await;
-            assert_eq!(world.room.texts().len(), spoke, "{ordered:?}");
+            assert_eq!(world.platform.posted_texts().len(), spoke, "{ordered:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_mode_ordered_while_it_waits_holds_for_what_waits() {
-    let order = |mode| Order::Mode { workspace: workspace(), channel: top("garden").channel, mode };
+    let order =
+        |mode| Order::Mode { workspace: workspace(), channel: top_level("garden").channel, mode };
     for mode in [Mode::MentionOnly, Mode::Observe, Mode::Off] {
-        for world in worlds(&Extras::default()).await {
-            world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        for world in worlds(&HarnessOptions::default()).await {
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(90).await;
-            world.orders(order(Some(mode))).await;
+            world.order(order(Some(mode))).await;
             world.pass(1000).await;
             assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
             assert_eq!(last(&world).await.gate, Some(Gate::ChannelMode), "{mode:?}");
@@ -496,11 +509,11 @@ async fn a_mode_ordered_while_it_waits_holds_for_what_waits() {
 #[tokio::test]
 async fn who_has_opted_out_is_an_id_and_nothing_else() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = by(Extras { memory, ..Extras::default() }, |world| async move {
-        world.orders(opt_out("zoe")).await;
+    let told = by(HarnessOptions { memory, ..HarnessOptions::default() }, |world| async move {
+        world.order(opt_out("zoe")).await;
         let line = world.says("zoe", "the xyzzy is in the shed").await;
         world.says("zoe", "@Aizuchi do you remember the xyzzy?").await;
-        assert_eq!(world.kept.store.next_chore().await.unwrap(), None, "nothing to remember");
+        assert_eq!(world.store.store.next_memory_job().await.unwrap(), None, "nothing to remember");
         world.pass(10).await;
         // What they change about it is as little listened to.
         world.edits(&line, "the xyzzy is in the barn").await;
@@ -511,12 +524,13 @@ async fn who_has_opted_out_is_an_id_and_nothing_else() {
         world.says("alice", "@Aizuchi what was said?").await;
         world.says("bob", "well").await;
         world.pass(10_000).await;
-        for prompt in
-            [Verb::Judge, Verb::Reply, Verb::Remember].map(|verb| world.mind.asked(verb)).concat()
+        for prompt in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember]
+            .map(|verb| world.mind.prompt_texts(verb))
+            .concat()
         {
             assert!(!prompt.contains("xyzzy") && !prompt.contains("zoe"), "{prompt}");
         }
-        let lines = world.lines("garden").await;
+        let lines = world.messages("garden").await;
         assert_eq!(lines[0].gate, Some(Gate::OptedOut));
         world.transcript().await.replace(": \n", ":\n")
     });
@@ -534,7 +548,8 @@ async fn who_has_opted_out_is_an_id_and_nothing_else() {
 async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
     // It is five in the afternoon in Tokyo when the stories begin.
     let quiet_hours = Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) });
-    let mut extras = Extras::of(Rules { quiet_hours, ..Rules::default() });
+    let mut extras =
+        HarnessOptions::from_rules(ChannelRules { quiet_hours, ..ChannelRules::default() });
     extras.settings.zone = TimeZone::get("Asia/Tokyo").unwrap();
     const TEN: i64 = 5 * 3600;
     const SEVEN: i64 = 14 * 3600;
@@ -548,21 +563,21 @@ async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
         (TEN + 24 * 3600, false),
     ] {
         for world in worlds(&extras).await {
-            world.mind.script.always(Verb::Judge, JOIN);
+            world.mind.script.set_default(PromptVerb::Judge, JOIN);
             world.clock.advance_to(at(judged - 60));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(60).await;
-            assert_eq!(world.room.texts().len(), usize::from(spoke), "{judged}");
+            assert_eq!(world.platform.posted_texts().len(), usize::from(spoke), "{judged}");
             let gate = last(&world).await.gate;
             assert_eq!(gate, (!spoke).then_some(Gate::QuietHours), "{judged}");
             world.says("bob", "@Aizuchi when do I cut the roses?").await;
             world.pass(0).await;
-            assert_eq!(world.room.texts().len(), usize::from(spoke) + 1, "{judged}");
+            assert_eq!(world.platform.posted_texts().len(), usize::from(spoke) + 1, "{judged}");
         }
     }
     // What was to be said a minute later is not said into the night.
     for world in worlds(&extras).await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.clock.advance_to(at(TEN - 90));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
@@ -576,10 +591,11 @@ async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
 #[tokio::test]
 async fn a_soft_budget_leaves_mentions_alone() {
     // The first call uses up the soft share of it.
-    let workspace = Allowance { tokens_per_day: Some(10_000_000), ..Allowance::default() };
-    let book = Rulebook { workspace, soft_share: 0.00001, ..Rulebook::default() };
-    let told = by(Extras::of_book(book), |world| async move {
-        world.mind.script.always(Verb::Judge, JOIN);
+    let workspace_limits =
+        BudgetLimits { tokens_per_day: Some(10_000_000), ..BudgetLimits::default() };
+    let book = Rulebook { workspace_limits, soft_share: 0.00001, ..Rulebook::default() };
+    let told = by(HarnessOptions::from_rulebook(book), |world| async move {
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         world.says("bob", "and the tulips?").await;
@@ -602,26 +618,28 @@ async fn a_soft_budget_leaves_mentions_alone() {
 
 #[tokio::test]
 async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
-    let workspace = Allowance { tokens_per_day: Some(1), ..Allowance::default() };
-    let told =
-        by(Extras::of_book(Rulebook { workspace, ..Rulebook::default() }), |world| async move {
+    let workspace_limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
+    let told = by(
+        HarnessOptions::from_rulebook(Rulebook { workspace_limits, ..Rulebook::default() }),
+        |world| async move {
             let ask = async |place: ConversationId, text: &str| {
                 world.says_in(place, "alice", text).await;
                 world.pass(10).await;
             };
-            ask(top("garden"), "@Aizuchi one?").await;
-            ask(top("garden"), "@Aizuchi two?").await;
-            ask(top("garden"), "@Aizuchi three?").await;
+            ask(top_level("garden"), "@Aizuchi one?").await;
+            ask(top_level("garden"), "@Aizuchi two?").await;
+            ask(top_level("garden"), "@Aizuchi three?").await;
             ask(thread("garden", "m000"), "@Aizuchi in here?").await;
             ask(thread("garden", "m000"), "@Aizuchi still?").await;
             world.pass(3600).await;
-            ask(top("garden"), "@Aizuchi an hour later?").await;
+            ask(top_level("garden"), "@Aizuchi an hour later?").await;
             assert_eq!(world.mind.verbs(), "reply");
             world.pass(25 * 3600).await;
-            ask(top("garden"), "@Aizuchi a day later?").await;
+            ask(top_level("garden"), "@Aizuchi a day later?").await;
             assert_eq!(world.mind.verbs(), "reply reply");
             world.transcript().await
-        });
+        },
+    );
     assert_snapshot!(told.await, @"
        0s alice: @Aizuchi one?
        0s (persona): Here I am.
@@ -648,7 +666,7 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
 #[tokio::test]
 async fn one_person_has_a_limit_that_is_nobody_elses() {
     let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
-    for world in worlds(&Extras::of_book(book)).await {
+    for world in worlds(&HarnessOptions::from_rulebook(book)).await {
         for (who, verbs) in [
             ("alice", 1),
             ("alice", 2),
@@ -660,38 +678,43 @@ async fn one_person_has_a_limit_that_is_nobody_elses() {
         ] {
             world.says(who, "@Aizuchi and this?").await;
             world.pass(1).await;
-            assert_eq!(world.mind.asked(Verb::Reply).len(), verbs, "{who}");
+            assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), verbs, "{who}");
         }
-        assert_eq!(last(&world).await.ended, Some(Ended::OverBudget));
+        assert_eq!(last(&world).await.ended, Some(DecisionResult::OverBudget));
         world.pass(3600).await;
         world.says("alice", "@Aizuchi and this?").await;
         world.pass(1).await;
-        assert_eq!(world.mind.asked(Verb::Reply).len(), 5);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 5);
     }
 }
 
 #[tokio::test]
 async fn so_many_posts_an_hour_and_no_more_unless_asked() {
-    let allowance = Allowance { posts_per_hour: Some(2), ..Allowance::default() };
-    for world in worlds(&Extras::of(Rules { allowance, ..Rules::default() })).await {
-        world.mind.script.always(Verb::Judge, JOIN);
+    let budget_limits = BudgetLimits { posts_per_hour: Some(2), ..BudgetLimits::default() };
+    for world in worlds(&HarnessOptions::from_rules(ChannelRules {
+        budget_limits,
+        ..ChannelRules::default()
+    }))
+    .await
+    {
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         for spoken in [1, 2, 2, 2] {
             world.says("alice", "and what about this?").await;
             world.says("bob", "and this?").await;
             world.pass(100).await;
             let told = world.transcript().await;
-            assert_eq!(world.room.texts().len(), spoken, "{told}");
+            assert_eq!(world.platform.posted_texts().len(), spoken, "{told}");
         }
         let row = last(&world).await;
-        assert_eq!((row.ended, row.gate), (Some(Ended::OverBudget), Some(Gate::Budget)));
+        assert_eq!((row.ended, row.gate), (Some(DecisionResult::OverBudget), Some(Gate::Budget)));
         world.says("carol", "@Aizuchi hello?").await;
         world.pass(1).await;
-        assert_eq!(world.room.texts().len(), 3);
+        assert_eq!(world.platform.posted_texts().len(), 3);
         world.pass(3600).await;
         world.says("alice", "and what about this?").await;
         world.says("bob", "and this?").await;
         world.pass(100).await;
-        assert_eq!(world.room.texts().len(), 4);
+        assert_eq!(world.platform.posted_texts().len(), 4);
     }
 }
 
@@ -699,26 +722,26 @@ async fn so_many_posts_an_hour_and_no_more_unless_asked() {
 
 #[tokio::test]
 async fn direct_messages_are_gathered_for_two_seconds() {
-    for world in worlds(&Extras::default()).await {
-        let heard = Heard::Channel(channel_of("direct", Visibility::Direct));
-        world.ears.hear(heard).await.unwrap();
+    for world in worlds(&HarnessOptions::default()).await {
+        let heard = Heard::Channel(new_channel("direct", Visibility::Direct));
+        world.inbox.hear(heard).await.unwrap();
         for line in ["hello", "are you there?", "I have a question"] {
-            world.says_in(top("direct"), "alice", line).await;
+            world.says_in(top_level("direct"), "alice", line).await;
             world.pass(1).await;
-            assert_eq!(world.room.texts().len(), 0, "{line}");
+            assert_eq!(world.platform.posted_texts().len(), 0, "{line}");
         }
         world.pass(1).await;
-        assert_eq!(world.room.texts().len(), 1);
-        assert_eq!(world.room.said.lock().unwrap()[0].1.at, at(4));
+        assert_eq!(world.platform.posted_texts().len(), 1);
+        assert_eq!(world.platform.posted.lock().unwrap()[0].1.at, at(4));
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "reply");
         // Nobody waits for ever because somebody types on.
         let begun = world.clock.now();
         for _ in 0..15 {
-            world.says_in(top("direct"), "alice", "and").await;
+            world.says_in(top_level("direct"), "alice", "and").await;
             world.pass(1).await;
         }
-        let waited = world.room.said.lock().unwrap()[1].1.at.duration_since(begun);
+        let waited = world.platform.posted.lock().unwrap()[1].1.at.duration_since(begun);
         assert_eq!(waited.as_secs(), 10);
     }
 }
@@ -726,28 +749,28 @@ async fn direct_messages_are_gathered_for_two_seconds() {
 #[tokio::test]
 async fn a_nod_is_placed_once_and_is_no_turn() {
     for fault in [Fault::None, Fault::Busy, Fault::LostAnswer, Fault::LostRequest] {
-        for world in worlds(&Extras::default()).await {
-            world.mind.script.then(Verb::Judge, Ok(NOD));
-            world.room.fails(&[fault]);
+        for world in worlds(&HarnessOptions::default()).await {
+            world.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            world.platform.fails(&[fault]);
             let line = world.says("alice", "we have won!").await;
             world.pass(60).await;
             // The process may die while it is not known whether it was placed.
             let world = world.restart().await;
             world.pass(500).await;
-            assert_eq!(world.room.texts(), ["🎉"], "{fault:?}");
+            assert_eq!(world.platform.posted_texts(), ["🎉"], "{fault:?}");
             let row = last(&world).await;
-            assert_eq!(row.ended, Some(Ended::Reacted), "{fault:?}");
-            assert_eq!(row.reacted, Some((line.clone(), "🎉".into())), "{fault:?}");
-            assert!(row.said.is_empty() && row.messages == [line], "{fault:?}");
-            let shown = world.lines("garden").await;
+            assert_eq!(row.ended, Some(DecisionResult::Reacted), "{fault:?}");
+            assert_eq!(row.reaction, Some((line.clone(), "🎉".into())), "{fault:?}");
+            assert!(row.posted_messages.is_empty() && row.messages == [line], "{fault:?}");
+            let shown = world.messages("garden").await;
             let reacted = &shown[0].reactions;
             assert_eq!((reacted.len(), &*reacted[0].emoji), (1, "🎉"), "{fault:?}");
             assert_eq!(reacted[0].users[0].id.as_str(), "u-persona");
             // It has not had the last word, and may speak to what comes.
-            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("bob", "who has?").await;
             world.pass(100).await;
-            assert_eq!(world.room.texts(), ["🎉", "Here I am."], "{fault:?}");
+            assert_eq!(world.platform.posted_texts(), ["🎉", "Here I am."], "{fault:?}");
         }
     }
 }
@@ -761,19 +784,23 @@ async fn only_what_is_allowed_is_placed_and_only_by_who_is_sure() {
         (nod("🎉", "0.4"), false),
         (nod("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"), false),
     ] {
-        for world in worlds(&Extras::default()).await {
-            world.mind.script.then(Verb::Judge, Ok(&answer));
+        for world in worlds(&HarnessOptions::default()).await {
+            world.mind.script.push(PromptVerb::Judge, Ok(&answer));
             world.says("alice", "we have won!").await;
             world.pass(100).await;
-            assert_eq!(world.room.texts().contains(&"🎉".to_owned()), placed, "{answer}");
+            assert_eq!(
+                world.platform.posted_texts().contains(&"🎉".to_owned()),
+                placed,
+                "{answer}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn bots_neither_begin_nor_put_off_anything() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         for number in 0..20 {
             world.says("rainbot", &format!("@Aizuchi {number} mm")).await;
@@ -789,17 +816,19 @@ async fn bots_neither_begin_nor_put_off_anything() {
 
 #[tokio::test]
 async fn every_line_is_covered_once_or_carries_its_gate() {
-    for extras in [Extras::default(), facilitator(), mode(Mode::MentionOnly), mode(Mode::Observe)] {
+    for extras in
+        [HarnessOptions::default(), facilitator(), mode(Mode::MentionOnly), mode(Mode::Observe)]
+    {
         for world in worlds(&extras).await {
-            world.mind.script.then(Verb::Judge, Ok(JOIN));
-            world.mind.script.then(Verb::Judge, Ok(NOD));
-            world.orders(opt_out("zoe")).await;
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            world.mind.script.push(PromptVerb::Judge, Ok(NOD));
+            world.order(opt_out("zoe")).await;
             for round in 0..12 {
                 let who = ["alice", "bob", "rainbot", "zoe", "carol"][round % 5];
                 let text = if round % 4 == 1 { "@Aizuchi and this?" } else { "and this?" };
                 world.says(who, text).await;
                 let there = world.clone();
-                let verb = if round % 2 == 0 { Verb::Judge } else { Verb::Reply };
+                let verb = if round % 2 == 0 { PromptVerb::Judge } else { PromptVerb::Reply };
                 world.mind.meanwhile(verb, || async move {
                     there.after_5s_says("dan", "meanwhile").await;
                 });
@@ -812,12 +841,12 @@ async fn every_line_is_covered_once_or_carries_its_gate() {
 }
 
 /// Once nothing is pending: each line has one closed decision, or a gate.
-pub async fn every_line_is_accounted_for(world: &World) {
+pub async fn every_line_is_accounted_for(world: &Harness) {
     let rows = world.decisions("garden").await;
     for row in &rows {
         assert!(row.ended.is_some(), "{row:#?}");
     }
-    for line in world.lines("garden").await {
+    for line in world.messages("garden").await {
         let id = &line.message.id;
         let covering = rows.iter().filter(|row| row.messages.contains(id)).count();
         let expected = usize::from(line.gate.is_none() && !line.is_deleted);
@@ -830,14 +859,14 @@ pub async fn every_line_is_accounted_for(world: &World) {
 
 #[tokio::test]
 async fn words_in_the_place_of_an_emoji_are_not_kept() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         let answer = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9,
             "reaction": "the roses look ill"}"#;
-        world.mind.script.then(Verb::Judge, Ok(answer));
+        world.mind.script.push(PromptVerb::Judge, Ok(answer));
         world.says("bob", "the roses look ill").await;
         world.pass(100).await;
         let row = world.decisions("garden").await.remove(0);
-        assert_eq!((row.judgment.unwrap().reaction, row.reacted), (None, None));
+        assert_eq!((row.judgment.unwrap().reaction, row.reaction), (None, None));
         world.transcript().await
     });
     drop(told.await);

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{AuthorKind, ConversationId, Heard, Role, User, UserId};
-use aizuchi_core::context::{Context, Limits};
+use aizuchi_core::context::{Context, ContextLimits};
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memo::LONGEST_LIST;
+use aizuchi_core::memo::MAX_LIST_LENGTH;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -19,49 +19,51 @@ use tokio::sync::{Barrier, Notify};
 
 use crate::canary::Eavesdropper;
 use crate::prompts::persona;
-use aizuchi_harness::world::{Extras, Kept, World, line, prompts, thread, top, workspace};
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, TestStore, message, prompts, thread, top_level, workspace,
+};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-async fn context(world: &World, conversation: &ConversationId) -> Context {
-    let window = Limits::default().window(world.clock.now());
-    world.kept.store.context(conversation, &window).await.unwrap()
+async fn context(world: &Harness, conversation: &ConversationId) -> Context {
+    let window = ContextLimits::default().window(world.clock.now());
+    world.store.store.context(conversation, &window).await.unwrap()
 }
 
 /// A line that is edited or deleted while it is answered stays so, and so does one that is heard again
 /// as it was.
 #[tokio::test]
 async fn defect_15_what_was_taken_back_does_not_come_back() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         let said = world.clock.now();
         let edited = world.says("alice", "the code is 4711").await;
         let deleted = world.says("alice", "the key is under the mat").await;
         let there = world.clone();
         let (one, other) = (edited.clone(), deleted.clone());
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.edits(&one, "the code is a secret").await;
             there.deletes(&other).await;
         });
         world.says("bob", "@Aizuchi are you there?").await;
         world.pass(60).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
         for (id, text) in [(&edited, "the code is 4711"), (&deleted, "the key is under the mat")] {
-            world.hears(line(top("garden"), id.as_str(), said, "alice", text)).await;
+            world.hear(message(top_level("garden"), id.as_str(), said, "alice", text)).await;
         }
-        let known = context(&world, &top("garden")).await;
-        let all = format!("{known:?}{:?}", world.lines("garden").await);
+        let known = context(&world, &top_level("garden")).await;
+        let all = format!("{known:?}{:?}", world.messages("garden").await);
         assert!(!all.contains("4711") && !all.contains("under the mat"), "{all}");
-        assert!(known.message(&deleted).is_none());
-        assert_eq!(&*known.message(&edited).unwrap().text, "the code is a secret");
+        assert!(known.target_message(&deleted).is_none());
+        assert_eq!(&*known.target_message(&edited).unwrap().text, "the code is a secret");
     }
 }
 
 #[tokio::test]
 async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         world.says("alice", "the beans are up").await;
         let user = User {
             workspace: workspace(),
@@ -70,9 +72,9 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
             kind: AuthorKind::Human,
             role: Role::Member,
         };
-        world.ears.hear(Heard::User(user)).await.unwrap();
-        let known = Arc::new(context(&world, &top("garden")).await);
-        let scene = Scene::at(world.clock.now());
+        world.inbox.hear(Heard::User(user)).await.unwrap();
+        let known = Arc::new(context(&world, &top_level("garden")).await);
+        let scene = PromptOptions::new(world.clock.now());
         let text = prompts(Language::En).reply(&persona(Language::En), &known, &scene).text;
         assert!(text.contains("** Alicia Bean:\nthe beans are up"), "{text}");
         assert!(!text.contains("alice"), "{text}");
@@ -81,10 +83,10 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
 
 #[tokio::test]
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
-        let tools = Some(Tools { zone: TimeZone::UTC });
-        let world = world.having(Extras { tools, ..Extras::default() });
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
+        let tools = Some(ToolSettings { zone: TimeZone::UTC });
+        let world = world.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
         let add = |name: &str, content: &str| {
             ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))
         };
@@ -93,35 +95,35 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
         let both = Arc::new(Barrier::new(2));
         let (other, back) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let asked = both.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             asked.wait().await;
         });
         let noted = other.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             both.wait().await;
             noted.notified().await;
         });
         let (clock, ended) = (world.clock.clone(), back.clone());
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             clock.advance_to(clock.now() + SignedDuration::from_secs(1));
             other.notify_one();
             ended.notified().await;
         });
-        world.mind.meanwhile(Verb::Reply, || async move { back.notify_one() });
-        script.then_calls(Verb::Reply, "", &[add("tea", "green")]);
-        script.then_calls(Verb::Reply, "", &[add("tea", "black")]);
+        world.mind.meanwhile(PromptVerb::Reply, || async move { back.notify_one() });
+        script.push_tool_calls(PromptVerb::Reply, "", &[add("tea", "green")]);
+        script.push_tool_calls(PromptVerb::Reply, "", &[add("tea", "black")]);
         world.says("alice", "@Aizuchi green tea").await;
-        world.says_in(top("kitchen"), "bob", "@Aizuchi black tea").await;
+        world.says_in(top_level("kitchen"), "bob", "@Aizuchi black tea").await;
         world.pass(10).await;
-        let (here, garden) = (workspace(), top("garden").channel);
-        let memos = || world.kept.store.memos(&here, &garden);
+        let (here, garden) = (workspace(), top_level("garden").channel);
+        let memos = || world.store.store.memos(&here, &garden);
         let kept = memos().await.unwrap().into_iter().map(|(_, memo)| (memo.name, memo.content));
         let kept: BTreeMap<String, String> = kept.collect();
         let expected = [("tea", "green"), ("tea-2", "black")];
         let expected = expected.map(|(name, content)| (name.to_owned(), content.to_owned()));
         assert_eq!(kept, BTreeMap::from(expected));
         // A name is one line, and a list has an end.
-        script.then_calls(Verb::Reply, "", &[add("a\n## b", "x")]);
+        script.push_tool_calls(PromptVerb::Reply, "", &[add("a\n## b", "x")]);
         world.says("alice", "@Aizuchi take a note").await;
         world.pass(10).await;
         assert_eq!(memos().await.unwrap().len(), 2);
@@ -129,43 +131,49 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
             for round in 0..4 {
                 let names: Vec<String> = (0..8).map(|n| format!("{reply}-{round}-{n}")).collect();
                 let calls: Vec<_> = names.iter().map(|name| add(name, "x")).collect();
-                script.then_calls(Verb::Reply, "", &calls);
+                script.push_tool_calls(PromptVerb::Reply, "", &calls);
             }
-            script.then(Verb::Reply, Ok("Noted."));
+            script.push(PromptVerb::Reply, Ok("Noted."));
             world.says("alice", "@Aizuchi take notes").await;
             world.pass(10).await;
         }
         assert_eq!(memos().await.unwrap().len(), 66);
         for limit in [-1, 1_000_000] {
-            script.then_calls(Verb::Reply, "", &[("list_memo", json!({ "limit": limit }))]);
+            script.push_tool_calls(
+                PromptVerb::Reply,
+                "",
+                &[("list_memo", json!({ "limit": limit }))],
+            );
             world.says("alice", "@Aizuchi what did you note?").await;
             world.pass(10).await;
             let decision = world.decisions("garden").await.pop().unwrap();
-            let asked = world.kept.archive.exchanges(decision.id).await.unwrap();
+            let asked = world.store.archive.exchanges(decision.id).await.unwrap();
             let asked = &asked[1].as_ref().unwrap().prompt;
             let listed = asked.lines().filter(|line| line.starts_with("> - [")).count();
-            assert!((1..=LONGEST_LIST).contains(&listed), "{limit}: {listed}");
+            assert!((1..=MAX_LIST_LENGTH).contains(&listed), "{limit}: {listed}");
         }
     }
 }
 
 /// A world whose memory is the built-in mind's, and what it was asked.
-async fn overheard(kept: Kept) -> (World, Extras, Arc<Mutex<Vec<(String, String)>>>) {
+async fn overheard(
+    kept: TestStore,
+) -> (Harness, HarnessOptions, Arc<Mutex<Vec<(String, String)>>>) {
     let heard = Arc::default();
     let memory = Eavesdropper { llm: Arc::new(BuiltinMind), heard: Arc::clone(&heard) };
-    let extras = Extras { memory: Some(Arc::new(memory)), ..Extras::default() };
-    (World::new(kept).await.having(extras.clone()), extras, heard)
+    let extras = HarnessOptions { memory: Some(Arc::new(memory)), ..HarnessOptions::default() };
+    (Harness::new(kept).await.with_options(extras.clone()), extras, heard)
 }
 
 #[tokio::test]
 async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let (world, _, heard) = overheard(kept).await;
         world.says("alice", "the greenhouse gets new glass on Friday").await;
-        world.says_in(top("kitchen"), "bob", "the oven is broken since Tuesday").await;
+        world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
         world.pass(DAY).await;
         heard.lock().unwrap().clear();
-        world.says_in(top("kitchen"), "bob", "the oven was mended by the neighbor").await;
+        world.says_in(top_level("kitchen"), "bob", "the oven was mended by the neighbor").await;
         world.pass(DAY).await;
         let heard = heard.lock().unwrap();
         let is_merge = |text: &&String| text.contains("Merge all of it into the long-term memory");
@@ -181,16 +189,17 @@ async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
 
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
-    let (world, extras, heard) = overheard(Kept::sqlite().await).await;
+    let (world, extras, heard) = overheard(TestStore::sqlite().await).await;
     for number in 0..10 {
         let room = format!("room-{number}");
-        let parent = world.says_in(top(&room), "alice", "the beans are up and need poles").await;
+        let parent =
+            world.says_in(top_level(&room), "alice", "the beans are up and need poles").await;
         world.says_in(thread(&room, parent.as_str()), "bob", "the poles are in the shed").await;
     }
     world.pass(2 * DAY).await;
     assert!(!heard.lock().unwrap().is_empty());
     heard.lock().unwrap().clear();
-    let world = world.restart().await.having(extras);
+    let world = world.restart().await.with_options(extras);
     world.pass(2 * DAY).await;
     assert_eq!(*heard.lock().unwrap(), []);
 }

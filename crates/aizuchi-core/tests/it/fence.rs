@@ -7,19 +7,21 @@ use aizuchi_core::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
 };
 use aizuchi_core::context::channel_messages::ChannelMessages;
-use aizuchi_core::context::{ChannelMemory, Context, Motive, ThreadMemory};
+use aizuchi_core::context::{ChannelMemory, Context, Intent, ThreadMemory};
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::prompt::budget::{Budget, Sections};
-use aizuchi_core::prompt::fence::lines;
-use aizuchi_core::prompt::material::{Known, MOST_LINES, Material, Owner, Source, Talk};
-use aizuchi_core::prompt::prompts::{Prompts, Scene};
-use aizuchi_core::recall::Recalled;
+use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
+use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+use aizuchi_core::prompt::fence::split_lines;
+use aizuchi_core::prompt::memory_input::{
+    EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemoryInput, MemorySource, MessageBlock,
+};
+use aizuchi_core::recall::RecalledMessage;
 use proptest::prelude::*;
 
-use aizuchi_harness::world::{at, prompts, thread, top, workspace};
+use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
 
 /// Text with more than its share of what could break a fence.
 fn nasty() -> impl Strategy<Value = String> {
@@ -74,7 +76,7 @@ fn said(place: usize, user: usize, text: &str) -> Arc<Message> {
     let parent = if place % 3 == 2 { Some((place - 2).to_string()) } else { None };
     let kind = if user == 6 { AuthorKind::Persona } else { AuthorKind::Human };
     Arc::new(Message {
-        conversation: parent.map_or(top("garden"), |parent| thread("garden", &parent)),
+        conversation: parent.map_or(top_level("garden"), |parent| thread("garden", &parent)),
         id: MessageId::new(place.to_string()),
         at: at(place as i64),
         author: Author { id: UserId::new(format!("U{user}")), kind },
@@ -144,15 +146,16 @@ impl Nasty {
             visibility: Visibility::Public,
             said_by: None,
         };
-        let recalled = Recalled {
+        let recalled = RecalledMessage {
             message: said(100, 0, &self.other),
-            name: self.other.as_str().into(),
+            author_name: self.other.as_str().into(),
             channel_name: self.other.as_str().into(),
             score: 1.0,
         };
-        let conversation = target.map_or(top("garden"), |target| thread("garden", target));
+        let conversation = target.map_or(top_level("garden"), |target| thread("garden", target));
         let id = conversation.channel.clone();
-        let history = ChannelMessages::sort(id, self.channel.as_str().into(), self.lines());
+        let history =
+            ChannelMessages::from_messages(id, self.channel.as_str().into(), self.lines());
         Context {
             workspace_long_term_memory: text.clone(),
             workspace_short_term_memory: text.clone(),
@@ -164,56 +167,57 @@ impl Nasty {
             names: self.names().collect(),
             important_memos: vec![memo.clone()],
             recent_memos: vec![memo],
-            recalled: vec![recalled],
+            recalled_messages: vec![recalled],
             owed: if self.texts.len() > 4 { vec![MessageId::new("0")] } else { Vec::new() },
-            motive: Some(Motive {
+            intent: Some(Intent {
                 reason: self.other.clone(),
                 about: Some(MessageId::new("0")),
-                ..Motive::default()
+                ..Intent::default()
             }),
-            ..Context::of(conversation, history)
+            ..Context::new(conversation, history)
         }
     }
 
-    fn scene(&self) -> Scene {
+    fn scene(&self) -> PromptOptions {
         // Nothing is to be left out.
-        let sections = Sections {
+        let sections = SectionLimits {
             workspace_memory: 1 << 20,
             channel_memories: 1 << 20,
             thread_memories: 1 << 20,
             memos: 1 << 20,
             recalled: 1 << 20,
-            other_talk: 1 << 20,
+            other_messages: 1 << 20,
         };
-        let budget = Budget { max_tokens: 1 << 24, sections };
-        Scene { budget, ..Scene::at(at(200)) }
+        let budget = PromptBudget { max_tokens: 1 << 24, sections };
+        PromptOptions { budget, ..PromptOptions::new(at(200)) }
     }
 
-    fn material(&self) -> Material {
+    fn material(&self) -> MemoryInput {
         let key = MemoryKey {
             workspace: workspace(),
-            scope: Scope::Channel(ChannelId::new("garden")),
-            term: Term::ShortTerm,
+            scope: MemoryScope::Channel(ChannelId::new("garden")),
+            term: MemoryTerm::ShortTerm,
         };
         let lines = self.lines();
         let block = |lines: &[Arc<Message>]| {
-            Source::Talk(Talk {
-                conversation: ConversationId { thread: None, ..top("garden") },
-                lines: lines.to_vec(),
+            MemorySource::Messages(MessageBlock {
+                conversation: ConversationId { thread: None, ..top_level("garden") },
+                messages: lines.to_vec(),
             })
         };
-        let entry = Entry {
+        let entry = MemoryEntry {
             date: jiff::civil::date(2027, 1, 15),
             text: self.other.as_str().into(),
             visibility: Visibility::Public,
-            lines: Vec::new(),
+            messages: Vec::new(),
         };
-        let known = |owner: Owner| Source::Known(Known { owner, entry: entry.clone() });
+        let known =
+            |owner: EntryOwner| MemorySource::Entry(KnownEntry { owner, entry: entry.clone() });
         let (id, name) = (ChannelId::new("other"), self.other.as_str().into());
-        let other = Owner::Channel { id, name, term: Term::ShortTerm };
-        let mut sources = vec![known(Owner::Itself), known(other)];
-        sources.extend(lines.chunks(MOST_LINES).map(block));
-        Material {
+        let other = EntryOwner::Channel { id, name, term: MemoryTerm::ShortTerm };
+        let mut sources = vec![known(EntryOwner::SameMemory), known(other)];
+        sources.extend(lines.chunks(MAX_BLOCK_MESSAGES).map(block));
+        MemoryInput {
             key,
             max_tokens: 300,
             sources,
@@ -255,8 +259,8 @@ fn read_back(text: &str, is_begin: impl Fn(&str) -> bool) -> Vec<(String, String
 fn expected(prompt: &Prompt, talk: &[&[Arc<Message>]]) -> Vec<(String, String)> {
     let talk = talk.iter().flat_map(|lines| lines.iter());
     talk.map(|line| {
-        let said: Vec<&str> = lines(&line.text).collect();
-        (prompt.speakers.stamp(line), said.join("\n"))
+        let said: Vec<&str> = split_lines(&line.text).collect();
+        (prompt.speakers.message_label(line), said.join("\n"))
     })
     .collect()
 }
@@ -293,7 +297,7 @@ fn has_words(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-fn check(prompts: &Prompts, nasty: &Nasty, language: Language) {
+fn check(prompts: &PromptBuilder, nasty: &Nasty, language: Language) {
     let (persona, scene, tame) = (persona(language), nasty.scene(), tame(nasty));
     let tame_scene = tame.scene();
     for target in [None, Some("0")] {
@@ -305,7 +309,7 @@ fn check(prompts: &Prompts, nasty: &Nasty, language: Language) {
         let threads = history.thread_messages.iter();
         let threads = threads.filter(|thread| Some(thread.id.as_str()) != target);
         let threads: Vec<_> = threads.flat_map(|thread| thread.messages.clone()).collect();
-        let own = context.target();
+        let own = context.target_messages();
         let judge = prompts.judge(&persona, &context, &scene);
         let reply = prompts.reply(&persona, &context, &scene);
         let state = prompts.state(&persona, &context, &scene);
@@ -334,7 +338,7 @@ fn check(prompts: &Prompts, nasty: &Nasty, language: Language) {
     let material = Arc::new(nasty.material());
     let remember = prompts.remember(&persona, &material, &scene);
     let begins = |line: &str| line == "### Top level" || line == "### トップレベル";
-    let talk: Vec<_> = material.lines().cloned().collect();
+    let talk: Vec<_> = material.messages().cloned().collect();
     assert_eq!(read_back(&remember.text, begins), expected(&remember, &[&talk]));
     let other = prompts.remember(&persona, &Arc::new(tame.material()), &tame_scene);
     assert_eq!(shape(&remember), shape(&other));
@@ -382,7 +386,7 @@ proptest! {
     fn every_prompt_reads_back_to_the_same_talk(nasty in nasties()) {
         for language in [Language::En, Language::Ja] {
             // The templates are the same ones each time.
-            static PROMPTS: std::sync::OnceLock<[Arc<Prompts>; 2]> = std::sync::OnceLock::new();
+            static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
             let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);
             let prompts = &both[usize::from(language == Language::Ja)];
             check(prompts, &nasty, language);

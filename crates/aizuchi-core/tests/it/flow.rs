@@ -5,12 +5,12 @@ use std::sync::Arc;
 use aizuchi_core::agent::{Agent, Minds};
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::answer::Answers;
-use aizuchi_core::decision::Ended;
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
-use aizuchi_core::prompt::{Prompt, Verb};
-use aizuchi_core::runner::{Runner, Settings};
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::runner::{Runner, RunnerSettings};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -18,7 +18,9 @@ use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::world::{Kept, Room, World, at, line, parts, top};
+use aizuchi_harness::harness::{
+    Harness, TestPlatform, TestStore, at, build_parts, message, top_level,
+};
 
 const CHANNELS: usize = 20;
 /// No test waits longer than this for something that should happen at once.
@@ -33,9 +35,9 @@ impl Llm for Together {
         "together"
     }
 
-    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         self.0.wait().await;
-        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
+        Ok(LlmResponse::new("Here I am.".to_owned(), Default::default()))
     }
 }
 
@@ -52,41 +54,47 @@ impl Llm for Patient {
         "patient"
     }
 
-    async fn ask(&self, _prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, _prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         self.asked.notify_one();
         self.may_answer.notified().await;
-        Ok(Answer::of("Here I am.".to_owned(), Default::default()))
+        Ok(LlmResponse::new("Here I am.".to_owned(), Default::default()))
     }
 }
 
 #[tokio::test]
 async fn twenty_channels_are_answered_side_by_side() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         let mind = Arc::new(Together(Barrier::new(CHANNELS)));
-        let (ears, runner) =
-            parts(world.kept.store.clone(), world.clock.clone(), mind, world.room.clone());
-        let world = World { ears, runner: Arc::new(runner), ..world };
+        let (inbox, runner) = build_parts(
+            world.store.store.clone(),
+            world.clock.clone(),
+            mind,
+            world.platform.clone(),
+        );
+        let world = Harness { inbox, runner: Arc::new(runner), ..world };
         for channel in 0..CHANNELS {
-            world.says_in(top(&format!("c{channel}")), "alice", "@Aizuchi are you there?").await;
+            world
+                .says_in(top_level(&format!("c{channel}")), "alice", "@Aizuchi are you there?")
+                .await;
         }
         world.pass(1).await;
-        assert_eq!(world.room.texts().len(), CHANNELS);
+        assert_eq!(world.platform.posted_texts().len(), CHANNELS);
     }
 }
 
 /// A world on SQLite whose runner runs by the real time.
 struct Live {
-    world: World,
+    world: Harness,
     stop: CancellationToken,
     running: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Live {
     async fn start() -> Self {
-        let kept = Kept::sqlite().await;
-        let world = World::with(kept, Clock::system(), Arc::default(), Arc::default());
-        world.mind.script.always(Verb::Reply, "Here I am.");
+        let kept = TestStore::sqlite().await;
+        let world = Harness::from_parts(kept, Clock::system(), Arc::default(), Arc::default());
+        world.mind.script.set_default(PromptVerb::Reply, "Here I am.");
         let (stop, runner) = (CancellationToken::new(), world.runner.clone());
         let stopping = stop.clone();
         let running = tokio::spawn(async move { runner.run(stopping).await });
@@ -95,24 +103,25 @@ impl Live {
 
     fn mention(&self, channel: &str) -> Heard {
         let id = format!("m-{channel}");
-        let message = line(top(channel), &id, self.world.clock.now(), "alice", "@Aizuchi hello");
+        let message =
+            message(top_level(channel), &id, self.world.clock.now(), "alice", "@Aizuchi hello");
         Heard::Message(message, Arrival::Live)
     }
 
     /// Waits until so much was said and nothing is pending, then stops.
     async fn until_said(self, posts: usize) {
-        let store = self.world.kept.store.clone();
+        let store = self.world.store.store.clone();
         let mut revisions = store.revisions();
-        let room = self.world.room.clone();
+        let room = self.world.platform.clone();
         let said = async {
-            while room.texts().len() < posts || store.next_ready().await.unwrap().is_some() {
+            while room.posted_texts().len() < posts || store.next_ready().await.unwrap().is_some() {
                 revisions.changed().await.unwrap();
             }
         };
         tokio::time::timeout(PATIENCE, said).await.expect("all are answered");
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
-        assert_eq!(room.texts().len(), posts);
+        assert_eq!(room.posted_texts().len(), posts);
     }
 }
 
@@ -121,7 +130,7 @@ impl Live {
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
     let live = Live::start().await;
-    let heard = (0..MANY).map(|number| live.world.ears.hear(live.mention(&format!("c{number}"))));
+    let heard = (0..MANY).map(|number| live.world.inbox.hear(live.mention(&format!("c{number}"))));
     let heard = futures_util::future::join_all(heard).await;
     assert!(heard.into_iter().all(|heard| heard.unwrap().is_new));
     live.until_said(MANY).await;
@@ -132,19 +141,20 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
 async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
     let live = Live::start().await;
     // Polled once, so that the line is on its way, then dropped.
-    let heard = live.world.ears.hear(live.mention("garden")).now_or_never();
+    let heard = live.world.inbox.hear(live.mention("garden")).now_or_never();
     assert!(heard.is_none());
     live.until_said(1).await;
 }
 
 #[tokio::test]
 async fn a_stop_finishes_what_has_begun() {
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     let mind = Arc::new(Patient::default());
-    let room = Arc::new(Room::default());
-    let world = World::with(kept.clone(), Clock::system(), Arc::default(), room.clone());
-    let (ears, runner) = parts(kept.store.clone(), Clock::system(), mind.clone(), room.clone());
-    let world = World { ears, ..world };
+    let room = Arc::new(TestPlatform::default());
+    let world = Harness::from_parts(kept.clone(), Clock::system(), Arc::default(), room.clone());
+    let (inbox, runner) =
+        build_parts(kept.store.clone(), Clock::system(), mind.clone(), room.clone());
+    let world = Harness { inbox, ..world };
     let stop = CancellationToken::new();
     let stopping = stop.clone();
     let running = tokio::spawn(async move { runner.run(stopping).await });
@@ -154,44 +164,45 @@ async fn a_stop_finishes_what_has_begun() {
     mind.may_answer.notify_one();
     running.await.unwrap().unwrap();
     // The thought was finished and kept; saying it is a step of its own, for the next start.
-    let steps = kept.archive.steps(&aizuchi_harness::world::workspace()).await.unwrap();
+    let steps = kept.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
     assert_eq!(steps.len(), 1);
     assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
-    assert!(room.texts().is_empty());
+    assert!(room.posted_texts().is_empty());
 }
 
 #[tokio::test]
 async fn a_lease_that_could_end_too_early_is_refused_at_start() {
-    let world = World::new(Kept::volatile()).await;
+    let world = Harness::new(TestStore::volatile()).await;
     let persona = Arc::new(aizuchi_core::persona::Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: String::new(),
         language: aizuchi_core::persona::Language::En,
     });
-    let answers = Answers {
-        store: world.kept.store.clone(),
-        archive: world.kept.archive.clone(),
+    let answers = CommandReplies {
+        store: world.store.store.clone(),
+        archive: world.store.archive.clone(),
         rulebook: Default::default(),
         persona: persona.clone(),
         zone: jiff::tz::TimeZone::UTC,
     };
     let agent = Agent {
-        answers: Arc::new(answers),
-        store: world.kept.store.clone(),
+        command_answers: Arc::new(answers),
+        store: world.store.store.clone(),
         platforms: Default::default(),
-        minds: Minds::alike(world.mind.clone(), &persona),
+        minds: Minds::from_llm(world.mind.clone(), &persona),
         clock: world.clock.clone(),
         metrics: Arc::default(),
         persona,
-        prompts: aizuchi_harness::world::prompts(aizuchi_core::persona::Language::En),
-        corrections: Default::default(),
-        named_states: Default::default(),
-        waits: aizuchi_core::agent::wait::Waits::default(),
+        prompt_builder: aizuchi_harness::harness::prompts(aizuchi_core::persona::Language::En),
+        token_corrections: Default::default(),
+        state_cache: Default::default(),
+        deferrals: aizuchi_core::agent::defer::Deferrals::default(),
         tools: None,
         settings: Default::default(),
         seed: 1,
     };
-    let settings = Settings { lease: SignedDuration::from_secs(100), ..Settings::default() };
+    let settings =
+        RunnerSettings { lease: SignedDuration::from_secs(100), ..RunnerSettings::default() };
     let refused = Runner::new(agent, Arc::default(), settings).err().unwrap().to_string();
     assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
 }
@@ -200,24 +211,25 @@ async fn a_lease_that_could_end_too_early_is_refused_at_start() {
 /// long, is not (invariants 1 and 3).
 #[tokio::test]
 async fn what_was_heard_before_days_off_the_air_is_answered_and_what_was_missed_is_not() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         let heard = world.says("alice", "@Aizuchi when do I cut the roses?").await;
         const DAY: i64 = 24 * 3600;
         world.clock.advance_to(at(3 * DAY));
         let world = world.restart().await;
-        let missed = line(top("garden"), "missed", at(DAY), "bob", "@Aizuchi and the beans?");
-        world.ears.hear(Heard::Message(missed, Arrival::CaughtUp)).await.unwrap();
+        let missed =
+            message(top_level("garden"), "missed", at(DAY), "bob", "@Aizuchi and the beans?");
+        world.inbox.hear(Heard::Message(missed, Arrival::Backfilled)).await.unwrap();
         world.pass(1000).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
         let decisions = world.decisions("garden").await;
         assert_eq!(decisions.len(), 1);
         assert_eq!(
             (&decisions[0].messages, decisions[0].ended),
-            (&vec![heard], Some(Ended::Spoke))
+            (&vec![heard], Some(DecisionResult::Spoke))
         );
         let missed =
-            world.lines("garden").await.into_iter().find(|line| &*line.message.id.0 == "missed");
+            world.messages("garden").await.into_iter().find(|line| &*line.message.id.0 == "missed");
         assert_eq!(missed.unwrap().gate, Some(Gate::CaughtUp));
     }
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod adaptive;
-mod breakdowns;
+mod outages;
 mod canary;
 mod commands;
 mod cost;
@@ -30,4 +30,4 @@ mod stories;
 mod timing;
 mod tool_calls;
 mod tools;
-mod twins;
+mod differential;

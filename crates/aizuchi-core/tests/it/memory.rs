@@ -7,32 +7,43 @@ use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message, MessageId,
     UserId, Visibility,
 };
-use aizuchi_core::context::{Context, Limits};
+use aizuchi_core::context::{Context, ContextLimits};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
-use aizuchi_core::memory::{Entry, Memory, MemoryKey, Scope, Term};
-use aizuchi_core::prompt::Verb;
+use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::world::{Extras, Kept, Mind, World, at, thread, top, workspace};
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, TestMind, TestStore, at, thread, top_level, workspace,
+};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
 /// A world that remembers with the built-in mind, and has a private channel besides.
-async fn world(kept: Kept) -> World {
-    let world = World::new(kept).await;
+async fn world(kept: TestStore) -> Harness {
+    let world = Harness::new(kept).await;
     world.opens("attic", Visibility::Private).await;
-    world.having(Extras { memory: Some(Arc::new(BuiltinMind)), ..Extras::default() })
+    world.with_options(HarnessOptions {
+        memory: Some(Arc::new(BuiltinMind)),
+        ..HarnessOptions::default()
+    })
 }
 
 /// The same with a mind that remembers what it is told to.
-async fn scripted(kept: Kept) -> (World, Arc<Mind>) {
-    let memory = Arc::new(Mind::default());
-    let world = World::new(kept).await;
-    (world.having(Extras { memory: Some(memory.clone()), ..Extras::default() }), memory)
+async fn scripted(kept: TestStore) -> (Harness, Arc<TestMind>) {
+    let memory = Arc::new(TestMind::default());
+    let world = Harness::new(kept).await;
+    (
+        world.with_options(HarnessOptions {
+            memory: Some(memory.clone()),
+            ..HarnessOptions::default()
+        }),
+        memory,
+    )
 }
 
 fn entries(text: &str) -> String {
@@ -45,10 +56,10 @@ trait MemoryExt {
     async fn context_of(&self, conversation: &ConversationId) -> Context;
     async fn drops_old_prompts(&self);
     async fn knows(&self, channel: &str) -> String;
-    async fn memory(&self, scope: Scope, term: Term) -> Option<Memory>;
+    async fn memory(&self, scope: MemoryScope, term: MemoryTerm) -> Option<Memory>;
 }
 
-impl MemoryExt for World {
+impl MemoryExt for Harness {
     async fn opens(&self, channel: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
@@ -56,23 +67,23 @@ impl MemoryExt for World {
             name: channel.into(),
             visibility,
         };
-        self.ears.hear(Heard::Channel(channel)).await.unwrap();
+        self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
     async fn context_of(&self, conversation: &ConversationId) -> Context {
-        let window = Limits::default().window(self.clock.now());
-        self.kept.store.context(conversation, &window).await.unwrap()
+        let window = ContextLimits::default().window(self.clock.now());
+        self.store.store.context(conversation, &window).await.unwrap()
     }
 
     /// Lets go what is older than two weeks, as retention does.
     async fn drops_old_prompts(&self) {
         let before = self.clock.now() - SignedDuration::from_secs(14 * DAY);
-        self.kept.store.drop_exchanges(before).await.unwrap();
+        self.store.store.drop_exchanges(before).await.unwrap();
     }
 
     /// What is remembered, as it is known in a channel.
     async fn knows(&self, channel: &str) -> String {
-        let context = self.context_of(&top(channel)).await;
+        let context = self.context_of(&top_level(channel)).await;
         let mut text = String::new();
         let mut tell = |what: &str, memory: &Option<Arc<str>>| {
             for line in memory.iter().flat_map(|memory| memory.lines()) {
@@ -91,18 +102,18 @@ impl MemoryExt for World {
         text
     }
 
-    async fn memory(&self, scope: Scope, term: Term) -> Option<Memory> {
+    async fn memory(&self, scope: MemoryScope, term: MemoryTerm) -> Option<Memory> {
         let key = MemoryKey { workspace: workspace(), scope, term };
-        let memories = self.kept.store.memories(&workspace()).await.unwrap();
+        let memories = self.store.store.memories(&workspace()).await.unwrap();
         memories.into_iter().find(|memory| memory.key == key)
     }
 }
 
-fn garden() -> Scope {
-    Scope::Channel(ChannelId::new("garden"))
+fn garden() -> MemoryScope {
+    MemoryScope::Channel(ChannelId::new("garden"))
 }
 
-async fn three_days(kept: Kept) -> Vec<String> {
+async fn three_days(kept: TestStore) -> Vec<String> {
     let world = world(kept).await;
     let mut told = Vec::new();
     world.says("alice", "the greenhouse gets new glass on Friday, the glazier comes at nine").await;
@@ -110,11 +121,17 @@ async fn three_days(kept: Kept) -> Vec<String> {
     world.pass(60).await;
     let there = thread("garden", asked.as_str());
     world.says_in(there, "carol", "I water the seedlings every morning until you return").await;
-    world.says_in(top("attic"), "alice", "the surprise party for Carol is in the old barn").await;
+    world
+        .says_in(top_level("attic"), "alice", "the surprise party for Carol is in the old barn")
+        .await;
     world.pass(DAY).await;
     told.push(format!("day 1, in the kitchen\n{}", world.knows("kitchen").await));
-    world.says_in(top("kitchen"), "carol", "the oven repair costs ninety, Dan pays half").await;
-    world.says_in(top("attic"), "bob", "bring lanterns to the old barn before Saturday").await;
+    world
+        .says_in(top_level("kitchen"), "carol", "the oven repair costs ninety, Dan pays half")
+        .await;
+    world
+        .says_in(top_level("attic"), "bob", "bring lanterns to the old barn before Saturday")
+        .await;
     world.pass(DAY).await;
     told.push(format!("day 2, in the garden\n{}", world.knows("garden").await));
     world.says("dan", "the glazier has finished the greenhouse, all panes are in").await;
@@ -122,9 +139,9 @@ async fn three_days(kept: Kept) -> Vec<String> {
     told.push(format!("day 3, in the kitchen\n{}", world.knows("kitchen").await));
     told.push(format!("day 3, in the attic\n{}", world.knows("attic").await));
     // It answers with what it remembers, and without what it may not know.
-    world.says_in(top("kitchen"), "dan", "@Aizuchi what is new?").await;
+    world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
     world.pass(10).await;
-    let prompt = world.mind.asked(Verb::Reply).pop().unwrap();
+    let prompt = world.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
     assert!(prompt.contains("ninety, Dan pays half") && prompt.contains("all panes are in"));
     assert!(!prompt.contains("barn") && !prompt.contains("attic"), "{prompt}");
     told
@@ -132,19 +149,20 @@ async fn three_days(kept: Kept) -> Vec<String> {
 
 #[tokio::test]
 async fn three_days_in_two_public_channels_and_a_private_one() {
-    let told = three_days(Kept::volatile()).await;
-    assert_eq!(three_days(Kept::sqlite().await).await, told, "the stores differ");
+    let told = three_days(TestStore::volatile()).await;
+    assert_eq!(three_days(TestStore::sqlite().await).await, told, "the stores differ");
     assert_snapshot!(told.join("\n"));
 }
 
 #[tokio::test]
 async fn what_was_said_in_private_reaches_no_other_room() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.opens("direct", Visibility::Direct).await;
         for (place, who) in [("attic", "mallory"), ("direct", "mallet")] {
-            let asked =
-                world.says_in(top(place), who, &format!("canary-{place} sings at noon")).await;
+            let asked = world
+                .says_in(top_level(place), who, &format!("canary-{place} sings at noon"))
+                .await;
             world.says_in(thread(place, asked.as_str()), who, "canary-thread sings at dusk").await;
         }
         world.says("alice", "the beans are up and need poles").await;
@@ -154,7 +172,8 @@ async fn what_was_said_in_private_reaches_no_other_room() {
         assert!(!world.knows("attic").await.contains("canary-direct"));
         for place in ["garden", "kitchen", "nowhere"] {
             for number in 0..200 {
-                let conversation = if number % 2 == 0 { top(place) } else { thread(place, "m000") };
+                let conversation =
+                    if number % 2 == 0 { top_level(place) } else { thread(place, "m000") };
                 let context = format!("{:?}", world.context_of(&conversation).await);
                 for canary in ["canary", "attic", "mall"] {
                     assert!(!context.contains(canary), "{place}: {context}");
@@ -166,10 +185,10 @@ async fn what_was_said_in_private_reaches_no_other_room() {
 
 #[tokio::test]
 async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
-        world.says_in(top("kitchen"), "bob", "the oven is broken since Tuesday").await;
+        world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
         world.pass(DAY).await;
         let before = world.knows("kitchen").await;
         assert!(before.contains("workspace, long:  - 2027-01-15: alice: the beans"), "{before}");
@@ -189,21 +208,21 @@ async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
 
 #[tokio::test]
 async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         let secret = world.says("alice", "my locker code is 4711, the key hangs behind").await;
         world.says("bob", "the beans are up and need long poles").await;
         world.pass(2 * HOUR).await;
         world.says("bob", "the fence needs paint before winter comes").await;
-        world.says_in(top("kitchen"), "dan", "@Aizuchi what is new in the garden?").await;
+        world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new in the garden?").await;
         world.pass(2 * HOUR).await;
         assert!(world.knows("kitchen").await.contains("4711"));
-        let held = |decision| world.kept.archive.exchanges(decision);
+        let held = |decision| world.store.archive.exchanges(decision);
         let reply = world.decisions("kitchen").await.pop().unwrap().id;
         assert!(held(reply).await.unwrap()[0].is_some());
         let deletion =
-            Deletion { conversation: top("garden"), message: secret, at: world.clock.now() };
-        world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+            Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
+        world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
         // At once, and with it the prompts that held what was remembered of it.
         assert!(!world.knows("kitchen").await.contains("4711"));
         assert!(held(reply).await.unwrap()[0].is_none());
@@ -211,22 +230,22 @@ async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
         // What else was in the same entries is remembered anew.
         let after = world.knows("kitchen").await;
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
-        let long = world.memory(garden(), Term::LongTerm).await.unwrap();
-        assert!(long.lost.is_empty());
+        let long = world.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
+        assert!(long.orphaned_messages.is_empty());
     }
 }
 
 #[tokio::test]
 async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.says("alice", "my locker code is 4711, the key hangs behind").await;
-        world.says_in(top("kitchen"), "dan", "the soup needs more salt, says the cook").await;
+        world.says_in(top_level("kitchen"), "dan", "the soup needs more salt, says the cook").await;
         world.pass(2 * HOUR).await;
         let before = world.knows("kitchen").await;
         assert!(before.contains("4711") && before.contains("salt"), "{before}");
         let until = world.clock.now();
-        world.orders(Order::Reset { conversation: top("garden"), until }).await;
+        world.order(Order::Reset { conversation: top_level("garden"), until }).await;
         world.pass(2 * HOUR).await;
         for place in ["garden", "kitchen"] {
             let after = world.knows(place).await;
@@ -237,9 +256,9 @@ async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
 
 #[tokio::test]
 async fn what_cannot_be_used_keeps_what_was_remembered() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let (world, memory) = scripted(kept).await;
-        memory.script.always(Verb::Remember, entries("the beans are up"));
+        memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
         world.pass(2 * HOUR).await;
         let before = world.knows("garden").await;
@@ -251,14 +270,14 @@ async fn what_cannot_be_used_keeps_what_was_remembered() {
             r#"{"entries": []}"#.to_owned(),
             entries(&"word ".repeat(900)),
         ] {
-            memory.script.always(Verb::Remember, useless);
+            memory.script.set_default(PromptVerb::Remember, useless);
             world.says("bob", "and the peas").await;
             world.pass(2 * HOUR).await;
             assert_eq!(world.knows("garden").await, before);
         }
         let down = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
-        memory.script.then(Verb::Remember, Err(down()));
-        memory.script.always(Verb::Remember, entries("the peas are up"));
+        memory.script.push(PromptVerb::Remember, Err(down()));
+        memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
         world.says("bob", "the peas, too").await;
         world.pass(3 * HOUR).await;
         assert!(world.knows("garden").await.contains("the peas are up"));
@@ -267,48 +286,48 @@ async fn what_cannot_be_used_keeps_what_was_remembered() {
 
 #[tokio::test]
 async fn a_channel_that_fails_stops_no_other() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let (world, memory) = scripted(kept).await;
-        memory.script.always(Verb::Remember, entries("something"));
-        memory.fails_on("the garden");
+        memory.script.set_default(PromptVerb::Remember, entries("something"));
+        memory.fail_on("the garden");
         world.says("alice", "the garden floods").await;
-        world.says_in(top("kitchen"), "bob", "the oven works").await;
+        world.says_in(top_level("kitchen"), "bob", "the oven works").await;
         world.pass(5 * HOUR).await;
-        assert!(world.memory(garden(), Term::ShortTerm).await.is_none());
-        let kitchen = Scope::Channel(ChannelId::new("kitchen"));
-        assert!(world.memory(kitchen, Term::LongTerm).await.is_some());
-        assert!(world.memory(Scope::Workspace, Term::LongTerm).await.is_some());
+        assert!(world.memory(garden(), MemoryTerm::ShortTerm).await.is_none());
+        let kitchen = MemoryScope::Channel(ChannelId::new("kitchen"));
+        assert!(world.memory(kitchen, MemoryTerm::LongTerm).await.is_some());
+        assert!(world.memory(MemoryScope::Workspace, MemoryTerm::LongTerm).await.is_some());
     }
 }
 
 #[tokio::test]
 async fn nothing_new_costs_nothing() {
-    let (world, memory) = scripted(Kept::sqlite().await).await;
-    memory.script.always(Verb::Remember, entries("the beans are up"));
+    let (world, memory) = scripted(TestStore::sqlite().await).await;
+    memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
     world.says("alice", "the beans are up").await;
     world.pass(DAY).await;
-    let calls = memory.asked(Verb::Remember).len();
+    let calls = memory.prompt_texts(PromptVerb::Remember).len();
     // Channel and workspace, short and long term.
     assert_eq!(calls, 4);
     world.pass(30 * DAY).await;
-    let extras = Extras { memory: Some(memory.clone()), ..Extras::default() };
-    let world = world.restart().await.having(extras);
+    let extras = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
+    let world = world.restart().await.with_options(extras);
     world.pass(30 * DAY).await;
-    assert_eq!(memory.asked(Verb::Remember).len(), calls);
+    assert_eq!(memory.prompt_texts(PromptVerb::Remember).len(), calls);
     world.says("alice", "the peas are up").await;
     world.pass(DAY).await;
-    assert!(memory.asked(Verb::Remember).len() > calls);
+    assert!(memory.prompt_texts(PromptVerb::Remember).len() > calls);
 }
 
 #[tokio::test]
 async fn as_many_versions_are_kept_as_are_wanted() {
-    let (world, memory) = scripted(Kept::sqlite().await).await;
+    let (world, memory) = scripted(TestStore::sqlite().await).await;
     for number in 0..15 {
-        memory.script.always(Verb::Remember, entries(&format!("state {number}")));
+        memory.script.set_default(PromptVerb::Remember, entries(&format!("state {number}")));
         world.says("alice", &format!("line {number}")).await;
         world.pass(2 * HOUR).await;
     }
-    let database = world.kept.database.as_ref().unwrap();
+    let database = world.store.database.as_ref().unwrap();
     let counted = database.count(
         "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
     );
@@ -318,58 +337,63 @@ async fn as_many_versions_are_kept_as_are_wanted() {
 
 #[tokio::test]
 async fn a_chore_survives_the_end_of_the_process() {
-    let (world, memory) = scripted(Kept::sqlite().await).await;
-    memory.script.always(Verb::Remember, entries("the beans are up"));
+    let (world, memory) = scripted(TestStore::sqlite().await).await;
+    memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
     world.says("alice", "the beans are up").await;
     world.clock.advance_to(at(2 * HOUR));
     let lease = SignedDuration::from_mins(11);
-    let taken = world.kept.store.claim_chores(world.clock.now(), lease, 4).await.unwrap();
+    let taken = world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap();
     assert_eq!(taken.len(), 1);
-    assert!(world.kept.store.claim_chores(world.clock.now(), lease, 4).await.unwrap().is_empty());
-    let world = world.restart().await.having(Extras { memory: Some(memory), ..Extras::default() });
+    assert!(
+        world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap().is_empty()
+    );
+    let world = world
+        .restart()
+        .await
+        .with_options(HarnessOptions { memory: Some(memory), ..HarnessOptions::default() });
     world.pass(HOUR).await;
     assert!(world.knows("garden").await.contains("the beans are up"));
 }
 
 #[tokio::test]
 async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let (world, memory) = scripted(kept).await;
-        memory.script.always(Verb::Remember, entries("the beans are up"));
+        memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
         world.pass(HOUR - 1).await;
         let there = world.clone();
-        memory.meanwhile(Verb::Remember, || async move {
+        memory.meanwhile(PromptVerb::Remember, || async move {
             there.says("bob", "and so are the peas").await;
         });
         world.pass(2).await;
-        let asked = memory.asked(Verb::Remember);
+        let asked = memory.prompt_texts(PromptVerb::Remember);
         assert!(!asked.is_empty() && !asked[0].contains("peas"));
-        memory.script.always(Verb::Remember, entries("the peas are up"));
+        memory.script.set_default(PromptVerb::Remember, entries("the peas are up"));
         world.pass(2 * HOUR).await;
         assert!(world.knows("garden").await.contains("peas"));
-        assert_eq!(world.kept.store.next_chore().await.unwrap(), None);
+        assert_eq!(world.store.store.next_memory_job().await.unwrap(), None);
     }
 }
 
 #[tokio::test]
 async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let (world, memory) = scripted(kept).await;
-        memory.script.always(Verb::Remember, entries("what the model makes of it"));
+        memory.script.set_default(PromptVerb::Remember, entries("what the model makes of it"));
         world.opens("attic", Visibility::Private).await;
-        world.says_in(top("attic"), "mallory", "the locker code is 4711").await;
+        world.says_in(top_level("attic"), "mallory", "the locker code is 4711").await;
         world.pass(2 * HOUR).await;
         world.opens("attic", Visibility::Public).await;
-        world.says_in(top("attic"), "carol", "the lettuce is ready").await;
+        world.says_in(top_level("attic"), "carol", "the lettuce is ready").await;
         world.pass(3 * HOUR).await;
-        let asked = memory.asked(Verb::Remember);
+        let asked = memory.prompt_texts(PromptVerb::Remember);
         assert!(asked.iter().any(|prompt| prompt.contains("lettuce")));
         let is_mixed = |prompt: &&String| prompt.contains("lettuce") && prompt.contains("4711");
         assert_eq!(asked.iter().find(is_mixed), None);
         // Of the two entries, one is for everybody.
-        let attic = Scope::Channel(ChannelId::new("attic"));
-        let memory = world.memory(attic, Term::ShortTerm).await.unwrap();
+        let attic = MemoryScope::Channel(ChannelId::new("attic"));
+        let memory = world.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
         assert_eq!((public, memory.entries.len()), (1, 2));
     }
@@ -377,27 +401,28 @@ async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public
 
 #[tokio::test]
 async fn prompts_that_held_a_version_that_is_kept_no_more_are_forgotten_too() {
-    let (world, memory) = scripted(Kept::sqlite().await).await;
-    memory.script.always(Verb::Remember, entries("the locker code is 4711"));
+    let (world, memory) = scripted(TestStore::sqlite().await).await;
+    memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
     let secret = world.says("alice", "the locker code is 4711").await;
     world.pass(2 * HOUR).await;
-    world.says_in(top("kitchen"), "dan", "@Aizuchi what is new?").await;
+    world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
     world.pass(60).await;
     let reply = world.decisions("kitchen").await.pop().unwrap().id;
-    assert!(world.kept.archive.exchanges(reply).await.unwrap()[0].is_some());
+    assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_some());
     for number in 0..12 {
         world.says("alice", &format!("line {number}")).await;
         world.pass(2 * HOUR).await;
     }
-    let deletion = Deletion { conversation: top("garden"), message: secret, at: world.clock.now() };
-    world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
-    assert!(world.kept.archive.exchanges(reply).await.unwrap()[0].is_none());
+    let deletion =
+        Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
+    world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+    assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_none());
 }
 
 #[tokio::test]
 async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompts_are() {
-    let (world, memory) = scripted(Kept::sqlite().await).await;
-    memory.script.always(Verb::Remember, entries("the locker code is 4711"));
+    let (world, memory) = scripted(TestStore::sqlite().await).await;
+    memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
     let said = world.says("alice", "the locker code is 4711").await;
     assert_eq!(said.as_str(), "m000");
     world.pass(DAY).await;
@@ -406,7 +431,7 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
         world.pass(DAY).await;
         world.drops_old_prompts().await;
     }
-    let database = world.kept.database.clone().unwrap();
+    let database = world.store.database.clone().unwrap();
     let known = "SELECT count(*) AS n FROM memory_sources
         WHERE line = 'm000' AND scope = 'channel' AND term = 'short_term'";
     let told = "SELECT count(*) AS n FROM memories, json_each(entries) AS e
@@ -426,8 +451,8 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
 
 #[tokio::test]
 async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
-    let world = world(Kept::sqlite().await).await;
-    let database = world.kept.database.clone().unwrap();
+    let world = world(TestStore::sqlite().await).await;
+    let database = world.store.database.clone().unwrap();
     let mut known = Vec::new();
     for week in 0..52 {
         for bed in 0..10 {
@@ -445,26 +470,26 @@ async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
 
 #[tokio::test]
 async fn a_question_stays_answered_however_much_is_said_elsewhere() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         let asked = world.says("alice", "where is the ladder?").await;
         world.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
-        let before = world.context_of(&top("garden")).await;
-        let other = world.says_in(top("kitchen"), "carol", "soup?").await;
+        let before = world.context_of(&top_level("garden")).await;
+        let other = world.says_in(top_level("kitchen"), "carol", "soup?").await;
         for number in 0..60 {
             let other = thread("garden", other.as_str());
             world.says_in(other, "carol", &format!("line {number}")).await;
         }
-        let after = world.context_of(&top("garden")).await;
-        assert!(after.is_answered_in_thread(after.message(&asked).unwrap()));
-        assert_eq!(before.state(), after.state());
+        let after = world.context_of(&top_level("garden")).await;
+        assert!(after.is_answered_in_thread(after.target_message(&asked).unwrap()));
+        assert_eq!(before.state_hash(), after.state_hash());
     }
 }
 
 /// Of `reference/myao2.md`, defect 2.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         let parent = world.says("alice", "where does the ladder stand these days?").await;
         let there = thread("garden", parent.as_str());
@@ -480,7 +505,7 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
 /// Of `reference/myao2.md`, defect 3.
 #[tokio::test]
 async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
         world.pass(2 * HOUR).await;
@@ -493,10 +518,10 @@ async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
 /// Of `reference/myao2.md`, defect 4.
 #[tokio::test]
 async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.says("alice", "hello").await;
-        let context = world.context_of(&top("garden")).await;
+        let context = world.context_of(&top_level("garden")).await;
         assert_eq!(&*context.conversation_history.channel_name, "garden");
         assert_eq!(&*context.channel_memories[0].channel_name, "garden");
     }
@@ -505,7 +530,7 @@ async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
 /// Of `reference/myao2.md`, defect 5.
 #[tokio::test]
 async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         let parent = world.says("alice", "where is the ladder?").await;
         let there = thread("garden", parent.as_str());
@@ -516,24 +541,24 @@ async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
             world.says("carol", &format!("line {number}")).await;
         }
         let context = world.context_of(&there).await;
-        assert_eq!(context.target().len(), 71);
-        assert_eq!(context.target()[0].id, parent);
+        assert_eq!(context.target_messages().len(), 71);
+        assert_eq!(context.target_messages()[0].id, parent);
         let around = &context.conversation_history.top_level_messages;
         assert_eq!(around.len(), 51);
         // A question that was answered in its thread is seen as answered from the top level.
-        let context = world.context_of(&top("garden")).await;
+        let context = world.context_of(&top_level("garden")).await;
         world.says_in(there, "bob", "found it").await;
-        let later = world.context_of(&top("garden")).await;
-        let asked = later.message(&parent).unwrap();
+        let later = world.context_of(&top_level("garden")).await;
+        let asked = later.target_message(&parent).unwrap();
         assert!(later.is_answered_in_thread(asked));
-        assert_ne!(context.state(), later.state());
+        assert_ne!(context.state_hash(), later.state_hash());
     }
 }
 
 /// Of `reference/myao2.md`, defect 42.
 #[tokio::test]
 async fn defect_42_what_is_long_past_is_not_told_as_recent() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
         world.pass(2 * HOUR).await;
@@ -543,39 +568,42 @@ async fn defect_42_what_is_long_past_is_not_told_as_recent() {
         assert!(!knows.contains("short:") && knows.contains("garden, long:"), "{knows}");
         // A channel where nobody says anything any more is not known elsewhere.
         world.pass(7 * DAY).await;
-        world.says_in(top("kitchen"), "bob", "quiet here").await;
+        world.says_in(top_level("kitchen"), "bob", "quiet here").await;
         assert!(!world.knows("kitchen").await.contains("garden, long:"));
     }
 }
 
 #[tokio::test]
 async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
-    let world = world(Kept::sqlite().await).await;
+    let world = world(TestStore::sqlite().await).await;
     let texts =
         ["Zebedee keeps bees behind the chapel wall", "my honey wins prizes every single year"];
     for text in texts {
         world.says("zebedee", text).await;
     }
     world.says("bob", "the fence needs paint before winter comes").await;
-    world.mind.script.always(Verb::Reply, "zebedee keeps bees behind the chapel wall, I heard");
+    world
+        .mind
+        .script
+        .set_default(PromptVerb::Reply, "zebedee keeps bees behind the chapel wall, I heard");
     world.says("bob", "@Aizuchi who could help in the orchard?").await;
     let own = Message {
         author: Author { id: UserId::new("u-bob"), kind: AuthorKind::Human },
-        ..aizuchi_harness::world::line(
-            top("kitchen"),
+        ..aizuchi_harness::harness::message(
+            top_level("kitchen"),
             "x1",
             world.clock.now(),
             "bob",
             "lunch is at noon",
         )
     };
-    world.hears(own).await;
+    world.hear(own).await;
     world.pass(DAY).await;
     assert!(world.knows("garden").await.contains("bees behind"));
-    let database = world.kept.database.clone().unwrap();
-    world.kept.clone().stop().await;
+    let database = world.store.database.clone().unwrap();
+    world.store.clone().stop().await;
     let forgotten = database.forget("zebedee").await;
-    assert_eq!((forgotten.lines, forgotten.own_lines), (2, 1));
+    assert_eq!((forgotten.messages, forgotten.own_messages), (2, 1));
     let folder = database.path().parent().unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
@@ -586,31 +614,34 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
     }
     // The others are still remembered, and what touched the person is written anew.
     let world = world.restart().await;
-    let world = world.having(Extras { memory: Some(Arc::new(BuiltinMind)), ..Extras::default() });
+    let world = world.with_options(HarnessOptions {
+        memory: Some(Arc::new(BuiltinMind)),
+        ..HarnessOptions::default()
+    });
     world.pass(HOUR).await;
     let knows = world.knows("kitchen").await;
     assert!(knows.contains("fence needs paint"), "{knows}");
     let asked = MessageId::new("m003");
-    assert!(world.lines("garden").await.iter().any(|line| line.message.id == asked));
+    assert!(world.messages("garden").await.iter().any(|line| line.message.id == asked));
 }
 
 /// What another program remembered has no lines behind it. It outlives merging, and never becomes
 /// public by that, not even in a public channel.
 #[tokio::test]
 async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let world = world(kept).await;
-        let entry = Entry {
+        let entry = MemoryEntry {
             date: jiff::civil::date(2026, 1, 5),
             text: "The keys are under the blue pot.".into(),
             visibility: Visibility::Public,
-            lines: Vec::new(),
+            messages: Vec::new(),
         };
-        let scope = Scope::Channel(ChannelId::new("garden"));
-        for term in [Term::LongTerm, Term::ShortTerm] {
+        let scope = MemoryScope::Channel(ChannelId::new("garden"));
+        for term in [MemoryTerm::LongTerm, MemoryTerm::ShortTerm] {
             let key = MemoryKey { workspace: workspace(), scope: scope.clone(), term };
             let (entries, newest) = (vec![entry.clone()], at(0));
-            world.orders(Order::Remember { key, entries, newest }).await;
+            world.order(Order::ImportMemory { key, entries, newest }).await;
         }
         for day in 0..3 {
             world.says("alice", &format!("tulip number {day} is out")).await;

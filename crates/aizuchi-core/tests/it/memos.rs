@@ -2,26 +2,30 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{
     Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, Visibility,
 };
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, MemoryId};
-use aizuchi_core::prompt::Verb;
+use aizuchi_core::prompt::PromptVerb;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use aizuchi_harness::world::{Extras, Kept, World, top, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, top_level, window, workspace};
 
 /// A world whose persona may use tools, on either store.
-async fn worlds() -> Vec<World> {
+async fn worlds() -> Vec<Harness> {
     let mut worlds = Vec::new();
-    for kept in Kept::each().await {
-        let tools = Some(Tools { zone: TimeZone::UTC });
+    for kept in TestStore::each().await {
+        let tools = Some(ToolSettings { zone: TimeZone::UTC });
         let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-        worlds.push(World::new(kept).await.having(Extras { tools, memory, ..Extras::default() }));
+        worlds.push(Harness::new(kept).await.with_options(HarnessOptions {
+            tools,
+            memory,
+            ..HarnessOptions::default()
+        }));
     }
     worlds
 }
@@ -38,7 +42,7 @@ trait MemosExt {
     fn revision(&self) -> u64;
 }
 
-impl MemosExt for World {
+impl MemosExt for Harness {
     async fn turns(&self, channel: &str, visibility: Visibility) {
         let channel = Channel {
             workspace: workspace(),
@@ -46,25 +50,25 @@ impl MemosExt for World {
             name: channel.into(),
             visibility,
         };
-        self.ears.hear(Heard::Channel(channel)).await.unwrap();
+        self.inbox.hear(Heard::Channel(channel)).await.unwrap();
     }
 
     /// Somebody has the persona call tools.
     async fn has_called(&self, channel: &str, text: &str, calls: &[(&str, Value)]) -> MessageId {
-        self.mind.script.then_calls(Verb::Reply, "", calls);
-        let line = self.says_in(top(channel), "alice", &format!("@Aizuchi {text}")).await;
+        self.mind.script.push_tool_calls(PromptVerb::Reply, "", calls);
+        let line = self.says_in(top_level(channel), "alice", &format!("@Aizuchi {text}")).await;
         self.pass(10).await;
         line
     }
 
     async fn takes_back(&self, channel: &str, message: MessageId) {
         let at = self.clock.now();
-        let deletion = Deletion { conversation: top(channel), message, at };
-        self.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+        let deletion = Deletion { conversation: top_level(channel), message, at };
+        self.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
     async fn memos(&self, channel: &str) -> Vec<(MemoryId, Memo)> {
-        self.kept.store.memos(&workspace(), &ChannelId::new(channel)).await.unwrap()
+        self.store.store.memos(&workspace(), &ChannelId::new(channel)).await.unwrap()
     }
 
     async fn names(&self, channel: &str) -> Vec<String> {
@@ -75,22 +79,26 @@ impl MemosExt for World {
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)> {
         let mut prompts = Vec::new();
         for decision in self.decisions(channel).await {
-            let exchanges = self.kept.archive.exchanges(decision.id).await.unwrap();
+            let exchanges = self.store.archive.exchanges(decision.id).await.unwrap();
             let exchanges = exchanges.into_iter().flatten();
             prompts.extend(
-                exchanges.map(|held| (held.prompt.to_string(), held.made_from.memories.clone())),
+                exchanges.map(|held| (held.prompt.to_string(), held.lineage.memories.clone())),
             );
         }
         prompts
     }
 
     async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool {
-        let made_from = Lineage { lines: Vec::new(), memories: vec![id] };
-        self.kept.store.has_changed_since(&top("garden"), revision, &made_from).await.unwrap()
+        let made_from = Lineage { messages: Vec::new(), memories: vec![id] };
+        self.store
+            .store
+            .has_changed_since(&top_level("garden"), revision, &made_from)
+            .await
+            .unwrap()
     }
 
     fn revision(&self) -> u64 {
-        *self.kept.store.revisions().borrow()
+        *self.store.store.revisions().borrow()
     }
 }
 
@@ -106,7 +114,7 @@ fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
 async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
     for world in worlds().await {
         world.turns("cellar", Visibility::Private).await;
-        world.says_in(top("cellar"), "carol", "my roses are a secret").await;
+        world.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
         world.turns("cellar", Visibility::Public).await;
         world.has_called("cellar", "note it", &[add("roses", "hush")]).await;
         world.has_called("garden", "note it", &[add("tea", "green")]).await;
@@ -119,15 +127,15 @@ async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
 async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
     for world in worlds().await {
         world.turns("cellar", Visibility::Private).await;
-        world.says_in(top("cellar"), "carol", "the surprise party is in the old barn").await;
+        world.says_in(top_level("cellar"), "carol", "the surprise party is in the old barn").await;
         world.pass(7200).await;
         world.turns("cellar", Visibility::Public).await;
         // The line itself is in no prompt any more.
         for number in 0..60 {
-            world.says_in(top("cellar"), "bob", &format!("number {number}")).await;
+            world.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
         world.has_called("cellar", "note it", &[add("plan", "hush")]).await;
-        let asked = world.mind.asked(Verb::Reply).pop().unwrap();
+        let asked = world.mind.prompt_texts(PromptVerb::Reply).pop().unwrap();
         assert!(asked.contains("old barn") && !asked.contains("\ncarol"), "{asked}");
         assert_eq!(world.names("garden").await, [""; 0]);
         assert_eq!(world.names("cellar").await, ["plan"]);
@@ -138,7 +146,7 @@ async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
 async fn a_room_that_turns_private_while_it_is_thought_has_the_memo_for_itself() {
     for world in worlds().await {
         let talk = world.clone();
-        world.mind.meanwhile(Verb::Reply, move || async move {
+        world.mind.meanwhile(PromptVerb::Reply, move || async move {
             talk.turns("garden", Visibility::Private).await;
         });
         world.has_called("garden", "note it", &[add("roses", "hush")]).await;
@@ -152,7 +160,7 @@ async fn a_public_memo_stays_as_it_is_where_not_everybody_may_know_why_it_should
     for world in worlds().await {
         world.has_called("garden", "note it", &[add("roses", "red")]).await;
         world.turns("cellar", Visibility::Private).await;
-        world.says_in(top("cellar"), "carol", "they are white now").await;
+        world.says_in(top_level("cellar"), "carol", "they are white now").await;
         world.turns("cellar", Visibility::Public).await;
         world.has_called("cellar", "change it", &[edit("roses", "content", "white")]).await;
         let content = |memos: Vec<(MemoryId, Memo)>| {
@@ -224,9 +232,15 @@ async fn a_reply_that_changes_memos_is_not_made_anew() {
             ("edit_memo", [edit("tea", "content", "black")]),
             ("remove_memo", [("remove_memo", json!({ "memo_name": "tea" }))]),
         ] {
-            let before = (world.room.texts().len(), world.mind.asked(Verb::Reply).len());
+            let before = (
+                world.platform.posted_texts().len(),
+                world.mind.prompt_texts(PromptVerb::Reply).len(),
+            );
             world.has_called("garden", "as you like", &calls).await;
-            let after = (world.room.texts().len(), world.mind.asked(Verb::Reply).len());
+            let after = (
+                world.platform.posted_texts().len(),
+                world.mind.prompt_texts(PromptVerb::Reply).len(),
+            );
             assert_eq!(after, (before.0 + 1, before.1 + 2), "{name}");
         }
         assert_eq!(world.names("garden").await, ["cake"]);
@@ -242,15 +256,15 @@ async fn a_reply_that_changes_memos_is_not_made_anew() {
 async fn words_made_with_a_memo_that_goes_meanwhile_are_made_anew() {
     for world in worlds().await {
         let line = world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
-        world.mind.meanwhile(Verb::Reply, || async {});
+        world.mind.meanwhile(PromptVerb::Reply, || async {});
         let talk = world.clone();
-        world.mind.meanwhile(Verb::Reply, move || async move {
+        world.mind.meanwhile(PromptVerb::Reply, move || async move {
             talk.takes_back("kitchen", line).await;
         });
-        let asked = world.mind.asked(Verb::Reply).len();
+        let asked = world.mind.prompt_texts(PromptVerb::Reply).len();
         let get = ("get_memo", json!({ "memo_name": "tea" }));
         world.has_called("garden", "which was it?", &[get]).await;
-        assert_eq!(world.mind.asked(Verb::Reply).len(), asked + 3);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), asked + 3);
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
     }
@@ -282,14 +296,14 @@ async fn prompts_that_showed_a_memo_go_with_it() {
 async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
     for world in worlds().await {
         let line = world.has_called("kitchen", "note this", &[add("tea", "green")]).await;
-        let asked = aizuchi_harness::world::line(
-            top("garden"),
+        let asked = aizuchi_harness::harness::message(
+            top_level("garden"),
             "x1",
             world.clock.now(),
             "bob",
             "where now",
         );
-        world.hears(Message { mentions: vec![Mention::Persona], ..asked }).await;
+        world.hear(Message { mentions: vec![Mention::Persona], ..asked }).await;
         world.pass(10).await;
         let remove = ("remove_memo", json!({ "memo_name": "tea" }));
         world.has_called("kitchen", "drop it", &[remove]).await;
@@ -306,13 +320,13 @@ async fn a_person_that_is_forgotten_leaves_no_memo() {
     let world = worlds().await.remove(1);
     world.has_called("garden", "note it", &[add("tea", "green")]).await;
     let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
-    world.mind.script.then_calls(Verb::Reply, "", &calls);
+    world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
     world.says("zebedee", "@Aizuchi keep my locker code").await;
     world.pass(10).await;
     world.has_called("garden", "note it", &[add("cake", "plum")]).await;
     assert_eq!(world.names("garden").await.len(), 3);
-    let database = world.kept.database.clone().unwrap();
-    world.kept.clone().stop().await;
+    let database = world.store.database.clone().unwrap();
+    world.store.clone().stop().await;
     database.forget("zebedee").await;
     assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
     assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
@@ -340,10 +354,10 @@ async fn a_prompt_is_made_from_those_memos_that_it_shows() {
             let fresh = add(&format!("m{number}"), "something");
             world.has_called("garden", "note it", &[fresh]).await;
         }
-        let context = world.kept.store.context(&top("kitchen"), &window(50)).await.unwrap();
+        let context = world.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
         let shown: Vec<&str> = context.recent_memos.iter().map(|memo| &*memo.name).collect();
         assert_eq!(shown, ["m9", "m8", "m7", "m6", "m5"]);
-        assert_eq!(context.memories.len(), 5);
+        assert_eq!(context.memory_ids.len(), 5);
     }
 }
 
@@ -351,18 +365,18 @@ async fn a_prompt_is_made_from_those_memos_that_it_shows() {
 async fn memos_are_found_without_looking_at_all_of_them() {
     use aizuchi_core::store::database::sql::memory as sql;
     use sqlx::{AssertSqlSafe, ConnectOptions, Row};
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new();
     let options = options.filename(kept.database.as_ref().unwrap().path());
     let mut connection = options.connect().await.unwrap();
     for statement in [
         sql::MEMOS,
-        sql::MEMOS_OF_LINE,
+        sql::MEMOS_OF_MESSAGE,
         sql::MEMOS_OF_CHANNEL,
-        sql::LINES_OF_MEMO,
-        sql::TRADE_MEMO,
-        sql::TOUCHED_SINCE,
-        sql::HAS_SHOWN_UNSHARED,
+        sql::SOURCES_OF_MEMO,
+        sql::REPLACE_MEMO_WITH_SOURCES,
+        sql::HAS_MEMORY_CHANGED_SINCE,
+        sql::HAS_SHOWN_NON_PUBLIC,
         aizuchi_core::store::database::sql::context::CONTEXT,
     ] {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));

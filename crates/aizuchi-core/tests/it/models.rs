@@ -11,20 +11,20 @@ use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::fallback::FallbackMind;
 use aizuchi_core::llm::model::Provider;
-use aizuchi_core::llm::provider::{Params, ProviderMind, ProviderSettings};
+use aizuchi_core::llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::prompts::Scene;
-use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::prompt::{Prompt, PromptVerb};
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use aizuchi_harness::harness::{at, message, top_level};
 use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, Limits, OUTPUT_TOKENS, Server, Treatment, Wire,
 };
-use aizuchi_harness::world::{at, line, top};
 
 /// Must be seen in no error.
 const KEY: &str = "sk-test-0123456789abcdef";
@@ -50,14 +50,18 @@ pub fn settings(provider: Provider, base: &str) -> ProviderSettings {
     let version = if provider == Provider::Gemini { "v1beta" } else { "v1" };
     ProviderSettings {
         provider,
-        name: "large-1".to_owned(),
+        model_name: "large-1".to_owned(),
         api_key: Some(KEY.to_owned().into()),
         api_base: format!("{base}/{version}"),
         headers: Default::default(),
-        params: Params { temperature: Some(0.5), max_tokens: Some(99), ..Params::default() },
+        params: ModelParams {
+            temperature: Some(0.5),
+            max_tokens: Some(99),
+            ..ModelParams::default()
+        },
         connect_timeout: SignedDuration::from_secs(10),
         timeout: SignedDuration::from_secs(60),
-        tries: 3,
+        max_attempts: 3,
     }
 }
 
@@ -65,33 +69,39 @@ pub fn mind(provider: Provider, server: &Server, clock: &Clock) -> ProviderMind 
     ProviderMind::new(&settings(provider, &server.base), clock.clone()).unwrap()
 }
 
-pub fn prompt(verb: Verb) -> Prompt {
+pub fn prompt(verb: PromptVerb) -> Prompt {
     let persona = Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: "You are kind.".to_owned(),
         language: Language::En,
     };
     let (persona, context) = (Arc::new(persona), Arc::new(context()));
-    let (prompts, scene) = (aizuchi_harness::world::prompts(Language::En), Scene::at(at(60)));
+    let (prompts, scene) =
+        (aizuchi_harness::harness::prompts(Language::En), PromptOptions::new(at(60)));
     match verb {
-        Verb::Judge => prompts.judge(&persona, &context, &scene),
-        Verb::Reply => prompts.reply(&persona, &context, &scene),
-        Verb::State => prompts.state(&persona, &context, &scene),
-        Verb::Remember => panic!("there is no material"),
+        PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
+        PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
+        PromptVerb::State => prompts.state(&persona, &context, &scene),
+        PromptVerb::Remember => panic!("there is no material"),
     }
 }
 
 pub fn context() -> Context {
-    let lines = vec![Arc::new(line(top("garden"), "1", at(0), "alice", CHAT))];
-    let history = ChannelMessages::sort(top("garden").channel, "garden".into(), lines);
-    Context { newest_heard: 1, revision: 1, ..Context::of(top("garden"), history) }
+    let lines = vec![Arc::new(message(top_level("garden"), "1", at(0), "alice", CHAT))];
+    let history =
+        ChannelMessages::from_messages(top_level("garden").channel, "garden".into(), lines);
+    Context {
+        newest_message_revision: 1,
+        revision: 1,
+        ..Context::new(top_level("garden"), history)
+    }
 }
 
 /// Lets the clock pass over every wait that ends before `limit`, so that nobody really waits.
 pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
     let hurry = async {
         loop {
-            if let Some(next) = clock.next_sleeper().filter(|next| *next <= limit) {
+            if let Some(next) = clock.next_wake_at().filter(|next| *next <= limit) {
                 clock.advance_to(next);
             }
             tokio::task::yield_now().await;
@@ -103,7 +113,11 @@ pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Outpu
     }
 }
 
-pub async fn ask(mind: &ProviderMind, clock: &Clock, verb: Verb) -> Result<Answer, LlmError> {
+pub async fn ask(
+    mind: &ProviderMind,
+    clock: &Clock,
+    verb: PromptVerb,
+) -> Result<LlmResponse, LlmError> {
     hurried(clock, at(59), mind.ask(&prompt(verb))).await
 }
 
@@ -115,7 +129,7 @@ async fn every_provider_answers_and_is_asked_in_its_own_way() {
         let mind = mind(provider, &server, &clock);
         assert_eq!(mind.model(), format!("{}/large-1", provider.name()));
         server.then([Treatment::Says(" Hello! ".to_owned())]);
-        let answer = ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         let usage = Usage {
             input_tokens: INPUT_TOKENS,
             cached_tokens: CACHED_TOKENS,
@@ -124,7 +138,7 @@ async fn every_provider_answers_and_is_asked_in_its_own_way() {
         assert_eq!((answer.text.trim(), answer.usage), ("Hello!", usage), "{provider:?}");
         let seen = server.seen().remove(0);
         let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
-        let (body, text) = (&seen.body, prompt(Verb::Reply).text);
+        let (body, text) = (&seen.body, prompt(PromptVerb::Reply).text);
         match wire(provider) {
             Wire::OpenAi => {
                 assert_eq!(header("authorization"), Some(&*format!("Bearer {KEY}")));
@@ -165,8 +179,8 @@ async fn a_judgment_is_asked_for_by_its_schema() {
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         server.then([Treatment::Says(verdict.to_owned())]);
-        let answer = ask(&mind, &clock, Verb::Judge).await.unwrap();
-        let judgment = judge::parse(&answer.text, &prompt(Verb::Judge)).unwrap();
+        let answer = ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
+        let judgment = judge::parse_judgment(&answer.text, &prompt(PromptVerb::Judge)).unwrap();
         assert_eq!((judgment.should_respond, judgment.confidence), (true, 0.75), "{provider:?}");
         let body = server.seen().remove(0).body;
         let schema = match wire(provider) {
@@ -193,9 +207,9 @@ async fn max_tokens_are_always_set() {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
         let settings = settings(provider, &server.base);
-        let settings = ProviderSettings { params: Params::default(), ..settings };
+        let settings = ProviderSettings { params: ModelParams::default(), ..settings };
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
-        ask(&mind, &clock, Verb::Reply).await.unwrap();
+        ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         let body = server.seen().remove(0).body;
         let limit = match wire(provider) {
             Wire::OpenAi | Wire::Anthropic => &body["max_tokens"],
@@ -211,16 +225,16 @@ async fn what_else_is_set_reaches_the_model() {
     let clock = Clock::manual(at(0));
     let mut settings = settings(Provider::OpenAi, &server.base);
     settings.headers.insert("x-title".to_owned(), "Aizuchi".to_owned().into());
-    settings.params = Params {
+    settings.params = ModelParams {
         top_p: Some(0.25),
         stop: vec!["END".to_owned()],
         seed: Some(7),
         reasoning_effort: Some("low".to_owned()),
-        others: json!({ "presence_penalty": 0.5 }).as_object().unwrap().clone(),
-        ..Params::default()
+        extra: json!({ "presence_penalty": 0.5 }).as_object().unwrap().clone(),
+        ..ModelParams::default()
     };
     let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
-    ask(&mind, &clock, Verb::Reply).await.unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
     let seen = server.seen().remove(0);
     assert_eq!(seen.headers["x-title"], "Aizuchi");
     for (key, expected) in [
@@ -330,7 +344,7 @@ async fn whatever_goes_wrong_is_said_in_a_sentence_that_leaks_nothing() {
             let clock = Clock::manual(at(0));
             let mind = mind(provider, &server, &clock);
             server.then(vec![treatment.clone(); 4]);
-            let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+            let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
             let (kind, why) = expected.split_once(": ").unwrap();
             let verb = match kind {
                 "busy" => "the model does not answer now",
@@ -356,7 +370,7 @@ async fn a_server_that_is_not_there_is_said_so() {
         let clock = Clock::manual(at(0));
         let settings = settings(provider, &format!("http://127.0.0.1:{port}"));
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
-        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let sentence = format!(
             "the model does not answer now: {}/large-1: it cannot be reached",
             provider.name()
@@ -375,12 +389,12 @@ async fn what_passes_is_tried_again_after_the_time_that_was_asked_for() {
             Treatment::Status(429, vec![("retry-after", value.to_owned())], String::new())
         };
         server.then([slow("7"), slow("11"), Treatment::Says("at last".to_owned())]);
-        let answer = ask(&mind, &clock, Verb::Reply).await.unwrap();
+        let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         assert_eq!(answer.text, "at last", "{provider:?}");
         assert_eq!(clock.now(), at(18), "{provider:?}");
         // What it asks for may be longer than anybody waits here; then the flow waits.
         server.then([slow("300")]);
-        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let LlmError::Busy { retry_after, .. } = error else { panic!("{error}") };
         assert_eq!(retry_after, Some(SignedDuration::from_secs(300)));
         assert_eq!(server.seen().len(), 4);
@@ -394,7 +408,7 @@ async fn a_call_ends_in_time_and_the_request_is_dropped() {
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         server.then([Treatment::Never]);
-        let question = prompt(Verb::Reply);
+        let question = prompt(PromptVerb::Reply);
         let mut asking = pin!(mind.ask(&question));
         let came = pin!(server.came(1));
         assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
@@ -415,7 +429,7 @@ async fn a_call_that_nobody_waits_for_is_dropped() {
     let mind = mind(Provider::OpenAi, &server, &Clock::system());
     server.then([Treatment::Never]);
     {
-        let question = prompt(Verb::Reply);
+        let question = prompt(PromptVerb::Reply);
         let asking = pin!(mind.ask(&question));
         let came = pin!(server.came(1));
         assert!(matches!(select(asking, came).await, Either::Right(_)));
@@ -429,7 +443,7 @@ async fn an_endless_stream_of_garbage_ends_in_time() {
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
     server.then([Treatment::Endless]);
-    let question = prompt(Verb::Reply);
+    let question = prompt(PromptVerb::Reply);
     let mut asking = pin!(mind.ask(&question));
     let came = pin!(server.came(1));
     assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
@@ -454,7 +468,7 @@ async fn servers_of_ones_own_are_asked_in_the_way_they_understand() {
         let mind = ProviderMind::new(&own, clock.clone()).unwrap();
         for expected in [calls, calls + 1, calls + 2] {
             server.then([Treatment::Says(verdict.to_owned())]);
-            assert_eq!(ask(&mind, &clock, Verb::Judge).await.unwrap().text, verdict);
+            assert_eq!(ask(&mind, &clock, PromptVerb::Judge).await.unwrap().text, verdict);
             // What it understood is remembered.
             assert_eq!(server.seen().len(), expected, "{limits:?}");
         }
@@ -495,13 +509,13 @@ fn server_tries(provider: Provider) -> usize {
 async fn another_model_answers_while_the_first_is_down() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
-    let first = ProviderSettings { tries: 1, ..settings(Provider::OpenAi, &server.base) };
+    let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
     let second = Arc::new(ScriptedMind::default());
-    second.always(Verb::Reply, "from the second");
+    second.set_default(PromptVerb::Reply, "from the second");
     let both = FallbackMind::new(first, second, clock.clone());
     let down = || Treatment::Status(503, vec![], String::new());
-    let asks = async || both.ask(&prompt(Verb::Reply)).await.unwrap();
+    let asks = async || both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
 
     server.then([down()]);
     let answer = asks().await;
@@ -518,8 +532,8 @@ async fn another_model_answers_while_the_first_is_down() {
     server.then([Treatment::Status(401, vec![], String::new())]);
     let answer = asks().await;
     assert_eq!(answer.text, "from the second");
-    assert_eq!(&*answer.missed[0].model, "openai/large-1");
-    assert!(answer.missed[0].error.to_string().ends_with("the API key (401)"));
+    assert_eq!(&*answer.failed_calls[0].model, "openai/large-1");
+    assert!(answer.failed_calls[0].error.to_string().ends_with("the API key (401)"));
     assert_eq!(asks().await.text, "fine");
     assert_eq!(server.seen().len(), 4);
 }
@@ -528,12 +542,12 @@ async fn another_model_answers_while_the_first_is_down() {
 async fn when_no_model_answers_what_may_pass_is_waited_for() {
     let server = Server::start(Limits::default()).await;
     let clock = Clock::manual(at(0));
-    let first = ProviderSettings { tries: 1, ..settings(Provider::OpenAi, &server.base) };
+    let first = ProviderSettings { max_attempts: 1, ..settings(Provider::OpenAi, &server.base) };
     let first = Arc::new(ProviderMind::new(&first, clock.clone()).unwrap());
     let second = Arc::new(ScriptedMind::default());
     let both = FallbackMind::new(first, second.clone(), clock.clone());
-    let fails = async || both.ask(&prompt(Verb::Reply)).await.unwrap_err();
-    let refuses = || second.then(Verb::Reply, Err(LlmError::Refused("b: no".to_owned())));
+    let fails = async || both.ask(&prompt(PromptVerb::Reply)).await.unwrap_err();
+    let refuses = || second.push(PromptVerb::Reply, Err(LlmError::Refused("b: no".to_owned())));
 
     refuses();
     let slow = Treatment::Status(503, vec![("retry-after", "9".to_owned())], String::new());
@@ -545,8 +559,8 @@ async fn when_no_model_answers_what_may_pass_is_waited_for() {
     // While the first is left in peace it is asked last, but it is asked.
     refuses();
     server.then([Treatment::Says("after all".to_owned())]);
-    let answer = both.ask(&prompt(Verb::Reply)).await.unwrap();
-    assert_eq!((&*answer.text, &*answer.missed[0].model), ("after all", "scripted"));
+    let answer = both.ask(&prompt(PromptVerb::Reply)).await.unwrap();
+    assert_eq!((&*answer.text, &*answer.failed_calls[0].model), ("after all", "scripted"));
 
     refuses();
     server.then([Treatment::Status(401, vec![], String::new())]);
@@ -565,9 +579,9 @@ async fn a_name_is_sent_as_it_stands() {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
         let settings = settings(provider, &server.base);
-        let settings = ProviderSettings { name: name.to_owned(), ..settings };
+        let settings = ProviderSettings { model_name: name.to_owned(), ..settings };
         let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
-        ask(&mind, &clock, Verb::Reply).await.unwrap();
+        ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         let body = server.seen().remove(0).body;
         assert_eq!((&body["model"], &body["reasoning_effort"]), (&json!(name), &Value::Null));
     }
@@ -623,7 +637,7 @@ async fn each_provider_has_its_own_way_of_saying_no() {
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         server.then(vec![treatment; 3]);
-        let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err();
+        let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
         let said = error.to_string().replace(&format!("{}/large-1: ", provider.name()), "");
         assert_eq!((&*said, server.seen().len()), (expected, calls), "{provider:?}");
         assert!(!format!("{error:?}").contains(CHAT), "{error:?}");
@@ -636,5 +650,5 @@ async fn a_reply_that_is_cut_shows_it() {
     let clock = Clock::manual(at(0));
     let mind = mind(Provider::OpenAi, &server, &clock);
     server.then([Treatment::Stops("length", "Once upon a".to_owned())]);
-    assert_eq!(ask(&mind, &clock, Verb::Reply).await.unwrap().text, "Once upon a…");
+    assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "Once upon a…");
 }

@@ -4,31 +4,35 @@
 use std::sync::Arc;
 
 use aizuchi_core::chat::{
-    Arrival, AuthorKind, Bookmark, ChannelId, Deletion, Edit, Heard, Message, MessageId, Role,
-    User, UserId, WorkspaceId,
+    Arrival, AuthorKind, ChannelId, Cursor, Deletion, Edit, Heard, Message, MessageId, Role, User,
+    UserId, WorkspaceId,
 };
-use aizuchi_core::clock::seconds;
-use aizuchi_core::context::Spent;
+use aizuchi_core::clock::duration_from_seconds;
+use aizuchi_core::context::BudgetUsage;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{
-    Attempt, AttemptEnd, Ended, Exchange, Judgment, LeftOut, Price, Usage,
+    Attempt, AttemptResult, DecisionResult, Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
 use aizuchi_core::event::{
-    Claim, Closing, Draft, DraftNotes, End, Event, Follows, Outcome, Piece, Posted, Words,
+    Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
+    Outcome, PostedMessage, StepResult,
 };
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Entry, LineId, Lineage, MemoryKey, Scope, Term};
+use aizuchi_core::memory::{Lineage, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, MessageRef};
 use aizuchi_core::store::{
-    DecisionQuery, Hearing, LineQuery, Mute, Order, Receipt, Span, Spending, StoreError,
+    DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
+    StoreError,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::world::{Kept, at, channel_of, line, thread, top, until, window, workspace};
+use aizuchi_harness::harness::{
+    TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
+};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 
-async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept) -> F) {
-    for kept in Kept::each().await {
+async fn on_each<F: Future<Output = ()>>(promise: impl Fn(TestStore) -> F) {
+    for kept in TestStore::each().await {
         promise(kept).await;
     }
 }
@@ -52,11 +56,11 @@ async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
     on_each(|kept| async move {
         kept.hear_human("1", 0, "hello").await;
         let receipt = kept.hear_human("2", 30, "hello?").await;
-        assert!(!receipt.has_overtaken, "a wait that begins again costs nobody any work");
+        assert!(!receipt.has_superseded, "a wait that begins again costs nobody any work");
         assert_eq!(kept.claim(89).await, []);
         let claims = kept.claim(90).await;
         assert_eq!(claims.len(), 1);
-        assert_eq!(claims[0].event, Event::Judge(top("garden")));
+        assert_eq!(claims[0].event, Event::Judge(top_level("garden")));
         assert_eq!(claims[0].due, at(90));
     })
     .await;
@@ -66,16 +70,17 @@ async fn one_step_is_pending_and_new_lines_start_its_wait_again() {
 async fn conversations_wait_apart_and_are_claimed_in_the_order_they_fall_due() {
     on_each(|kept| async move {
         let mut hearings = Vec::new();
-        for (place, second) in [(top("kitchen"), 2), (top("garden"), 1), (thread("garden", "x"), 3)]
+        for (place, second) in
+            [(top_level("kitchen"), 2), (top_level("garden"), 1), (thread("garden", "x"), 3)]
         {
-            let message = line(place, &format!("m{second}"), at(second), "alice", "hi");
-            hearings.push(kept.hear(message, Follows::Judge(until(at(second + 60)))));
+            let message = message(place, &format!("m{second}"), at(second), "alice", "hi");
+            hearings.push(kept.hear(message, Disposition::Judge(until(at(second + 60)))));
         }
         futures_util::future::join_all(hearings).await;
         let claims = kept.claim(62).await;
         let places: Vec<_> =
             claims.iter().map(|claim| claim.event.conversation().clone()).collect();
-        assert_eq!(places, [top("garden"), top("kitchen")]);
+        assert_eq!(places, [top_level("garden"), top_level("kitchen")]);
         assert_eq!(kept.store.next_ready().await.unwrap(), Some(at(63)));
     })
     .await;
@@ -95,7 +100,10 @@ async fn a_claim_hides_a_step_until_its_lease_ends() {
         assert_eq!(kept.steps().await, 1);
         kept.complete(&second, silent("they get along"), 161).await;
         assert_eq!(kept.steps().await, 0);
-        assert_eq!(kept.ledger().await, [(Some(Ended::ChoseSilence), "they get along".to_owned())]);
+        assert_eq!(
+            kept.ledger().await,
+            [(Some(DecisionResult::ChoseSilence), "they get along".to_owned())]
+        );
     })
     .await;
 }
@@ -105,7 +113,7 @@ async fn completing_never_removes_a_newer_step() {
     on_each(|kept| async move {
         kept.hear_human("1", 0, "hello").await;
         let claim = kept.claim(60).await.remove(0);
-        assert!(kept.hear_human("2", 61, "hello?").await.has_overtaken);
+        assert!(kept.hear_human("2", 61, "hello?").await.has_superseded);
         // The conversation is not worked at twice at a time.
         assert_eq!(kept.claim(130).await, []);
         let outcome = Outcome { attempts: vec![attempt()], ..silent("discarded") };
@@ -117,7 +125,7 @@ async fn completing_never_removes_a_newer_step() {
         assert_eq!(decision.messages, [MessageId::new("1"), MessageId::new("2")]);
         // What the discarded work cost stays in the ledger.
         assert_eq!(decision.attempts.len(), 1);
-        assert_eq!(decision.attempts[0].end, AttemptEnd::Superseded);
+        assert_eq!(decision.attempts[0].result, AttemptResult::Superseded);
         assert_eq!(decision.attempts[0].price, Some(Price { micros: 42 }));
     })
     .await;
@@ -127,8 +135,9 @@ async fn completing_never_removes_a_newer_step() {
 async fn prompts_are_kept_until_their_time_is_up() {
     on_each(|kept| async move {
         let considered = kept.hear_human("1", 0, "one").await.revision;
-        let exchange = |lines: &[&str]| Exchange { considered, ..exchange(lines) };
-        let kept_exchange = Exchange { considered: 0, ..exchange(&["1"]) };
+        let exchange =
+            |lines: &[&str]| ModelExchange { seen_revision: considered, ..exchange(lines) };
+        let kept_exchange = ModelExchange { seen_revision: 0, ..exchange(&["1"]) };
         let claim = kept.claim(60).await.remove(0);
         let asked = Attempt { exchange: Some(Arc::new(exchange(&["1"]))), ..attempt() };
         let outcome = Outcome { attempts: vec![attempt(), asked], ..silent("no") };
@@ -151,24 +160,28 @@ async fn what_is_changed_does_not_live_on_in_prompts_or_reasons() {
         for (id, second) in [("1", 0), ("2", 100), ("3", 200)] {
             let considered = kept.hear_human(id, second, "words").await.revision;
             let claim = kept.claim(second + 60).await.remove(0);
-            let exchange = Exchange { considered, ..exchange(&[id, "0"]) };
+            let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id, "0"]) };
             let exchange = Some(Arc::new(exchange));
             let judgment = Some(judgment("they said words"));
             let asked = Attempt { exchange, judgment: judgment.clone(), ..attempt() };
-            let closing = Closing { judgment, ..Closing::new(Ended::ChoseSilence, "said words") };
-            let outcome = Outcome { attempts: vec![asked], ..Outcome::of(End::Silent(closing)) };
+            let closing = DecisionClosing {
+                judgment,
+                ..DecisionClosing::new(DecisionResult::ChoseSilence, "said words")
+            };
+            let outcome =
+                Outcome { attempts: vec![asked], ..Outcome::new(StepResult::Silent(closing)) };
             kept.complete(&claim, outcome, second + 61).await;
         }
         for heard in [edit("1", 300), deletion("2", 301)] {
-            let follows = Follows::Judge(until(at(400)));
-            kept.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
+            let follows = Disposition::Judge(until(at(400)));
+            kept.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap();
         }
         for (decision, is_kept) in kept.decisions().await.iter().zip([false, false, true]) {
             let exchange = kept.archive.exchanges(decision.id).await.unwrap().remove(0);
             assert_eq!(exchange.is_some(), is_kept);
             let shown = format!("{decision:?}");
             assert_eq!(shown.contains("said words"), is_kept, "{shown}");
-            assert_eq!(decision.ended, Some(Ended::ChoseSilence));
+            assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
         }
     })
     .await;
@@ -182,14 +195,14 @@ async fn what_is_changed_while_a_model_thinks_is_not_kept_either() {
         {
             let considered = kept.hear_human(id, second, "words").await.revision;
             let claim = kept.claim(second + 60).await.remove(0);
-            let follows = Follows::Judge(until(at(second + 90)));
+            let follows = Disposition::Judge(until(at(second + 90)));
             let is_known =
-                kept.store.hear(Hearing::of(change, follows, at(0))).await.unwrap().is_new;
+                kept.store.hear(InboxEntry::new(change, follows, at(0))).await.unwrap().is_new;
             let (home, made_from) = (claim.event.conversation(), made_from(&[id]));
             let changed = kept.store.has_changed_since(home, considered, &made_from);
             let changed = changed.await.unwrap();
             assert_eq!(changed, is_known, "{id}");
-            let exchange = Exchange { considered, ..exchange(&[id]) };
+            let exchange = ModelExchange { seen_revision: considered, ..exchange(&[id]) };
             let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
             kept.complete(&claim, outcome, second + 62).await;
@@ -210,11 +223,11 @@ async fn a_verdict_leads_to_a_reply_and_its_motive_is_kept() {
         let claim = kept.claim(60).await.remove(0);
         kept.complete(&claim, join(90), 60).await;
         assert_eq!(kept.claim(89).await, []);
-        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
-        let motive = context.motive.unwrap();
+        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        let motive = context.intent.unwrap();
         assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
         let reply = kept.claim(90).await.remove(0);
-        assert_eq!(reply.event, Event::Reply(top("garden")));
+        assert_eq!(reply.event, Event::Reply(top_level("garden")));
         assert_eq!(reply.attempt, 1);
         assert!(!reply.is_owed);
     })
@@ -230,22 +243,22 @@ async fn a_draft_is_replaced_by_a_new_line_but_a_sending_piece_is_not() {
         kept.hear_human("2", 61, "never mind").await;
         // The draft is gone; the wait has begun again.
         let judge = kept.claim(1000).await.remove(0);
-        assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top("garden"))));
-        let judge = Claim { event: Event::Judge(top("garden")), ..judge };
+        assert_eq!((judge.due, judge.event), (at(121), Event::Judge(top_level("garden"))));
+        let judge = Claim { event: Event::Judge(top_level("garden")), ..judge };
         kept.complete(&judge, join(1000), 1000).await;
         let reply = kept.claim(1000).await.remove(0);
         kept.draft(&reply, &["two"], vec![], 1000).await;
         let post = kept.claim(1000).await.remove(0);
-        assert!(!kept.hear_human("3", 1001, "well").await.has_overtaken);
+        assert!(!kept.hear_human("3", 1001, "well").await.has_superseded);
         kept.complete(&post, said("p1", 1002), 1002).await;
         // What came while it was being sent is judged afterwards, in a decision of its own.
         let next = kept.claim(2000).await.remove(0);
-        assert_eq!((next.due, next.event), (at(1061), Event::Judge(top("garden"))));
+        assert_eq!((next.due, next.event), (at(1061), Event::Judge(top_level("garden"))));
         let rows = kept.decisions().await;
         assert_eq!(rows[0].messages, [MessageId::new("1"), MessageId::new("2")]);
         assert_eq!(
-            (rows[0].ended, &rows[0].said[..]),
-            (Some(Ended::Spoke), &[MessageId::new("p1")][..])
+            (rows[0].ended, &rows[0].posted_messages[..]),
+            (Some(DecisionResult::Spoke), &[MessageId::new("p1")][..])
         );
         assert_eq!(rows[1].messages, [MessageId::new("3")]);
         assert_eq!(kept.texts().await, ["hello?", "never mind", "well", "two"]);
@@ -260,22 +273,22 @@ async fn a_claimed_piece_is_committed_as_being_sent() {
         let reply = kept.claim(0).await.remove(0);
         kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
         let first = kept.piece(&kept.claim(0).await.remove(0));
-        assert_eq!(first.dispatched, None);
+        assert_eq!(first.dispatched_at, None);
         // The process dies here. Whoever comes next is told that it may have been said.
         let again = kept.claim(100).await.remove(0);
         let piece = kept.piece(&again);
-        assert_eq!((piece.id, piece.key, piece.dispatched), (first.id, first.key, Some(at(0))));
+        assert_eq!((piece.id, piece.key, piece.dispatched_at), (first.id, first.key, Some(at(0))));
         // It surely was not: it is a draft again, and sent anew.
-        let not_said = Outcome::of(End::NotSaid { due: at(101) });
+        let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
         kept.complete(&again, not_said, 100).await;
         let anew = kept.claim(101).await.remove(0);
-        assert_eq!(kept.piece(&anew).dispatched, None);
+        assert_eq!(kept.piece(&anew).dispatched_at, None);
         kept.complete(&anew, said("p1", 101), 101).await;
         let second = kept.claim(101).await.remove(0);
         assert_eq!(&*kept.piece(&second).text, "two");
         assert_eq!(kept.ledger().await[0].0, None);
         kept.complete(&second, said("p2", 102), 102).await;
-        assert_eq!(kept.ledger().await[0].0, Some(Ended::Spoke));
+        assert_eq!(kept.ledger().await[0].0, Some(DecisionResult::Spoke));
         assert_eq!(kept.texts().await, ["@Aizuchi 1", "one", "two"]);
         assert_eq!(kept.steps().await, 0);
     })
@@ -312,7 +325,7 @@ async fn a_finished_post_closes_what_it_answered_and_the_rest_arms_reply_again()
         kept.complete(&post, said("p1", 2), 2).await;
         assert_eq!(kept.owed().await, ["2"]);
         let next = kept.claim(2).await.remove(0);
-        assert_eq!((&next.event, next.is_owed), (&Event::Reply(top("garden")), true));
+        assert_eq!((&next.event, next.is_owed), (&Event::Reply(top_level("garden")), true));
         assert_ne!(next.decision, post.decision);
     })
     .await;
@@ -325,14 +338,16 @@ async fn giving_up_leaves_a_dead_letter_and_no_step() {
         let reply = kept.claim(0).await.remove(0);
         kept.draft(&reply, &["one", "two"], vec!["1"], 0).await;
         let post = kept.claim(0).await.remove(0);
-        let end =
-            End::GivenUp { error: "closed".to_owned(), why: "something went wrong".to_owned() };
-        kept.complete(&post, Outcome::of(end), 5).await;
+        let end = StepResult::Failed {
+            error: "closed".to_owned(),
+            why: "something went wrong".to_owned(),
+        };
+        kept.complete(&post, Outcome::new(end), 5).await;
         let letters = kept.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("one"));
         assert_eq!((letters[0].at, &*letters[0].verb), (at(5), "post"));
-        assert_eq!(kept.ledger().await[0].0, Some(Ended::Failed));
+        assert_eq!(kept.ledger().await[0].0, Some(DecisionResult::Failed));
         assert_eq!((kept.steps().await, kept.owed().await.len()), (0, 0));
     })
     .await;
@@ -344,32 +359,34 @@ async fn a_context_holds_the_newest_lines_oldest_first() {
         for number in 0..5 {
             kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
         }
-        let late = line(top("garden"), "m25", at(2), "bob", "heard late");
-        kept.hear(late, Follows::Nothing(Gate::CaughtUp)).await;
-        let reply = line(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
-        kept.hear(reply, Follows::Judge(until(at(70)))).await;
-        let context = kept.store.context(&top("garden"), &window(4)).await.unwrap();
-        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        let late = message(top_level("garden"), "m25", at(2), "bob", "heard late");
+        kept.hear(late, Disposition::Settled(Gate::CaughtUp)).await;
+        let reply = message(thread("garden", "m1"), "t1", at(9), "carol", "in a thread");
+        kept.hear(reply, Disposition::Judge(until(at(70)))).await;
+        let context = kept.store.context(&top_level("garden"), &window(4)).await.unwrap();
+        let texts: Vec<&str> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         // A thread's parent is there, however old.
         assert_eq!(texts, ["line 1", "line 2", "heard late", "line 3", "line 4"]);
         let threads = &context.conversation_history.thread_messages;
         let texts: Vec<&str> = threads[0].messages.iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["line 1", "in a thread"]);
         let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
-        let texts: Vec<&str> = context.target().iter().map(|message| &*message.text).collect();
+        let texts: Vec<&str> =
+            context.target_messages().iter().map(|message| &*message.text).collect();
         assert_eq!(texts, ["line 1", "in a thread"]);
-        assert_eq!(context.name(&context.target()[0].author.id), "u-alice");
+        assert_eq!(context.display_name(&context.target_messages()[0].author.id), "u-alice");
         let name = User {
             workspace: workspace(),
-            id: context.target()[0].author.id.clone(),
+            id: context.target_messages()[0].author.id.clone(),
             name: "Alice".into(),
-            kind: context.target()[0].author.kind,
+            kind: context.target_messages()[0].author.kind,
             role: Role::Member,
         };
-        let hearing = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
+        let hearing = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
         kept.store.hear(hearing).await.unwrap();
         let context = kept.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
-        assert_eq!(context.name(&context.target()[0].author.id), "Alice");
+        assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Alice");
     })
     .await;
 }
@@ -379,16 +396,16 @@ async fn a_silent_verdict_is_remembered_until_the_state_changes() {
     on_each(|kept| async move {
         kept.hear_human("1", 0, "hello").await;
         let claim = kept.claim(60).await.remove(0);
-        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
-        assert_eq!(context.silent_state, None);
-        let mut closing = Closing::new(Ended::ChoseSilence, "they get along");
-        closing.state = Some(context.state());
-        kept.complete(&claim, Outcome::of(End::Silent(closing)), 60).await;
-        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
-        assert_eq!(context.silent_state, Some(context.state()));
+        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        assert_eq!(context.last_silent_state, None);
+        let mut closing = DecisionClosing::new(DecisionResult::ChoseSilence, "they get along");
+        closing.state_hash = Some(context.state_hash());
+        kept.complete(&claim, Outcome::new(StepResult::Silent(closing)), 60).await;
+        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        assert_eq!(context.last_silent_state, Some(context.state_hash()));
         kept.hear_human("2", 70, "well").await;
-        let context = kept.store.context(&top("garden"), &window(50)).await.unwrap();
-        assert_ne!(context.silent_state, Some(context.state()));
+        let context = kept.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        assert_ne!(context.last_silent_state, Some(context.state_hash()));
     })
     .await;
 }
@@ -402,7 +419,7 @@ async fn revisions_rise_and_nothing_is_missed_between_two() {
             kept.hear_human(&format!("m{number}"), number, &format!("line {number}")).await;
             let newest = *kept.store.revisions().borrow();
             assert!(newest > seen);
-            let lines = kept.archive.lines_since(&workspace(), seen, 100).await.unwrap();
+            let lines = kept.archive.messages_since(&workspace(), seen, 100).await.unwrap();
             texts.extend(lines.iter().map(|line| line.message.text.to_string()));
             seen = newest;
         }
@@ -427,9 +444,9 @@ async fn a_mute_without_an_end_is_kept() {
         }
         let orders = kept.store.orders(&workspace()).await.unwrap();
         let mute = Mute { until, by: Role::Admin };
-        assert_eq!(orders.muted, [(None, mute), (Some(ChannelId::new("garden")), mute)]);
-        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
-        assert_eq!(context.circumstances.muted_until, Some(until));
+        assert_eq!(orders.mutes, [(None, mute), (Some(ChannelId::new("garden")), mute)]);
+        let context = kept.store.context(&top_level("garden"), &window(7)).await.unwrap();
+        assert_eq!(context.channel_status.muted_until, Some(until));
     })
     .await;
 }
@@ -469,7 +486,7 @@ async fn what_an_admin_silenced_only_an_admin_wakes() {
                     kept.store.order(order, at(10)).await.unwrap();
                 }
                 let orders = kept.store.orders(&workspace()).await.unwrap();
-                assert_eq!(orders.muted_everywhere(at(10)), expected);
+                assert_eq!(orders.workspace_mute(at(10)), expected);
             }
         })
         .await;
@@ -487,16 +504,16 @@ async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
             kind: AuthorKind::Human,
             role: Role::Member,
         };
-        let name = Hearing::of(Heard::User(name), Follows::NoLine, at(0));
+        let name = InboxEntry::new(Heard::User(name), Disposition::NotAMessage, at(0));
         kept.store.hear(name).await.unwrap();
         kept.hear_human("1", 0, "the shed leaks").await;
         let forget = Order::Forget { workspace: workspace(), user };
         kept.store.order(forget.clone(), at(10)).await.unwrap();
         kept.hear_human("2", 20, "a new day").await;
-        let context = kept.store.context(&top("garden"), &window(7)).await.unwrap();
-        let texts: Vec<&str> = context.target().iter().map(|line| &*line.text).collect();
+        let context = kept.store.context(&top_level("garden"), &window(7)).await.unwrap();
+        let texts: Vec<&str> = context.target_messages().iter().map(|line| &*line.text).collect();
         assert_eq!(texts, ["a new day"]);
-        assert_eq!(context.name(&context.target()[0].author.id), "Ann");
+        assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Ann");
     })
     .await;
 }
@@ -504,17 +521,17 @@ async fn who_asks_to_be_forgotten_is_forgotten_and_heard_anew() {
 #[tokio::test]
 async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
     use aizuchi_core::chat::Visibility::{Private, Public};
-    let entry = |text: &str| Entry {
+    let entry = |text: &str| MemoryEntry {
         date: jiff::civil::date(2027, 1, 5),
         text: text.into(),
         visibility: Public,
-        lines: Vec::new(),
+        messages: Vec::new(),
     };
-    let remember = |place: &str, text: &str| Order::Remember {
+    let remember = |place: &str, text: &str| Order::ImportMemory {
         key: MemoryKey {
             workspace: workspace(),
-            scope: Scope::Channel(ChannelId::new(place)),
-            term: Term::LongTerm,
+            scope: MemoryScope::Channel(ChannelId::new(place)),
+            term: MemoryTerm::LongTerm,
         },
         entries: vec![entry(text)],
         newest: at(0),
@@ -532,12 +549,12 @@ async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
             visibility,
             said_by: None,
         };
-        Order::Note { workspace: workspace(), memo: Box::new(memo) }
+        Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
     };
     on_each(|kept| async move {
         for place in ["garden", "kitchen"] {
-            let channel = Heard::Channel(channel_of(place, Public));
-            let hearing = Hearing::of(channel, Follows::Nothing(Gate::CaughtUp), at(0));
+            let channel = Heard::Channel(new_channel(place, Public));
+            let hearing = InboxEntry::new(channel, Disposition::Settled(Gate::CaughtUp), at(0));
             kept.store.hear(hearing).await.unwrap();
         }
         kept.hear_human("1", 0, "hello").await;
@@ -546,7 +563,7 @@ async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
             kept.store.order(order, at(1)).await.unwrap();
         }
         let seen = async |place: &str| {
-            let context = kept.store.context(&top(place), &window(7)).await.unwrap();
+            let context = kept.store.context(&top_level(place), &window(7)).await.unwrap();
             let memories = context.channel_memories.iter();
             let memories: Vec<_> =
                 memories.filter_map(|memory| memory.long_term_memory.clone()).collect();
@@ -568,7 +585,7 @@ async fn what_is_brought_along_is_kept_once_and_stays_where_it_belongs() {
         // What everybody may know is another memo.
         kept.store.order(note("garden", Public, "white"), at(3)).await.unwrap();
         assert_eq!(seen("kitchen").await.1, "white");
-        assert_eq!(kept.store.next_chore().await.unwrap(), None);
+        assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
     })
     .await;
 }
@@ -586,8 +603,8 @@ async fn what_was_used_up_is_told_for_a_day_and_a_month() {
             ("kitchen", "2", 2 * DAY, free),
             ("garden", "3", 2 * DAY, dear),
         ] {
-            let message = line(top(place), id, at(second), "alice", "hi");
-            kept.hear(message, Follows::Judge(until(at(second)))).await;
+            let message = message(top_level(place), id, at(second), "alice", "hi");
+            kept.hear(message, Disposition::Judge(until(at(second)))).await;
             let claim = kept.claim(second).await.remove(0);
             let asked = Attempt { at: at(second), price: Some(price), ..attempt() };
             let outcome = Outcome { attempts: vec![asked], ..silent("no") };
@@ -596,7 +613,7 @@ async fn what_was_used_up_is_told_for_a_day_and_a_month() {
         let tokens = attempt().usage.input_tokens + attempt().usage.output_tokens;
         let used = |channel: Option<&str>, day: (u64, u64), month: (u64, u64)| Spending {
             channel: channel.map(ChannelId::new),
-            spent: Spent {
+            spent: BudgetUsage {
                 tokens_in_day: day.0 * tokens,
                 micros_in_day: day.1,
                 micros_in_month: month.1,
@@ -631,18 +648,24 @@ async fn lines_are_read_page_by_page() {
         for number in 0..10 {
             kept.hear_human(&format!("m{number}"), number, &number.to_string()).await;
         }
-        let read = async |span: Span| {
-            let channel = top("garden").channel;
-            let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 3 };
-            let lines = kept.archive.lines(query).await.unwrap();
+        let read = async |span: MessageRange| {
+            let channel = top_level("garden").channel;
+            let query = MessageQuery {
+                workspace: workspace(),
+                channel,
+                thread: None,
+                range: span,
+                limit: 3,
+            };
+            let lines = kept.archive.messages(query).await.unwrap();
             lines.iter().map(|line| line.message.text.to_string()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(read(Span::Newest).await, "7 8 9");
-        assert_eq!(read(Span::Before(MessageId::new("m7"))).await, "4 5 6");
-        assert_eq!(read(Span::Before(MessageId::new("m1"))).await, "0");
-        assert_eq!(read(Span::After(MessageId::new("m3"))).await, "4 5 6");
-        assert_eq!(read(Span::AfterTime(at(8))).await, "9");
-        assert_eq!(read(Span::After(MessageId::new("m9"))).await, "");
+        assert_eq!(read(MessageRange::Newest).await, "7 8 9");
+        assert_eq!(read(MessageRange::Before(MessageId::new("m7"))).await, "4 5 6");
+        assert_eq!(read(MessageRange::Before(MessageId::new("m1"))).await, "0");
+        assert_eq!(read(MessageRange::After(MessageId::new("m3"))).await, "4 5 6");
+        assert_eq!(read(MessageRange::AfterTime(at(8))).await, "9");
+        assert_eq!(read(MessageRange::After(MessageId::new("m9"))).await, "");
     })
     .await;
 }
@@ -651,13 +674,13 @@ async fn lines_are_read_page_by_page() {
 async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
     on_each(|kept| async move {
         let hearings = (0..500).map(|number| {
-            let place = top(&format!("c{}", number % 7));
-            let message = line(place, &format!("m{number:03}"), at(number), "alice", "hi");
-            kept.hear(message, Follows::Judge(until(at(number + 60))))
+            let place = top_level(&format!("c{}", number % 7));
+            let message = message(place, &format!("m{number:03}"), at(number), "alice", "hi");
+            kept.hear(message, Disposition::Judge(until(at(number + 60))))
         });
         let receipts = futures_util::future::join_all(hearings).await;
         assert!(receipts.iter().all(|receipt| receipt.is_new));
-        let lines = kept.archive.lines_since(&workspace(), 0, 1000).await.unwrap();
+        let lines = kept.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
         assert_eq!(lines.len(), 500);
         assert_eq!(kept.steps().await, 7);
     })
@@ -666,10 +689,10 @@ async fn many_lines_at_once_are_heard_in_one_go_and_none_is_lost() {
 
 #[tokio::test]
 async fn a_restart_frees_leases_and_keeps_due_times() {
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     kept.hear_human("1", 0, "hello").await;
-    let waiting = line(top("kitchen"), "2", at(0), "bob", "hm");
-    kept.hear(waiting, Follows::Judge(until(at(500)))).await;
+    let waiting = message(top_level("kitchen"), "2", at(0), "bob", "hm");
+    kept.hear(waiting, Disposition::Judge(until(at(500)))).await;
     let dead = kept.claim(60).await.remove(0);
     let kept = kept.restart().await;
     let again = kept.claim(61).await.remove(0);
@@ -686,10 +709,10 @@ async fn a_restart_frees_leases_and_keeps_due_times() {
 #[tokio::test]
 async fn every_statement_can_be_prepared() {
     use aizuchi_core::store::database::sql;
-    assert!(sql::everything().count() > 150);
-    for kept in [Kept::sqlite().await, Kept::postgres().await] {
+    assert!(sql::all_statements().count() > 150);
+    for kept in [TestStore::sqlite().await, TestStore::postgres().await] {
         let mut connection = kept.database.as_ref().unwrap().connect().await;
-        for (name, statement) in sql::everything() {
+        for (name, statement) in sql::all_statements() {
             let prepared = connection.prepare(statement).await;
             assert!(prepared.is_ok(), "{name}: {:?}", prepared.err());
             assert!(!statement.contains("LIMIT ?"), "{name} is planned anew for every limit");
@@ -700,15 +723,15 @@ async fn every_statement_can_be_prepared() {
 #[tokio::test]
 async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
     use sqlx::{ConnectOptions, Executor};
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     let path = kept.database.as_ref().unwrap().path().to_owned();
     let other = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut other = other.connect().await.unwrap();
     other.execute("BEGIN IMMEDIATE").await.unwrap();
     let hearings = (0..5).map(|number| {
-        let message = line(top("garden"), &format!("m{number}"), at(0), "alice", "hi");
+        let message = message(top_level("garden"), &format!("m{number}"), at(0), "alice", "hi");
         let heard = Heard::Message(message, Arrival::Live);
-        kept.store.hear(Hearing::of(heard, Follows::Judge(until(at(60))), at(0)))
+        kept.store.hear(InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(0)))
     });
     for heard in futures_util::future::join_all(hearings).await {
         assert!(matches!(heard, Err(StoreError::Busy(_))), "{heard:?}");
@@ -722,46 +745,47 @@ async fn a_writer_that_is_locked_out_says_so_and_goes_on_later() {
 
 #[tokio::test]
 async fn a_store_that_has_stopped_refuses_clearly() {
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     let stopped = kept.clone();
     drop(kept.restart().await);
-    let message = line(top("garden"), "1", at(0), "alice", "hello");
+    let message = message(top_level("garden"), "1", at(0), "alice", "hello");
     let heard = Heard::Message(message, Arrival::Live);
-    let hearing = Hearing::of(heard, Follows::Judge(until(at(60))), at(0));
+    let hearing = InboxEntry::new(heard, Disposition::Judge(until(at(60))), at(0));
     assert!(matches!(stopped.store.hear(hearing).await, Err(StoreError::Busy(_))));
 }
 
 /// What these tests do with a store.
 trait PromisesExt {
-    async fn hear(&self, message: Message, follows: Follows) -> Receipt;
-    async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt;
-    async fn hear_mention(&self, id: &str, second: i64) -> Receipt;
+    async fn hear(&self, message: Message, follows: Disposition) -> HearReceipt;
+    async fn hear_human(&self, id: &str, second: i64, text: &str) -> HearReceipt;
+    async fn hear_mention(&self, id: &str, second: i64) -> HearReceipt;
     async fn claim(&self, second: i64) -> Vec<Claim>;
     async fn complete(&self, claim: &Claim, outcome: Outcome, second: i64);
     async fn advance_to_reply(&self, second: i64) -> Claim;
     async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64);
-    fn piece(&self, claim: &Claim) -> Piece;
+    fn piece(&self, claim: &Claim) -> OutboxItem;
     async fn texts(&self) -> Vec<String>;
     async fn owed(&self) -> Vec<String>;
     async fn steps(&self) -> usize;
     async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision>;
-    async fn ledger(&self) -> Vec<(Option<Ended>, String)>;
+    async fn ledger(&self) -> Vec<(Option<DecisionResult>, String)>;
 }
 
-impl PromisesExt for Kept {
-    async fn hear(&self, message: Message, follows: Follows) -> Receipt {
+impl PromisesExt for TestStore {
+    async fn hear(&self, message: Message, follows: Disposition) -> HearReceipt {
         let heard = Heard::Message(message, Arrival::Live);
-        self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap()
+        self.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap()
     }
 
-    async fn hear_human(&self, id: &str, second: i64, text: &str) -> Receipt {
-        let message = line(top("garden"), id, at(second), "alice", text);
-        self.hear(message, Follows::Judge(until(at(second + 60)))).await
+    async fn hear_human(&self, id: &str, second: i64, text: &str) -> HearReceipt {
+        let message = message(top_level("garden"), id, at(second), "alice", text);
+        self.hear(message, Disposition::Judge(until(at(second + 60)))).await
     }
 
-    async fn hear_mention(&self, id: &str, second: i64) -> Receipt {
-        let message = line(top("garden"), id, at(second), "alice", &format!("@Aizuchi {id}"));
-        self.hear(message, Follows::Owe { due: at(second) }).await
+    async fn hear_mention(&self, id: &str, second: i64) -> HearReceipt {
+        let message =
+            message(top_level("garden"), id, at(second), "alice", &format!("@Aizuchi {id}"));
+        self.hear(message, Disposition::Owe { due: at(second) }).await
     }
 
     async fn claim(&self, second: i64) -> Vec<Claim> {
@@ -780,21 +804,29 @@ impl PromisesExt for Kept {
 
     /// A draft made from a context of just now.
     async fn draft(&self, claim: &Claim, pieces: &[&str], owed: Vec<&str>, second: i64) {
-        let notes = DraftNotes {
+        let notes = DraftMetadata {
             owed: owed.into_iter().map(MessageId::new).collect(),
             about: None,
-            made_from: Lineage::default(),
-            considered: self.store.context(&top("garden"), &window(50)).await.unwrap().revision,
-            ends: Ended::Spoke,
+            lineage: Lineage::default(),
+            seen_revision: self
+                .store
+                .context(&top_level("garden"), &window(50))
+                .await
+                .unwrap()
+                .revision,
+            ends: DecisionResult::Spoke,
             why: "asked".to_owned(),
             only_for: None,
         };
-        let words = Words::Said(pieces.iter().map(|piece| (*piece).to_owned()).collect());
-        let end = End::Drafted { draft: Draft { words, notes }, due: at(second) };
-        self.complete(claim, Outcome::of(end), second).await;
+        let words = DraftContent::Text(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        let end = StepResult::Drafted {
+            draft: Draft { content: words, metadata: notes },
+            due: at(second),
+        };
+        self.complete(claim, Outcome::new(end), second).await;
     }
 
-    fn piece(&self, claim: &Claim) -> Piece {
+    fn piece(&self, claim: &Claim) -> OutboxItem {
         match &claim.event {
             Event::Post(piece) => piece.clone(),
             other => panic!("{other:?} is no post"),
@@ -802,36 +834,37 @@ impl PromisesExt for Kept {
     }
 
     async fn texts(&self) -> Vec<String> {
-        let channel = top("garden").channel;
-        let span = Span::Newest;
-        let query = LineQuery { workspace: workspace(), channel, thread: None, span, limit: 100 };
-        let lines = self.archive.lines(query).await.unwrap();
+        let channel = top_level("garden").channel;
+        let span = MessageRange::Newest;
+        let query =
+            MessageQuery { workspace: workspace(), channel, thread: None, range: span, limit: 100 };
+        let lines = self.archive.messages(query).await.unwrap();
         lines.iter().map(|line| line.message.text.to_string()).collect()
     }
 
     async fn owed(&self) -> Vec<String> {
-        let context = self.store.context(&top("garden"), &window(50)).await.unwrap();
+        let context = self.store.context(&top_level("garden"), &window(50)).await.unwrap();
         context.owed.iter().map(MessageId::to_string).collect()
     }
 
     async fn steps(&self) -> usize {
-        self.archive.steps(&workspace()).await.unwrap().len()
+        self.archive.pending_steps(&workspace()).await.unwrap().len()
     }
 
     async fn decisions(&self) -> Vec<aizuchi_core::decision::Decision> {
-        let channel = top("garden").channel;
+        let channel = top_level("garden").channel;
         let query = DecisionQuery::Channel { workspace: workspace(), channel, limit: 100 };
         self.archive.decisions(query).await.unwrap()
     }
 
-    async fn ledger(&self) -> Vec<(Option<Ended>, String)> {
+    async fn ledger(&self) -> Vec<(Option<DecisionResult>, String)> {
         let rows = self.decisions().await.into_iter();
         rows.map(|row| (row.ended, row.why.unwrap_or_default())).collect()
     }
 }
 
 fn silent(why: &str) -> Outcome {
-    Outcome::of(End::Silent(Closing::new(Ended::ChoseSilence, why)))
+    Outcome::new(StepResult::Silent(DecisionClosing::new(DecisionResult::ChoseSilence, why)))
 }
 
 fn join(second: i64) -> Outcome {
@@ -843,14 +876,15 @@ fn join(second: i64) -> Outcome {
         about: Some(MessageId::new("1")),
         ..Judgment::default()
     };
-    let end = End::Join { judgment, state: aizuchi_core::context::StateHash(7), due: at(second) };
-    Outcome::of(end)
+    let end =
+        StepResult::Join { judgment, state: aizuchi_core::context::StateHash(7), due: at(second) };
+    Outcome::new(end)
 }
 
 fn said(id: &str, second: i64) -> Outcome {
     let author = aizuchi_core::chat::UserId::new("u-persona");
-    let posted = Posted { id: MessageId::new(id), thread: None, at: at(second), author };
-    Outcome::of(End::Said(posted))
+    let posted = PostedMessage { id: MessageId::new(id), thread: None, at: at(second), author };
+    Outcome::new(StepResult::Posted(posted))
 }
 
 fn attempt() -> Attempt {
@@ -862,11 +896,11 @@ fn attempt() -> Attempt {
         prompt_bytes: 100,
         usage: Usage { input_tokens: 25, cached_tokens: 0, output_tokens: 5 },
         price: Some(Price { micros: 42 }),
-        latency: seconds(1.5),
-        end: AttemptEnd::Kept,
+        latency: duration_from_seconds(1.5),
+        result: AttemptResult::Kept,
         judgment: None,
         error: None,
-        left_out: vec![LeftOut { section: "other_talk".into(), count: 3, tokens: 120 }],
+        omissions: vec![PromptOmission { section: "other_talk".into(), count: 3, tokens: 120 }],
         exchange: None,
     }
 }
@@ -884,7 +918,7 @@ fn judgment(reason: &str) -> Judgment {
 
 fn edit(id: &str, second: i64) -> Heard {
     Heard::Edit(Edit {
-        conversation: top("garden"),
+        conversation: top_level("garden"),
         message: MessageId::new(id),
         at: at(second),
         text: "other words".into(),
@@ -894,32 +928,35 @@ fn edit(id: &str, second: i64) -> Heard {
 
 fn deletion(id: &str, second: i64) -> Heard {
     let message = MessageId::new(id);
-    Heard::Deletion(Deletion { conversation: top("garden"), message, at: at(second) })
+    Heard::Deletion(Deletion { conversation: top_level("garden"), message, at: at(second) })
 }
 
-fn exchange(lines: &[&str]) -> Exchange {
-    Exchange {
+fn exchange(lines: &[&str]) -> ModelExchange {
+    ModelExchange {
         prompt: "what now?".into(),
         answer: Some("nothing".into()),
-        made_from: made_from(lines),
-        considered: 0,
+        lineage: made_from(lines),
+        seen_revision: 0,
     }
 }
 
 fn made_from(lines: &[&str]) -> Lineage {
-    let line = |id: &&str| LineId(top("garden").channel, MessageId::new(*id));
-    Lineage { lines: lines.iter().map(line).collect(), memories: Vec::new() }
+    let line = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
+    Lineage { messages: lines.iter().map(line).collect(), memories: Vec::new() }
 }
 
 /// Slack may deliver one gesture as two events with different ids (the later one dated before the first).
 #[tokio::test]
 async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
     on_each(|kept| async move {
-        let sent = |id: &str, second, sent_as: &str| Hearing {
-            sent_as: Some(sent_as.into()),
-            ..Hearing::of(
-                Heard::Message(line(top("garden"), id, at(second), "alice", id), Arrival::Live),
-                Follows::Judge(until(at(second + 60))),
+        let sent = |id: &str, second, sent_as: &str| InboxEntry {
+            client_message_id: Some(sent_as.into()),
+            ..InboxEntry::new(
+                Heard::Message(
+                    message(top_level("garden"), id, at(second), "alice", id),
+                    Arrival::Live,
+                ),
+                Disposition::Judge(until(at(second + 60))),
                 at(second),
             )
         };
@@ -933,8 +970,8 @@ async fn a_line_that_was_sent_again_under_another_id_is_the_same_line() {
         assert_eq!(both.iter().filter(|receipt| receipt.as_ref().unwrap().is_new).count(), 1);
         assert_eq!(kept.texts().await, ["2", "3"]);
         // Of two that are there, the other one lives when one is deleted.
-        let rest = Follows::Judge(until(at(100)));
-        kept.store.hear(Hearing::of(deletion("2", 40), rest, at(40))).await.unwrap();
+        let rest = Disposition::Judge(until(at(100)));
+        kept.store.hear(InboxEntry::new(deletion("2", 40), rest, at(40))).await.unwrap();
         assert!(kept.store.hear(sent("1", 1, "gesture")).await.unwrap().is_new);
         assert_eq!(kept.texts().await, ["1", "", "3"]);
     })
@@ -946,15 +983,15 @@ async fn how_far_a_history_was_heard_is_kept() {
     on_each(|kept| async move {
         let put = |place: &str, value: &str| {
             let (place, value) = (place.into(), value.into());
-            let heard = Heard::Bookmark(Bookmark { workspace: workspace(), place, value });
-            kept.store.hear(Hearing::of(heard, Follows::NoLine, at(0)))
+            let heard = Heard::Cursor(Cursor { workspace: workspace(), stream: place, value });
+            kept.store.hear(InboxEntry::new(heard, Disposition::NotAMessage, at(0)))
         };
         put("b", "1").await.unwrap();
         put("a", "2").await.unwrap();
         put("b", "3").await.unwrap();
-        let bookmarks = kept.archive.bookmarks(&workspace()).await.unwrap();
+        let bookmarks = kept.archive.cursors(&workspace()).await.unwrap();
         let bookmarks: Vec<_> =
-            bookmarks.iter().map(|bookmark| (&*bookmark.place, &*bookmark.value)).collect();
+            bookmarks.iter().map(|bookmark| (&*bookmark.stream, &*bookmark.value)).collect();
         assert_eq!(bookmarks, [("a", "2"), ("b", "3")]);
     })
     .await;
@@ -963,15 +1000,15 @@ async fn how_far_a_history_was_heard_is_kept() {
 #[tokio::test]
 async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
     on_each(|kept| async move {
-        let heard = |id: &str, so_far: &str| Hearing {
-            so_far: Some(Bookmark {
+        let heard = |id: &str, so_far: &str| InboxEntry {
+            cursor: Some(Cursor {
                 workspace: WorkspaceId::new("streams"),
-                place: "session".into(),
+                stream: "session".into(),
                 value: so_far.into(),
             }),
-            ..Hearing::of(
-                Heard::Message(line(top("garden"), id, at(1), "alice", id), Arrival::Live),
-                Follows::Nothing(Gate::CaughtUp),
+            ..InboxEntry::new(
+                Heard::Message(message(top_level("garden"), id, at(1), "alice", id), Arrival::Live),
+                Disposition::Settled(Gate::CaughtUp),
                 at(1),
             )
         };
@@ -979,7 +1016,7 @@ async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
         let both = [kept.store.hear(heard("1", "7")), kept.store.hear(heard("2", "8"))];
         futures_util::future::try_join_all(both).await.unwrap();
         let so_far = || async {
-            let bookmarks = kept.archive.bookmarks(&WorkspaceId::new("streams")).await.unwrap();
+            let bookmarks = kept.archive.cursors(&WorkspaceId::new("streams")).await.unwrap();
             bookmarks.into_iter().map(|bookmark| bookmark.value.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(so_far().await, ["8"]);
@@ -995,10 +1032,10 @@ async fn a_line_is_kept_together_with_how_far_its_stream_was_heard() {
 async fn the_threads_that_people_have_talked_in_are_known() {
     on_each(|kept| async move {
         let human = |place, id: &str, second| {
-            let message = line(place, id, at(second), "alice", "hi");
-            kept.hear(message, Follows::Nothing(Gate::CaughtUp))
+            let message = message(place, id, at(second), "alice", "hi");
+            kept.hear(message, Disposition::Settled(Gate::CaughtUp))
         };
-        human(top("garden"), "1", 1).await;
+        human(top_level("garden"), "1", 1).await;
         human(thread("garden", "1"), "2", 5).await;
         human(thread("garden", "1"), "3", 9).await;
         human(thread("garden", "0"), "4", 7).await;

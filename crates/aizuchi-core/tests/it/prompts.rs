@@ -14,7 +14,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::context::{ChannelMemory, Context};
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::Timestamp;
 
 /// The thread of the seeds.
@@ -25,8 +25,8 @@ pub fn noon() -> Timestamp {
     "2024-03-01T12:00:00Z".parse().unwrap()
 }
 
-pub fn scene() -> Scene {
-    Scene::at(noon())
+pub fn scene() -> PromptOptions {
+    PromptOptions::new(noon())
 }
 
 pub fn persona(language: Language) -> Arc<Persona> {
@@ -65,8 +65,8 @@ pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Mes
 
 /// A context that knows nothing but these lines of #general.
 pub fn talk(target: Option<&str>, lines: Vec<Arc<Message>>) -> Context {
-    let history = ChannelMessages::sort(ChannelId::new("C001"), "general".into(), lines);
-    Context::of(conversation(target), history)
+    let history = ChannelMessages::from_messages(ChannelId::new("C001"), "general".into(), lines);
+    Context::new(conversation(target), history)
 }
 
 pub fn channel(id: &str, name: &str, long_term: &str, short_term: &str) -> ChannelMemory {

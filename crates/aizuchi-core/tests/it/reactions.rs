@@ -6,21 +6,21 @@ use aizuchi_core::chat::{
     AuthorKind, ConversationId, Heard, Message, MessageId, Reaction, ReactionChange, Role, User,
     UserId,
 };
-use aizuchi_core::event::Follows;
-use aizuchi_core::memory::{LineId, Lineage};
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::store::{Hearing, Receipt};
+use aizuchi_core::event::Disposition;
+use aizuchi_core::memory::{Lineage, MessageRef};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::{HearReceipt, InboxEntry};
 
-use aizuchi_harness::world::{JOIN, Kept, World, at, line, top, workspace};
+use aizuchi_harness::harness::{Harness, JOIN, TestStore, at, message, top_level, workspace};
 
 use ReactionChange::{Added, Removed};
 
 #[tokio::test]
 async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         kept.names("u-bob", "Bob", AuthorKind::Human).await;
         kept.names("persona", "Aizuchi", AuthorKind::Persona).await;
-        let world = World::new(kept.clone()).await;
+        let world = Harness::new(kept.clone()).await;
         let line = world.says("alice", "the roses bloom").await;
         // What was heard, whether it changed anything, and what stands there then.
         for (second, who, emoji, change, is_new, shown) in [
@@ -52,8 +52,8 @@ async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
 
 #[tokio::test]
 async fn a_reaction_goes_with_its_line() {
-    for kept in Kept::each().await {
-        let world = World::new(kept.clone()).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept.clone()).await;
         let line = world.says("alice", "the roses bloom").await;
         let react = async |message: &MessageId| {
             kept.reacts(reaction(message, 5, "u-bob", "🎉", Added)).await.is_new
@@ -72,8 +72,8 @@ async fn a_reaction_goes_with_its_line() {
 /// history is read while people go on.
 #[tokio::test]
 async fn a_reaction_that_comes_before_its_line_waits_for_it() {
-    for kept in Kept::each().await {
-        let world = World::new(kept.clone()).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept.clone()).await;
         let sentence = sentence("m1");
         let id = sentence.id.clone();
         let before = *kept.store.revisions().borrow();
@@ -92,10 +92,10 @@ async fn a_reaction_that_comes_before_its_line_waits_for_it() {
             assert_eq!((receipt.is_new, receipt.revision), (false, before), "nobody sees it yet");
         }
         let world = world.restart().await;
-        let kept = world.kept.clone();
-        world.hears(sentence).await;
+        let kept = world.store.clone();
+        world.hear(sentence).await;
         assert_eq!(kept.reactions(&id).await, "🎉 u-bob, u-carol");
-        let since = kept.archive.lines_since(&workspace(), before, 9).await.unwrap();
+        let since = kept.archive.messages_since(&workspace(), before, 9).await.unwrap();
         let shown: Vec<_> =
             since.iter().map(|line| (line.revision, line.reactions.len())).collect();
         assert_eq!(shown, [(before + 1, 1)], "it came with them");
@@ -108,19 +108,19 @@ async fn a_reaction_that_comes_before_its_line_waits_for_it() {
 /// Nobody knows which lines will come; what has waited for a day, and for as long as prompts are kept, goes.
 #[tokio::test]
 async fn a_reaction_does_not_wait_for_ever() {
-    for kept in Kept::each().await {
-        let world = World::new(kept.clone()).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept.clone()).await;
         let lines = ["old", "young", "known"].map(sentence);
         const DAY: i64 = 24 * 3600;
         for (line, second) in lines.iter().zip([0, 1, 0]) {
             kept.reacts(reaction(&line.id, second, "u-bob", "🎉", Added)).await;
         }
         let [old, young, known] = lines;
-        world.hears(known.clone()).await;
+        world.hear(known.clone()).await;
         kept.store.drop_exchanges(at(DAY)).await.unwrap();
         kept.store.drop_exchanges(at(DAY + 1)).await.unwrap();
         for (line, shown) in [(old, ""), (young, "🎉 u-bob")] {
-            world.hears(line.clone()).await;
+            world.hear(line.clone()).await;
             assert_eq!(kept.reactions(&line.id).await, shown, "{line:?}");
         }
         assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
@@ -137,34 +137,34 @@ async fn a_reaction_does_not_wait_for_ever() {
 /// People see a post of its before it knows that it has posted.
 #[tokio::test]
 async fn who_reacts_to_a_post_that_is_not_kept_yet_has_reacted() {
-    for kept in Kept::each().await {
-        let world = World::new(kept.clone()).await;
-        world.mind.script.always(Verb::Judge, JOIN);
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept.clone()).await;
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
-        world.room.meanwhile(move || async move {
+        world.platform.meanwhile(move || async move {
             there.reacts(&MessageId::new("p000"), "bob", "🎉").await;
         });
         world.pass(1000).await;
-        let lines = world.lines("garden").await;
+        let lines = world.messages("garden").await;
         let post = lines.iter().find(|line| line.message.author.kind == AuthorKind::Persona);
         assert_eq!(kept.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
         let decision = world.decisions("garden").await.pop().unwrap();
-        assert_eq!(decision.next.reactions, 1, "{decision:?}");
+        assert_eq!(decision.follow_up.reactions, 1, "{decision:?}");
     }
 }
 
 #[tokio::test]
 async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
-    for kept in Kept::each().await {
-        let world = World::new(kept.clone()).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept.clone()).await;
         let (first, second, third) = (
             world.says("alice", "one").await,
             world.says("alice", "two").await,
             world.says("alice", "three").await,
         );
         let since = async |revision: u64, limit: usize| {
-            let lines = kept.archive.lines_since(&workspace(), revision, limit).await.unwrap();
+            let lines = kept.archive.messages_since(&workspace(), revision, limit).await.unwrap();
             let ids = lines.iter().map(|line| line.message.id.clone());
             let ids: Vec<MessageId> = ids.collect();
             (ids, lines.iter().map(|line| line.revision).collect::<Vec<_>>())
@@ -172,7 +172,7 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
         let before = *kept.store.revisions().borrow();
         let due = kept.store.next_ready().await.unwrap();
         let receipt = kept.reacts(reaction(&first, 5, "u-bob", "👍", Added)).await;
-        assert!(!receipt.has_overtaken);
+        assert!(!receipt.has_superseded);
         assert_eq!(since(before, 9).await, (vec![first.clone()], vec![before + 1]));
         // Each line once, where it changed last, however short a page is.
         let all = since(0, 9).await;
@@ -181,17 +181,17 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
         assert_eq!(since(all.1[1], 2).await.0, all.0[2..]);
 
         let made_from = Lineage {
-            lines: vec![LineId(top("garden").channel, first.clone())],
+            messages: vec![MessageRef(top_level("garden").channel, first.clone())],
             memories: Vec::new(),
         };
         let has_changed = async || {
-            kept.store.has_changed_since(&top("garden"), before, &made_from).await.unwrap()
+            kept.store.has_changed_since(&top_level("garden"), before, &made_from).await.unwrap()
         };
         assert!(!has_changed().await);
-        assert_eq!(world.lines("garden").await[0].message.edits, 0);
+        assert_eq!(world.messages("garden").await[0].message.edits, 0);
         // It neither began a wait again nor is to be remembered.
         assert_eq!(kept.store.next_ready().await.unwrap(), due);
-        assert_eq!(kept.store.next_chore().await.unwrap(), None);
+        assert_eq!(kept.store.next_memory_job().await.unwrap(), None);
         // An edit still counts, and comes last then.
         world.edits(&first, "one more").await;
         assert!(has_changed().await);
@@ -202,29 +202,32 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
 
 #[tokio::test]
 async fn whatever_is_under_way_goes_on_while_people_react() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         let mut transcripts = Vec::new();
         for people_react in [false, true] {
-            let kept =
-                if kept.database.is_some() { Kept::sqlite().await } else { Kept::volatile() };
-            let world = World::new(kept).await;
-            world.mind.script.always(Verb::Judge, JOIN);
+            let kept = if kept.database.is_some() {
+                TestStore::sqlite().await
+            } else {
+                TestStore::volatile()
+            };
+            let world = Harness::new(kept).await;
+            world.mind.script.set_default(PromptVerb::Judge, JOIN);
             let line = world.says("alice", "when do I cut the roses?").await;
             if people_react {
-                for (verb, emoji) in [(Verb::Judge, "🎉"), (Verb::Reply, "👀")] {
+                for (verb, emoji) in [(PromptVerb::Judge, "🎉"), (PromptVerb::Reply, "👀")] {
                     let (there, line) = (world.clone(), line.clone());
                     world.mind.meanwhile(verb, move || async move {
                         there.reacts(&line, "bob", emoji).await;
                     });
                 }
                 let (there, line) = (world.clone(), line.clone());
-                world.room.meanwhile(move || async move {
+                world.platform.meanwhile(move || async move {
                     there.reacts(&line, "carol", "👍").await;
                 });
             }
             world.pass(1000).await;
             let expected = if people_react { "🎉 u-bob; 👀 u-bob; 👍 u-carol" } else { "" };
-            assert_eq!(world.kept.reactions(&line).await, expected);
+            assert_eq!(world.store.reactions(&line).await, expected);
             transcripts.push(world.transcript().await);
         }
         assert!(transcripts[0].contains("(persona): Here I am."), "{}", transcripts[0]);
@@ -234,8 +237,8 @@ async fn whatever_is_under_way_goes_on_while_people_react() {
 
 #[tokio::test]
 async fn who_is_forgotten_has_not_reacted() {
-    let kept = Kept::sqlite().await;
-    let world = World::new(kept.clone()).await;
+    let kept = TestStore::sqlite().await;
+    let world = Harness::new(kept.clone()).await;
     let line = world.says("alice", "the roses bloom").await;
     let other = world.says("bob", "and the beans").await;
     for (message, who) in [(&line, "u-bob"), (&line, "u-zebedee"), (&other, "u-zebedee")] {
@@ -254,7 +257,7 @@ async fn who_is_forgotten_has_not_reacted() {
     assert_eq!(kept.reactions(&line).await, "🎉 bob");
     assert_eq!(kept.reactions(&other).await, "");
     // Pages that were away see it.
-    assert_eq!(kept.archive.lines_since(&workspace(), before, 9).await.unwrap().len(), 2);
+    assert_eq!(kept.archive.messages_since(&workspace(), before, 9).await.unwrap().len(), 2);
 }
 
 fn reaction(
@@ -266,7 +269,7 @@ fn reaction(
 ) -> Reaction {
     Reaction {
         workspace: workspace(),
-        channel: top("garden").channel,
+        channel: top_level("garden").channel,
         message: message.clone(),
         user: UserId::new(who),
         kind: if who == "persona" { AuthorKind::Persona } else { AuthorKind::Human },
@@ -277,38 +280,38 @@ fn reaction(
 }
 
 fn sentence(id: &str) -> Message {
-    line(top("garden"), id, at(0), "alice", "the roses bloom")
+    message(top_level("garden"), id, at(0), "alice", "the roses bloom")
 }
 
 /// What these tests do with a store.
 trait ReactionStoreExt {
-    async fn reacts(&self, reaction: Reaction) -> Receipt;
+    async fn reacts(&self, reaction: Reaction) -> HearReceipt;
     async fn names(&self, id: &str, name: &str, kind: AuthorKind);
     async fn reactions(&self, message: &MessageId) -> String;
     async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String;
 }
 
-impl ReactionStoreExt for Kept {
-    async fn reacts(&self, reaction: Reaction) -> Receipt {
-        let follows = Follows::NoLine;
-        let hearing = Hearing::of(Heard::Reaction(reaction), follows, at(0));
+impl ReactionStoreExt for TestStore {
+    async fn reacts(&self, reaction: Reaction) -> HearReceipt {
+        let follows = Disposition::NotAMessage;
+        let hearing = InboxEntry::new(Heard::Reaction(reaction), follows, at(0));
         self.store.hear(hearing).await.unwrap()
     }
 
     async fn names(&self, id: &str, name: &str, kind: AuthorKind) {
         let (id, role) = (UserId::new(id), Role::Member);
         let user = User { workspace: workspace(), id, name: name.into(), kind, role };
-        let follows = Follows::NoLine;
-        self.store.hear(Hearing::of(Heard::User(user), follows, at(0))).await.unwrap();
+        let follows = Disposition::NotAMessage;
+        self.store.hear(InboxEntry::new(Heard::User(user), follows, at(0))).await.unwrap();
     }
 
     /// What stands below a line, with a star at the persona.
     async fn reactions(&self, message: &MessageId) -> String {
-        self.reactions_in(&top("garden"), message).await
+        self.reactions_in(&top_level("garden"), message).await
     }
 
     async fn reactions_in(&self, place: &ConversationId, message: &MessageId) -> String {
-        let line = self.archive.line(&place.workspace, &place.channel, message).await;
+        let line = self.archive.message(&place.workspace, &place.channel, message).await;
         let mut text = String::new();
         for reacted in line.unwrap().unwrap().reactions {
             let users = reacted.users.iter().map(|user| match user.kind {
@@ -327,10 +330,10 @@ trait ReactionExt {
     async fn reacts(&self, message: &MessageId, who: &str, emoji: &str);
 }
 
-impl ReactionExt for World {
+impl ReactionExt for Harness {
     async fn reacts(&self, message: &MessageId, who: &str, emoji: &str) {
         let at = self.clock.now();
         let reaction = reaction(message, 0, &format!("u-{who}"), emoji, Added);
-        self.ears.hear(Heard::Reaction(Reaction { at, ..reaction })).await.unwrap();
+        self.inbox.hear(Heard::Reaction(Reaction { at, ..reaction })).await.unwrap();
     }
 }

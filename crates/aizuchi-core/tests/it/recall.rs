@@ -5,23 +5,23 @@ use aizuchi_core::chat::{
     Role, User, UserId, Visibility,
 };
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::event::Follows;
-use aizuchi_core::recall::terms::{terms, wanted};
-use aizuchi_core::recall::{RecallQuery, Recalled};
-use aizuchi_core::store::Hearing;
+use aizuchi_core::event::Disposition;
+use aizuchi_core::recall::terms::{extract_terms, search_terms};
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::recall::index;
-use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_LOG};
+use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
 use futures_util::future::join_all;
 use proptest::prelude::*;
 
-use aizuchi_harness::world::{Kept, at, line, thread, top, until, workspace};
+use aizuchi_harness::harness::{TestStore, at, message, thread, top_level, until, workspace};
 
 /// On every store, and where lines are indexed: before, and after that.
-async fn on_each<F: Future<Output = ()>>(promise: impl Fn(Kept, Indexing) -> F) {
-    promise(Kept::volatile(), Indexing::Never).await;
-    promise(Kept::sqlite().await, Indexing::Never).await;
-    promise(Kept::sqlite().await, Indexing::AtOnce).await;
+async fn on_each<F: Future<Output = ()>>(promise: impl Fn(TestStore, Indexing) -> F) {
+    promise(TestStore::volatile(), Indexing::Never).await;
+    promise(TestStore::sqlite().await, Indexing::Never).await;
+    promise(TestStore::sqlite().await, Indexing::AtOnce).await;
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ async fn lines_are_found_by_their_words() {
             ("4", "I rewrote it in Rust, with a カレー"),
             ("5", "nothing of that"),
         ] {
-            kept.says(top("garden"), id, text).await;
+            kept.says(top_level("garden"), id, text).await;
         }
         kept.index(indexing).await;
         for (query, expected) in [
@@ -82,9 +82,9 @@ async fn what_was_found_is_told_in_full() {
             role: Role::Member,
         };
         kept.hears(Heard::User(user)).await;
-        kept.says(top("garden"), "1", "roses").await;
+        kept.says(top_level("garden"), "1", "roses").await;
         kept.says(thread("garden", "1"), "2", "more roses").await;
-        kept.says(top("attic"), "3", "old roses").await;
+        kept.says(top_level("attic"), "3", "old roses").await;
         kept.index(indexing).await;
         let found = kept.recall(&asked("roses")).await;
         let shown: Vec<_> = found
@@ -92,7 +92,13 @@ async fn what_was_found_is_told_in_full() {
             .map(|line| {
                 let message = &line.message;
                 let place = message.conversation.thread.as_ref().map(MessageId::as_str);
-                (message.id.as_str(), place, &*line.name, &*line.channel_name, &*message.text)
+                (
+                    message.id.as_str(),
+                    place,
+                    &*line.author_name,
+                    &*line.channel_name,
+                    &*message.text,
+                )
             })
             .collect();
         assert_eq!(
@@ -121,7 +127,7 @@ async fn a_changed_line_is_found_by_what_it_says_now() {
     on_each(|kept, indexing| async move {
         kept.opens("garden", Visibility::Public).await;
         for id in ["1", "2", "3"] {
-            kept.says(top("garden"), id, "the canary sings").await;
+            kept.says(top_level("garden"), id, "the canary sings").await;
         }
         kept.index(indexing).await;
         kept.edits("1", 10, "the sparrow sings").await;
@@ -143,18 +149,18 @@ async fn a_changed_line_is_found_by_what_it_says_now() {
 
 #[tokio::test]
 async fn what_is_deleted_is_gone_from_the_file() {
-    let kept = Kept::sqlite().await;
+    let kept = TestStore::sqlite().await;
     kept.opens("garden", Visibility::Public).await;
     // Words that begin alike are kept in one piece, so these do not.
     let word = |number: u8| format!("{}xylo{number}phone", char::from(b'a' + number));
     for number in 0..26 {
-        kept.says(top("garden"), &format!("{number}"), &word(number)).await;
+        kept.says(top_level("garden"), &format!("{number}"), &word(number)).await;
     }
     kept.index(Indexing::AtOnce).await;
     kept.deletes("7", 100).await;
     kept.edits("8", 101, "flute").await;
     let mut connection = kept.connect().await;
-    query(TRUNCATE_LOG).fetch_one(&mut connection).await.unwrap();
+    query(TRUNCATE_WAL).fetch_one(&mut connection).await.unwrap();
     let bytes = std::fs::read(kept.database.as_ref().unwrap().path()).unwrap();
     for (number, is_kept) in [(6, true), (7, false), (8, false), (9, true)] {
         let word = format!("xylo{number}phone");
@@ -174,13 +180,13 @@ async fn private_lines_are_found_only_where_they_were_said() {
         kept.opens("alice", Visibility::Direct).await;
         // A room that nobody has told us about is private, and so are lines heard in one that was.
         for channel in ["garden", "secret", "alice", "unknown", "late"] {
-            kept.says(top(channel), &format!("in {channel}"), "the canary sings").await;
+            kept.says(top_level(channel), &format!("in {channel}"), "the canary sings").await;
         }
         kept.opens("late", Visibility::Public).await;
-        kept.says(top("late"), "later", "the canary sings").await;
+        kept.says(top_level("late"), "later", "the canary sings").await;
         // A public room that becomes private takes all its lines with it.
         kept.opens("closed", Visibility::Public).await;
-        kept.says(top("closed"), "in closed", "the canary sings").await;
+        kept.says(top_level("closed"), "in closed", "the canary sings").await;
         kept.opens("closed", Visibility::Private).await;
         kept.index(indexing).await;
         for (from, expected) in [
@@ -212,7 +218,7 @@ async fn what_is_said_where_one_asks_comes_first() {
     on_each(|kept, indexing| async move {
         for channel in ["garden", "kitchen"] {
             kept.opens(channel, Visibility::Public).await;
-            kept.says(top(channel), channel, "who has the key?").await;
+            kept.says(top_level(channel), channel, "who has the key?").await;
         }
         kept.index(indexing).await;
         for (from, expected) in
@@ -227,11 +233,11 @@ async fn what_is_said_where_one_asks_comes_first() {
 
 #[tokio::test]
 async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_ones() {
-    for kept in Kept::each().await {
+    for kept in TestStore::each().await {
         kept.opens("garden", Visibility::Public).await;
         let lines = (0..5000).map(|number| {
             let text = format!("we talk about gardens {number:05} again");
-            kept.store.hear(hearing(top("garden"), &format!("{number:05}"), number, &text))
+            kept.store.hear(hearing(top_level("garden"), &format!("{number:05}"), number, &text))
         });
         for heard in join_all(lines).await {
             assert!(heard.unwrap().is_new);
@@ -288,7 +294,7 @@ proptest! {
 }
 
 async fn live(acts: &[Act]) {
-    let (one, other) = (Kept::volatile(), Kept::sqlite().await);
+    let (one, other) = (TestStore::volatile(), TestStore::sqlite().await);
     let mut said: Vec<Option<usize>> = vec![None; 30];
     for (second, act) in acts.iter().enumerate() {
         let second = second as i64;
@@ -300,7 +306,7 @@ async fn live(acts: &[Act]) {
                 Act::Say { id, channel, words } => {
                     let channel = *said[*id as usize].get_or_insert(*channel as usize);
                     let id = format!("{id}");
-                    kept.says_at(top(CHANNELS[channel]), &id, second, &text(words)).await;
+                    kept.says_at(top_level(CHANNELS[channel]), &id, second, &text(words)).await;
                 }
                 Act::Edit { id, words } => {
                     let Some(channel) = said[*id as usize] else { continue };
@@ -326,10 +332,10 @@ async fn live(acts: &[Act]) {
                 RecallQuery { visible_from: from.map(ChannelId::new), limit: 100, ..asked(query) };
             let (expected, found) = (one.recall(&query).await, other.recall(&query).await);
             assert_eq!(found, expected, "{query:?}");
-            let looked_for = wanted(&query.text, 100);
-            let has_any = |line: &Recalled| {
-                let terms = terms(&line.message.text);
-                looked_for.iter().any(|wanted| wanted.is_in(&terms))
+            let looked_for = search_terms(&query.text, 100);
+            let has_any = |line: &RecalledMessage| {
+                let terms = extract_terms(&line.message.text);
+                looked_for.iter().any(|wanted| wanted.is_match(&terms))
             };
             assert!(found.iter().all(has_any));
         }
@@ -347,13 +353,13 @@ fn asked(text: &str) -> RecallQuery {
     }
 }
 
-fn hearing(place: ConversationId, id: &str, second: i64, text: &str) -> Hearing {
-    let message = line(place, id, at(second), "alice", text);
-    let heard = Heard::Message(message, Arrival::CaughtUp);
-    Hearing::of(heard, Follows::Nothing(Gate::CaughtUp), at(0))
+fn hearing(place: ConversationId, id: &str, second: i64, text: &str) -> InboxEntry {
+    let message = message(place, id, at(second), "alice", text);
+    let heard = Heard::Message(message, Arrival::Backfilled);
+    InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), at(0))
 }
 
-fn ids(found: &[Recalled]) -> Vec<&str> {
+fn ids(found: &[RecalledMessage]) -> Vec<&str> {
     found.iter().map(|line| line.message.id.as_str()).collect()
 }
 
@@ -367,16 +373,16 @@ trait RecallExt {
     async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str);
     async fn deletes(&self, id: &str, second: i64);
     async fn deletes_in(&self, channel: &str, id: &str, second: i64);
-    async fn recall(&self, query: &RecallQuery) -> Vec<Recalled>;
+    async fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage>;
     async fn finds(&self, text: &str) -> Vec<String>;
     async fn connect(&self) -> Connection;
     async fn index(&self, indexing: Indexing);
 }
 
-impl RecallExt for Kept {
+impl RecallExt for TestStore {
     async fn hears(&self, heard: Heard) {
-        let follows = Follows::Judge(until(at(1000)));
-        self.store.hear(Hearing::of(heard, follows, at(0))).await.unwrap();
+        let follows = Disposition::Judge(until(at(1000)));
+        self.store.hear(InboxEntry::new(heard, follows, at(0))).await.unwrap();
     }
 
     async fn opens(&self, channel: &str, visibility: Visibility) {
@@ -398,7 +404,7 @@ impl RecallExt for Kept {
     }
 
     async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str) {
-        let (conversation, message) = (top(channel), MessageId::new(id));
+        let (conversation, message) = (top_level(channel), MessageId::new(id));
         let (at, text, mentions) = (at(second), text.into(), Vec::new());
         self.hears(Heard::Edit(Edit { conversation, message, at, text, mentions })).await;
     }
@@ -408,11 +414,11 @@ impl RecallExt for Kept {
     }
 
     async fn deletes_in(&self, channel: &str, id: &str, second: i64) {
-        let (conversation, message) = (top(channel), MessageId::new(id));
+        let (conversation, message) = (top_level(channel), MessageId::new(id));
         self.hears(Heard::Deletion(Deletion { conversation, message, at: at(second) })).await;
     }
 
-    async fn recall(&self, query: &RecallQuery) -> Vec<Recalled> {
+    async fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
         self.store.recall(query).await.unwrap()
     }
 
@@ -434,7 +440,7 @@ impl RecallExt for Kept {
         let newest = *self.store.revisions().borrow();
         let mut connection = self.connect().await;
         query(BEGIN).execute(&mut connection).await.unwrap();
-        index::index_everything(&mut connection, newest).await.unwrap();
+        index::index_all(&mut connection, newest).await.unwrap();
         query(COMMIT).execute(&mut connection).await.unwrap();
     }
 }

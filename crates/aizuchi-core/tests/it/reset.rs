@@ -1,38 +1,39 @@
 //! A conversation begins anew: what was said so far is in no prompt and no memory, and stays where people read it.
 
 use aizuchi_core::chat::{Arrival, ConversationId, Heard, Role, User, Visibility};
-use aizuchi_core::prompt::Verb;
+use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::world::{
-    Extras, JOIN, Kept, World, by, channel_of, line, thread, top, window, workspace,
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, TestStore, by, message, new_channel, thread, top_level, window,
+    workspace,
 };
 
 /// Somebody who looks after the place says `reset`.
-async fn resets(world: &World, place: ConversationId) {
-    let line = line(place, "a1", world.clock.now(), "root", "@Aizuchi reset");
+async fn resets(world: &Harness, place: ConversationId) {
+    let line = message(place, "a1", world.clock.now(), "root", "@Aizuchi reset");
     let (id, kind) = (line.author.id.clone(), line.author.kind);
     let user = User { workspace: workspace(), id, name: "root".into(), kind, role: Role::Admin };
-    world.ears.hear(Heard::User(user)).await.unwrap();
-    world.hears(line).await;
+    world.inbox.hear(Heard::User(user)).await.unwrap();
+    world.hear(line).await;
 }
 
 #[tokio::test]
 async fn only_an_admin_resets_what_others_have_said() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         world.says("alice", "the shed leaks").await;
         world.pass(100).await;
         world.says("bob", "@Aizuchi reset").await;
         world.pass(5).await;
         world.says("alice", "still dripping").await;
         world.pass(100).await;
-        assert!(world.mind.asked(Verb::Judge)[1].contains("shed"));
-        resets(&world, top("garden")).await;
+        assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
+        resets(&world, top_level("garden")).await;
         world.pass(5).await;
         world.says("alice", "a new day").await;
         world.pass(100).await;
-        let judged = &world.mind.asked(Verb::Judge)[2];
+        let judged = &world.mind.prompt_texts(PromptVerb::Judge)[2];
         assert!(judged.contains("a new day"), "{judged}");
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
         world.transcript().await
@@ -57,13 +58,13 @@ async fn only_an_admin_resets_what_others_have_said() {
 /// Nobody has to wait for what nobody remembers having asked.
 #[tokio::test]
 async fn what_was_waiting_there_is_dropped() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         world.says("alice", "when do I cut the roses?").await;
         world.pass(5).await;
-        resets(&world, top("garden")).await;
+        resets(&world, top_level("garden")).await;
         world.pass(200).await;
         assert_eq!(world.mind.verbs(), "");
-        assert!(world.kept.archive.steps(&workspace()).await.unwrap().is_empty());
+        assert!(world.store.archive.pending_steps(&workspace()).await.unwrap().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -78,11 +79,13 @@ async fn what_was_waiting_there_is_dropped() {
 
 #[tokio::test]
 async fn what_is_being_written_is_not_said() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move { resets(&there, top("garden")).await });
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
+            resets(&there, top_level("garden")).await
+        });
         world.pass(200).await;
         world.transcript().await
     });
@@ -98,18 +101,18 @@ async fn what_is_being_written_is_not_said() {
 
 #[tokio::test]
 async fn everybody_resets_their_own_direct_messages() {
-    let told = by(Extras::default(), |world| async move {
-        let direct = channel_of("dm", Visibility::Direct);
-        world.ears.hear(Heard::Channel(direct)).await.unwrap();
-        world.says_in(top("dm"), "alice", "my key hangs behind the shed").await;
+    let told = by(HarnessOptions::default(), |world| async move {
+        let direct = new_channel("dm", Visibility::Direct);
+        world.inbox.hear(Heard::Channel(direct)).await.unwrap();
+        world.says_in(top_level("dm"), "alice", "my key hangs behind the shed").await;
         world.pass(5).await;
-        world.says_in(top("dm"), "alice", "リセット").await;
+        world.says_in(top_level("dm"), "alice", "リセット").await;
         world.pass(5).await;
-        world.says_in(top("dm"), "alice", "what do you know of me?").await;
+        world.says_in(top_level("dm"), "alice", "what do you know of me?").await;
         world.pass(5).await;
-        let replied = &world.mind.asked(Verb::Reply)[1];
+        let replied = &world.mind.prompt_texts(PromptVerb::Reply)[1];
         assert!(!replied.contains("my key") && !replied.contains("Here I am"), "{replied}");
-        let lines = world.lines("dm").await;
+        let lines = world.messages("dm").await;
         lines.iter().map(|line| format!("{}\n", line.message.text)).collect()
     });
     assert_snapshot!(told.await, @"
@@ -126,46 +129,51 @@ async fn everybody_resets_their_own_direct_messages() {
 /// A thread begins with the line that opened it. What was said beside it is none of it.
 #[tokio::test]
 async fn a_thread_goes_with_its_first_line_and_without_the_channel() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         let parent = world.says("alice", "the shed leaks").await;
         world.says("bob", "the beans are up").await;
         let shed = thread("garden", parent.as_str());
         world.says_in(shed.clone(), "bob", "again?").await;
         resets(&world, shed.clone()).await;
         world.says_in(shed.clone(), "alice", "a new day").await;
-        for (place, expected) in [(shed, "a new day"), (top("garden"), "the beans are up")] {
-            let context = world.kept.store.context(&place, &window(50)).await.unwrap();
-            let texts: Vec<_> = context.target().iter().map(|line| &*line.text).collect();
+        for (place, expected) in [(shed, "a new day"), (top_level("garden"), "the beans are up")] {
+            let context = world.store.store.context(&place, &window(50)).await.unwrap();
+            let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
             assert_eq!(texts, [expected]);
         }
-        assert_eq!(world.lines("garden").await.len(), 5);
+        assert_eq!(world.messages("garden").await.len(), 5);
     }
 }
 
 /// It ends where it was ordered, however late it is heard.
 #[tokio::test]
 async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
-        let direct = channel_of("dm", Visibility::Direct);
-        world.ears.hear(Heard::Channel(direct)).await.unwrap();
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
+        let direct = new_channel("dm", Visibility::Direct);
+        world.inbox.hear(Heard::Channel(direct)).await.unwrap();
         let began = world.clock.now();
-        world.says_in(top("dm"), "alice", "before").await;
+        world.says_in(top_level("dm"), "alice", "before").await;
         world.pass(10).await;
-        world.says_in(top("dm"), "alice", "after").await;
+        world.says_in(top_level("dm"), "alice", "after").await;
         let at = began + SignedDuration::from_secs(5);
-        let late = line(top("dm"), "late", at, "alice", "reset");
-        world.ears.hear(Heard::Message(late, Arrival::CaughtUp)).await.unwrap();
-        let context = world.kept.store.context(&top("dm"), &window(50)).await.unwrap();
-        let texts: Vec<_> = context.target().iter().map(|line| &*line.text).collect();
+        let late = message(top_level("dm"), "late", at, "alice", "reset");
+        world.inbox.hear(Heard::Message(late, Arrival::Backfilled)).await.unwrap();
+        let context = world.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
+        let texts: Vec<_> = context.target_messages().iter().map(|line| &*line.text).collect();
         assert_eq!(texts.last(), Some(&"after"));
         assert!(!texts.contains(&"before"), "{texts:?}");
         // What is read later still of the time before.
-        let later =
-            line(top("dm"), "later", began + SignedDuration::from_secs(2), "alice", "long before");
-        world.ears.hear(Heard::Message(later, Arrival::CaughtUp)).await.unwrap();
-        let context = world.kept.store.context(&top("dm"), &window(50)).await.unwrap();
-        assert!(context.target().iter().all(|line| &*line.text != "long before"));
+        let later = message(
+            top_level("dm"),
+            "later",
+            began + SignedDuration::from_secs(2),
+            "alice",
+            "long before",
+        );
+        world.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
+        let context = world.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
+        assert!(context.target_messages().iter().all(|line| &*line.text != "long before"));
     }
 }

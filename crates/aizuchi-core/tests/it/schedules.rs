@@ -10,13 +10,13 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
-use aizuchi_core::decision::Ended;
-use aizuchi_core::event::{Event, Piece, Posted};
-use aizuchi_core::hear::Waiting;
-use aizuchi_core::llm::{Answer, Llm, LlmError};
+use aizuchi_core::decision::DecisionResult;
+use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::platform::{Platform, PlatformError};
-use aizuchi_core::prompt::{Prompt, Verb};
-use aizuchi_core::rules::{Facilitation, Mode, Rules};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode};
 use aizuchi_core::store::Order;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -25,8 +25,9 @@ use proptest::prelude::*;
 use std::sync::Mutex;
 
 use crate::deciding::every_line_is_accounted_for;
-use aizuchi_harness::world::{
-    Extras, Fault, Kept, Room, World, parts_with, thread, top, window, workspace,
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, TestPlatform, TestStore, build_parts_with, thread, top_level,
+    window, workspace,
 };
 
 /// No life takes more until it rests.
@@ -113,7 +114,7 @@ proptest! {
 
     #[test]
     fn whatever_happens_the_promises_hold(life in life()) {
-        run(&life, Kept::volatile);
+        run(&life, TestStore::volatile);
     }
 }
 
@@ -125,7 +126,7 @@ proptest! {
     #[test]
     fn whatever_happens_the_promises_hold_in_a_database(life in life()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&life, Kept::sqlite().await).await });
+        runtime.block_on(async { live(&life, TestStore::sqlite().await).await });
     }
 }
 
@@ -137,11 +138,11 @@ proptest! {
     #[test]
     fn whatever_happens_the_promises_hold_on_a_server(life in life()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async { live(&life, Kept::postgres().await).await });
+        runtime.block_on(async { live(&life, TestStore::postgres().await).await });
     }
 }
 
-fn run(life: &Life, kept: fn() -> Kept) {
+fn run(life: &Life, kept: fn() -> TestStore) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(live(life, kept()));
 }
@@ -163,7 +164,7 @@ struct Log {
 }
 
 struct Post {
-    piece: Piece,
+    piece: OutboxItem,
     muted: bool,
     mode: Mode,
     context: Context,
@@ -173,36 +174,42 @@ struct Post {
 /// Those who live it: the model, the platform and the people share it.
 #[derive(Clone)]
 struct Stage {
-    world: Arc<Mutex<Option<World>>>,
+    world: Arc<Mutex<Option<Harness>>>,
     life: Arc<Life>,
     log: Arc<Mutex<Log>>,
     thoughts: Arc<Mutex<usize>>,
     dispatches: Arc<Mutex<usize>>,
-    room: Arc<Room>,
+    room: Arc<TestPlatform>,
 }
 
 impl Stage {
-    fn world(&self) -> World {
+    fn world(&self) -> Harness {
         self.world.lock().unwrap().clone().unwrap()
     }
 
-    fn extras(&self) -> Extras {
-        let facilitation = Facilitation { min_messages: 2, ..Facilitation::default() };
-        let rules =
-            Rules { mode: self.life.mode, facilitation, most_share: 1.0, ..Rules::default() };
-        let waiting = Waiting { max_wait_seconds: 300.0, ..Extras::default().waiting };
-        Extras { waiting, ..Extras::of(rules) }
+    fn extras(&self) -> HarnessOptions {
+        let facilitation = FacilitationRules { min_messages: 2, ..FacilitationRules::default() };
+        let rules = ChannelRules {
+            mode: self.life.mode,
+            facilitation,
+            max_share: 1.0,
+            ..ChannelRules::default()
+        };
+        let waiting =
+            WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::default().wait_settings };
+        HarnessOptions { wait_settings: waiting, ..HarnessOptions::from_rules(rules) }
     }
 
     /// A process around a store that may have been used before.
-    async fn start(&self, kept: Kept, clock: Clock) {
-        let world = World::with(kept, clock, Arc::default(), self.room.clone());
+    async fn start(&self, kept: TestStore, clock: Clock) {
+        let world = Harness::from_parts(kept, clock, Arc::default(), self.room.clone());
         let (llm, platform) = (Arc::new(self.clone()), Arc::new(self.clone()));
-        let store = world.kept.store.clone();
-        let (ears, runner) = parts_with(store, world.clock.clone(), llm, platform, self.extras());
-        let orders = world.kept.store.orders(&workspace()).await.unwrap();
-        ears.rooms.obey(&workspace(), &orders);
-        let world = World { ears, runner: Arc::new(runner), ..world };
+        let store = world.store.store.clone();
+        let (inbox, runner) =
+            build_parts_with(store, world.clock.clone(), llm, platform, self.extras());
+        let orders = world.store.store.orders(&workspace()).await.unwrap();
+        inbox.channel_cache.replace_orders(&workspace(), &orders);
+        let world = Harness { inbox, runner: Arc::new(runner), ..world };
         *self.world.lock().unwrap() = Some(world);
     }
 
@@ -220,13 +227,13 @@ impl Stage {
                     log.number += 1;
                     log.number
                 };
-                let place = if *in_thread { thread("garden", "m001") } else { top("garden") };
+                let place = if *in_thread { thread("garden", "m001") } else { top_level("garden") };
                 let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
                 let text =
                     if *asks { format!("@Aizuchi {number}?") } else { format!("line {number}") };
                 let id = format!("m{number:03}");
                 let at = world.clock.now();
-                let line = aizuchi_harness::world::line(place.clone(), &id, at, who, &text);
+                let line = aizuchi_harness::harness::message(place.clone(), &id, at, who, &text);
                 {
                     let mut log = self.log.lock().unwrap();
                     log.lines.push((line.id.clone(), place.clone()));
@@ -234,7 +241,7 @@ impl Stage {
                         log.asked.insert(line.id.clone(), place);
                     }
                 }
-                world.hears(line).await;
+                world.hear(line).await;
             }
             Act::Edit { line, asks } => {
                 let Some((id, place)) = self.line(*line) else { return };
@@ -257,13 +264,13 @@ impl Stage {
                 let Some((message, conversation)) = self.line(*line) else { return };
                 let at = world.clock.now();
                 let deletion = aizuchi_core::chat::Deletion { conversation, message, at };
-                world.ears.hear(Heard::Deletion(deletion)).await.unwrap();
+                world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
             }
             Act::React { line } => {
                 let Some((message, _)) = self.line(*line) else { return };
                 let reaction = Reaction {
                     workspace: workspace(),
-                    channel: top("garden").channel,
+                    channel: top_level("garden").channel,
                     message,
                     user: UserId::new("u-alice"),
                     kind: AuthorKind::Human,
@@ -271,7 +278,7 @@ impl Stage {
                     at: world.clock.now(),
                     change: ReactionChange::Added,
                 };
-                world.ears.hear(Heard::Reaction(reaction)).await.unwrap();
+                world.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
             }
             Act::Order(order) => self.order(*order).await,
             Act::Wait { .. } | Act::Die => {}
@@ -289,7 +296,7 @@ impl Stage {
     }
 
     async fn order(&self, order: u8) {
-        let (workspace, channel) = (workspace(), top("garden").channel);
+        let (workspace, channel) = (workspace(), top_level("garden").channel);
         let mode =
             |mode| Order::Mode { workspace: workspace.clone(), channel: channel.clone(), mode };
         let order = match order {
@@ -309,7 +316,7 @@ impl Stage {
             5 => mode(Some(Mode::Facilitator)),
             _ => mode(None),
         };
-        self.world().orders(order.clone()).await;
+        self.world().order(order.clone()).await;
         let mut log = self.log.lock().unwrap();
         match order {
             Order::Mute { .. } => log.muted = true,
@@ -317,11 +324,11 @@ impl Stage {
             Order::Mode { mode, .. } => log.ordered = mode,
             Order::OptOut { .. }
             | Order::OptIn { .. }
-            | Order::Withhold { .. }
+            | Order::Redact { .. }
             | Order::Reset { .. }
             | Order::Forget { .. }
-            | Order::Remember { .. }
-            | Order::Note { .. } => {}
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. } => {}
         }
     }
 
@@ -331,7 +338,7 @@ impl Stage {
     }
 
     async fn owed(&self, place: &ConversationId) -> Vec<MessageId> {
-        let store = self.world().kept.store;
+        let store = self.world().store.store;
         store.context(place, &window(500)).await.unwrap().owed
     }
 
@@ -344,7 +351,7 @@ impl Stage {
                 self.check().await;
                 continue;
             }
-            match world.kept.store.next_ready().await.unwrap() {
+            match world.store.store.next_ready().await.unwrap() {
                 Some(next) if next <= until => world.clock.advance_to(next),
                 Some(_) | None => {
                     world.clock.advance_to(until);
@@ -357,11 +364,11 @@ impl Stage {
 
     /// Whatever is claimed now is never completed.
     async fn die(&self) {
-        let World { kept, clock, ears, runner, .. } = self.world();
+        let Harness { store: kept, clock, inbox, runner, .. } = self.world();
         let lease = SignedDuration::from_secs(100);
         kept.store.claim(clock.now(), lease, 9).await.unwrap();
         *self.world.lock().unwrap() = None;
-        drop((ears, runner));
+        drop((inbox, runner));
         let kept = kept.restart().await;
         self.start(kept, clock).await;
     }
@@ -369,14 +376,14 @@ impl Stage {
     /// The invariants of DESIGN §3 that can be seen at any moment.
     async fn check(&self) {
         let world = self.world();
-        let steps = world.kept.archive.steps(&workspace()).await.unwrap();
+        let steps = world.store.archive.pending_steps(&workspace()).await.unwrap();
         let places: BTreeSet<_> = steps.iter().map(|step| step.event.conversation()).collect();
         assert_eq!(places.len(), steps.len(), "one pending step per conversation: {steps:#?}");
-        for place in [top("garden"), thread("garden", "m001")] {
+        for place in [top_level("garden"), thread("garden", "m001")] {
             let owed = self.owed(&place).await;
             let step = steps.iter().find(|step| *step.event.conversation() == place);
             let waits = step.is_some_and(|step| {
-                step.is_owed || matches!(&step.event, Event::Post(piece) if piece.is_out())
+                step.is_owed || matches!(&step.event, Event::Post(piece) if piece.is_published())
             });
             assert!(owed.is_empty() || waits, "owed and waits for nothing: {owed:?} {step:#?}");
         }
@@ -395,10 +402,10 @@ impl Stage {
         let mut drafts: BTreeSet<_> = BTreeSet::new();
         let mut answered: BTreeMap<&MessageId, usize> = BTreeMap::new();
         for post in &log.posts {
-            let notes = &post.piece.draft;
+            let notes = &post.piece.metadata;
             assert!(!post.muted, "it speaks though it is muted: {:?}", post.piece);
             assert!(!post.mode.is_silent(), "it speaks in {:?}: {:?}", post.mode, post.piece);
-            assert!(drafts.insert(post.piece.first), "posted twice: {:?}", post.piece);
+            assert!(drafts.insert(post.piece.first_in_draft), "posted twice: {:?}", post.piece);
             for line in &notes.owed {
                 let answers = answered.entry(line).or_default();
                 *answers += 1;
@@ -411,10 +418,10 @@ impl Stage {
             assert!(post.mode != Mode::MentionOnly, "unasked: {:?}", post.piece);
             // Words that have not seen the newest line were made anew for the one before it, in a room
             // where people talk on; elsewhere they are not said.
-            let is_blind = post.context.newest_heard > notes.considered;
+            let is_blind = post.context.newest_message_revision > notes.seen_revision;
             let may_be_blind = post.mode == Mode::Facilitator && post.redrafts > 0;
             // A nod at a line is as right when others have gone on to answer it.
-            let is_nod = post.piece.on.is_some();
+            let is_nod = post.piece.reaction_to.is_some();
             let may_be_blind = may_be_blind || (is_nod && post.mode == Mode::Facilitator);
             assert!(!is_blind || may_be_blind, "it has not seen all: {:?}", post.piece);
             let about = notes.about.as_ref().unwrap();
@@ -426,13 +433,13 @@ impl Stage {
         let world = self.world();
         let (asked, said) = {
             let log = self.log.lock().unwrap();
-            let said = world.room.said.lock().unwrap();
+            let said = world.platform.posted.lock().unwrap();
             let said: BTreeSet<MessageId> =
-                said.iter().flat_map(|(piece, _)| piece.draft.owed.clone()).collect();
+                said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect();
             (log.asked.clone(), said)
         };
         let rows = world.decisions("garden").await;
-        let lines = world.lines("garden").await;
+        let lines = world.messages("garden").await;
         for (id, place) in asked {
             assert!(!self.owed(&place).await.contains(&id), "{id} is still owed an answer");
             let line = lines.iter().find(|line| line.message.id == id).unwrap();
@@ -441,7 +448,12 @@ impl Stage {
             let ended = row.and_then(|row| row.ended);
             let is_settled = matches!(
                 ended,
-                Some(Ended::Muted | Ended::OverBudget | Ended::Failed | Ended::Spoke)
+                Some(
+                    DecisionResult::Muted
+                        | DecisionResult::OverBudget
+                        | DecisionResult::Failed
+                        | DecisionResult::Spoke
+                )
             );
             assert!(
                 said.contains(&id) || is_withdrawn || is_settled,
@@ -452,7 +464,7 @@ impl Stage {
     }
 }
 
-async fn live(life: &Life, kept: Kept) {
+async fn live(life: &Life, kept: TestStore) {
     let stage = Stage {
         world: Arc::default(),
         life: Arc::new(life.clone()),
@@ -461,7 +473,7 @@ async fn live(life: &Life, kept: Kept) {
         dispatches: Arc::default(),
         room: Arc::default(),
     };
-    stage.start(kept, Clock::manual(aizuchi_harness::world::at(0))).await;
+    stage.start(kept, Clock::manual(aizuchi_harness::harness::at(0))).await;
     for act in &life.acts {
         match act {
             Act::Wait { seconds } => stage.pass(i64::from(*seconds)).await,
@@ -477,7 +489,7 @@ async fn live(life: &Life, kept: Kept) {
     }
     stage.pass(50_000).await;
     let world = stage.world();
-    assert_eq!(world.kept.store.next_ready().await.unwrap(), None, "something waits for ever");
+    assert_eq!(world.store.store.next_ready().await.unwrap(), None, "something waits for ever");
     stage.check_posts();
     stage.check_owed().await;
     every_line_is_accounted_for(&world).await;
@@ -490,7 +502,7 @@ impl Llm for Stage {
         "moody"
     }
 
-    async fn ask(&self, prompt: &Prompt) -> Result<Answer, LlmError> {
+    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let (seconds, mood, meanwhile) = {
             let mut thoughts = self.thoughts.lock().unwrap();
             *thoughts += 1;
@@ -511,22 +523,24 @@ impl Llm for Stage {
         let text = match (prompt.verb, mood) {
             (_, 0) => return Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
             (_, 1) => return Err(LlmError::Refused("no".to_owned())),
-            (Verb::Judge, 2 | 3) => verdict(true, "0"),
-            (Verb::Judge, 4) => verdict(true, "45"),
-            (Verb::Judge, 5) => verdict(false, r#"null, "reaction": "👍""#),
-            (Verb::Judge, _) => verdict(false, "null"),
-            (Verb::Reply | Verb::Remember | Verb::State, _) => "Here I am.".to_owned(),
+            (PromptVerb::Judge, 2 | 3) => verdict(true, "0"),
+            (PromptVerb::Judge, 4) => verdict(true, "45"),
+            (PromptVerb::Judge, 5) => verdict(false, r#"null, "reaction": "👍""#),
+            (PromptVerb::Judge, _) => verdict(false, "null"),
+            (PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State, _) => {
+                "Here I am.".to_owned()
+            }
         };
-        Ok(Answer::of(text, Default::default()))
+        Ok(LlmResponse::new(text, Default::default()))
     }
 }
 
 #[async_trait]
 impl Platform for Stage {
-    async fn post(&self, piece: &Piece) -> Result<Posted, PlatformError> {
+    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         // How things stand when the last check is over.
         let world = self.world();
-        let context = world.kept.store.context(&piece.conversation, &window(50)).await.unwrap();
+        let context = world.store.store.context(&piece.conversation, &window(50)).await.unwrap();
         let step = world.step_of(&piece.conversation).await;
         let redrafts = step.map_or(0, |step| step.redrafts);
         let mode = self.mode();
@@ -539,9 +553,9 @@ impl Platform for Stage {
         if let Some(act) = meanwhile {
             self.happens_meanwhile(act).await;
         }
-        let before = self.room.texts().len();
+        let before = self.room.posted_texts().len();
         let posted = self.room.post(piece).await;
-        if self.room.texts().len() > before {
+        if self.room.posted_texts().len() > before {
             let piece = piece.clone();
             let post = Post { piece, muted, mode, context, redrafts };
             self.log.lock().unwrap().posts.push(post);
@@ -549,15 +563,18 @@ impl Platform for Stage {
         posted
     }
 
-    async fn find(&self, piece: &Piece) -> Result<Option<Posted>, PlatformError> {
-        self.room.find(piece).await
+    async fn find_posted(
+        &self,
+        piece: &OutboxItem,
+    ) -> Result<Option<PostedMessage>, PlatformError> {
+        self.room.find_posted(piece).await
     }
 
-    fn settle(&self) -> SignedDuration {
-        self.room.settle()
+    fn settle_time(&self) -> SignedDuration {
+        self.room.settle_time()
     }
 
-    fn longest_post(&self) -> usize {
-        self.room.longest_post()
+    fn max_post_length(&self) -> usize {
+        self.room.max_post_length()
     }
 }

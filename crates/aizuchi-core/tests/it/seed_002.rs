@@ -3,30 +3,31 @@
 
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, Ended};
-use aizuchi_core::hear::Waiting;
+use aizuchi_core::decision::{Decision, DecisionResult};
+use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rhythm::Wait;
-use aizuchi_core::rules::Rules;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::world::{
-    Extras, JOIN, JOIN_IN_60, Kept, SILENCE, START, World, at, by, line, thread, top, workspace,
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, START, TestStore, at, by, message, thread,
+    top_level, workspace,
 };
 
 /// The seed's own wait: 300 seconds, a third of them by chance.
-fn seed() -> Extras {
-    let waiting = Waiting { wait: Wait::Fixed, ..Waiting::default() };
-    Extras { waiting, ..Extras::default() }
+fn seed() -> HarnessOptions {
+    let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
+    HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() }
 }
 
 /// Worlds that wait for 60 seconds, on each store.
-async fn worlds() -> [World; 2] {
-    [World::new(Kept::volatile()).await, World::new(Kept::sqlite().await).await]
+async fn worlds() -> [Harness; 2] {
+    [Harness::new(TestStore::volatile()).await, Harness::new(TestStore::sqlite().await).await]
 }
 
 fn joins(delay: &str) -> String {
@@ -36,12 +37,12 @@ fn joins(delay: &str) -> String {
 }
 
 /// When it spoke, in seconds since the start.
-fn spoken(world: &World) -> Vec<i64> {
-    let said = world.room.said.lock().unwrap();
+fn spoken(world: &Harness) -> Vec<i64> {
+    let said = world.platform.posted.lock().unwrap();
     said.iter().map(|(_, posted)| posted.at.as_second() - START).collect()
 }
 
-async fn only_decision(world: &World) -> Decision {
+async fn only_decision(world: &Harness) -> Decision {
     let mut rows = world.decisions("garden").await;
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows.remove(0)
@@ -50,7 +51,7 @@ async fn only_decision(world: &World) -> Decision {
 #[tokio::test]
 async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(&joins("0")));
+        world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         let first = only_decision(&world).await.judgment.unwrap();
@@ -73,7 +74,7 @@ async fn r02_the_delay_says_when_it_speaks() {
         (SILENCE.to_owned(), vec![]),
     ] {
         for world in worlds().await {
-            world.mind.script.then(Verb::Judge, Ok(&answer));
+            world.mind.script.push(PromptVerb::Judge, Ok(&answer));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(1000).await;
             assert_eq!(spoken(&world), expected, "{answer}");
@@ -84,11 +85,11 @@ async fn r02_the_delay_says_when_it_speaks() {
 #[tokio::test]
 async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let mut verbs = Vec::new();
         world.clock.advance_to(at(60));
-        while let Some(step) = world.step_of(&top("garden")).await {
+        while let Some(step) = world.step_of(&top_level("garden")).await {
             verbs.push(step.event.verb());
             world.runner.step().await.unwrap();
         }
@@ -99,12 +100,12 @@ async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
 #[tokio::test]
 async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
     for world in worlds().await {
-        let places = [top("garden"), thread("garden", "m000"), top("kitchen")];
+        let places = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
         for round in 0..3 {
             for place in &places {
                 world.says_in(place.clone(), "alice", &format!("line {round}")).await;
             }
-            let steps = world.kept.archive.steps(&workspace()).await.unwrap();
+            let steps = world.store.archive.pending_steps(&workspace()).await.unwrap();
             let mut pending: Vec<_> = steps.iter().map(|step| step.event.conversation()).collect();
             pending.sort();
             let mut expected: Vec<_> = places.iter().collect();
@@ -127,18 +128,18 @@ async fn r05_what_is_out_of_range_is_no_judgment() {
         joins("0").replace("\"reason\": \"asked\", ", ""),
         "Yes, speak!".to_owned(),
     ] {
-        let world = World::new(Kept::volatile()).await;
-        world.mind.script.always(Verb::Judge, &*bad);
+        let world = Harness::new(TestStore::volatile()).await;
+        world.mind.script.set_default(PromptVerb::Judge, &*bad);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
         let row = only_decision(&world).await;
-        assert_eq!(row.ended, Some(Ended::Failed), "{bad}");
+        assert_eq!(row.ended, Some(DecisionResult::Failed), "{bad}");
         assert_eq!(row.attempts.len(), 2, "one try to mend it: {bad}");
-        assert!(world.room.texts().is_empty(), "{bad}");
+        assert!(world.platform.posted_texts().is_empty(), "{bad}");
     }
     for good in [confidence("1.0"), joins("0").replace(", \"delay_seconds\": 0", "")] {
-        let world = World::new(Kept::volatile()).await;
-        world.mind.script.then(Verb::Judge, Ok(&good));
+        let world = Harness::new(TestStore::volatile()).await;
+        world.mind.script.push(PromptVerb::Judge, Ok(&good));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
         assert_eq!(spoken(&world), [60], "{good}");
@@ -148,21 +149,21 @@ async fn r05_what_is_out_of_range_is_no_judgment() {
 #[tokio::test]
 async fn r06_the_delay_is_part_of_the_judgment() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(60).await;
         assert_eq!(only_decision(&world).await.judgment.unwrap().delay_seconds, Some(60));
-        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(120));
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(120));
     }
 }
 
 #[tokio::test]
 async fn r07_the_judge_is_asked_in_the_seeds_words() {
-    let extras = Extras { language: Language::Ja, ..Extras::default() };
-    let world = World::new(Kept::volatile()).await.having(extras);
+    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::default() };
+    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
     world.says("alice", "バラはいつ切るの？").await;
     world.pass(60).await;
-    let asked = world.mind.asked(Verb::Judge).remove(0);
+    let asked = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
     let mut rest = &*asked;
     for words in [
         "You are kind.",
@@ -188,22 +189,22 @@ async fn r08_nothing_is_judged_by_the_calendar() {
         world.says("alice", "does anybody know when to cut the roses?").await;
         world.pass(30 * 24 * 3600).await;
         assert_eq!(world.mind.verbs(), "judge");
-        assert_eq!(world.kept.store.next_ready().await.unwrap(), None);
+        assert_eq!(world.store.store.next_ready().await.unwrap(), None);
     }
 }
 
 #[tokio::test]
 async fn r09_a_line_is_kept_before_anything_follows() {
-    for kept in Kept::each().await {
-        let world = World::new(kept).await;
+    for kept in TestStore::each().await {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
-        world.says_in(top("kitchen"), "bob", "who baked this?").await;
+        world.says_in(top_level("kitchen"), "bob", "who baked this?").await;
         // The process dies before it could do anything.
         let world = world.restart().await;
-        assert_eq!(world.lines("garden").await.len(), 1);
-        assert_eq!(world.lines("kitchen").await.len(), 1);
-        assert_eq!(world.step_of(&top("garden")).await.unwrap().event.verb(), "reply");
-        assert_eq!(world.step_of(&top("kitchen")).await.unwrap().event.verb(), "judge");
+        assert_eq!(world.messages("garden").await.len(), 1);
+        assert_eq!(world.messages("kitchen").await.len(), 1);
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().event.verb(), "reply");
+        assert_eq!(world.step_of(&top_level("kitchen")).await.unwrap().event.verb(), "judge");
         world.pass(100).await;
         assert_eq!(spoken(&world), [0]);
     }
@@ -213,11 +214,11 @@ async fn r09_a_line_is_kept_before_anything_follows() {
 async fn r10_its_own_line_is_only_kept() {
     for world in worlds().await {
         let author = Author { id: UserId::new("u-persona"), kind: AuthorKind::Persona };
-        let own = line(top("garden"), "p9", at(0), "alice", "@Aizuchi talks to itself");
-        world.hears(aizuchi_core::chat::Message { author, ..own }).await;
+        let own = message(top_level("garden"), "p9", at(0), "alice", "@Aizuchi talks to itself");
+        world.hear(aizuchi_core::chat::Message { author, ..own }).await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "");
-        let lines = world.lines("garden").await;
+        let lines = world.messages("garden").await;
         assert_eq!((lines.len(), lines[0].gate), (1, Some(Gate::OwnLine)));
     }
 }
@@ -225,7 +226,7 @@ async fn r10_its_own_line_is_only_kept() {
 #[tokio::test]
 async fn r11_a_mention_is_answered_at_once_and_never_judged() {
     for world in worlds().await {
-        let world = world.having(seed());
+        let world = world.with_options(seed());
         world.says("alice", "@Aizuchi are you there?").await;
         world.says_in(thread("garden", "m000"), "bob", "@Aizuchi and here?").await;
         world.pass(0).await;
@@ -238,10 +239,10 @@ async fn r11_a_mention_is_answered_at_once_and_never_judged() {
 #[tokio::test]
 async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
     for world in worlds().await {
-        let world = world.having(seed());
+        let world = world.with_options(seed());
         let mut waits = Vec::new();
         for number in 0..40 {
-            let place = top(&format!("c{number}"));
+            let place = top_level(&format!("c{number}"));
             world.says_in(place.clone(), "alice", "hello").await;
             let step = world.step_of(&place).await.unwrap();
             assert_eq!(step.event.verb(), "judge");
@@ -257,8 +258,8 @@ async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
 
 #[tokio::test]
 async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.always(Verb::Judge, JOIN_IN_60);
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.says_in(thread("garden", "m000"), "dan", "which ones?").await;
         world.pass(50).await;
@@ -289,33 +290,33 @@ async fn r14_the_judge_sees_the_newest_talk_and_its_failure_is_silence() {
         world.pass(30).await;
         // A bot's line begins no wait anew, and is part of the talk.
         world.says("rainbot", "no rain today").await;
-        world.mind.script.then(Verb::Judge, Err(LlmError::Refused("no".to_owned())));
+        world.mind.script.push(PromptVerb::Judge, Err(LlmError::Refused("no".to_owned())));
         world.pass(1000).await;
-        assert!(world.mind.asked(Verb::Judge)[0].contains("no rain today"));
+        assert!(world.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
         let row = only_decision(&world).await;
-        assert_eq!((row.ended, row.attempts.len()), (Some(Ended::Failed), 1));
+        assert_eq!((row.ended, row.attempts.len()), (Some(DecisionResult::Failed), 1));
         assert_eq!(row.attempts[0].verb.as_ref(), "judge");
         assert!(row.attempts[0].usage == Default::default() && row.attempts[0].error.is_some());
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         // A channel that nobody has told of is judged as a private one.
-        world.says_in(top("attic"), "bob", "hello?").await;
+        world.says_in(top_level("attic"), "bob", "hello?").await;
         world.pass(100).await;
-        assert_eq!(world.decisions("attic").await[0].ended, Some(Ended::ChoseSilence));
+        assert_eq!(world.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
     }
 }
 
 #[tokio::test]
 async fn r15_the_reply_is_made_from_the_talk_of_its_moment_and_kept() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
         world.says("rainbot", "no rain today").await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "judge reply");
-        assert!(!world.mind.asked(Verb::Judge)[0].contains("no rain today"));
-        assert!(world.mind.asked(Verb::Reply)[0].contains("no rain today"));
-        let lines = world.lines("garden").await;
+        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("no rain today"));
+        assert!(world.mind.prompt_texts(PromptVerb::Reply)[0].contains("no rain today"));
+        let lines = world.messages("garden").await;
         let own = lines.last().unwrap();
         assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnLine)));
     }
@@ -327,7 +328,7 @@ async fn r16_no_verdict_is_used_again_for_new_talk() {
         for number in 1..=3 {
             world.says("alice", "the beans are up").await;
             world.pass(100).await;
-            assert_eq!(world.mind.asked(Verb::Judge).len(), number);
+            assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), number);
         }
     }
 }
@@ -335,7 +336,7 @@ async fn r16_no_verdict_is_used_again_for_new_talk() {
 #[tokio::test]
 async fn r18_a_burst_costs_one_judgment() {
     for world in worlds().await {
-        let world = world.having(seed());
+        let world = world.with_options(seed());
         for number in 0..20 {
             world.says("alice", &format!("line {number}")).await;
             world.pass(1).await;
@@ -349,7 +350,10 @@ async fn r18_a_burst_costs_one_judgment() {
 async fn r19_starting_up_answers_no_old_talk() {
     for world in worlds().await {
         let old = |id: &str, second: i64, text: &str| {
-            Heard::Message(line(top("garden"), id, at(second), "alice", text), Arrival::CaughtUp)
+            Heard::Message(
+                message(top_level("garden"), id, at(second), "alice", text),
+                Arrival::Backfilled,
+            )
         };
         world.clock.advance_to(at(100_000));
         for heard in [
@@ -357,26 +361,27 @@ async fn r19_starting_up_answers_no_old_talk() {
             old("o2", 10, "@Aizuchi when do I cut the roses?"),
             old("o3", 99_000, "does anybody know?"),
         ] {
-            world.ears.hear(heard).await.unwrap();
+            world.inbox.hear(heard).await.unwrap();
         }
         let world = world.restart().await;
         world.pass(10_000).await;
         assert_eq!(world.mind.verbs(), "");
-        let gates = world.lines("garden").await.into_iter().map(|line| line.gate);
+        let gates = world.messages("garden").await.into_iter().map(|line| line.gate);
         assert_eq!(gates.collect::<Vec<_>>(), [Some(Gate::CaughtUp); 3]);
         // A mention that is young is owed an answer all the same.
-        let young = line(top("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");
-        world.ears.hear(Heard::Message(young, Arrival::CaughtUp)).await.unwrap();
+        let young =
+            message(top_level("garden"), "o4", at(109_000), "bob", "@Aizuchi are you there?");
+        world.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();
         world.pass(0).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
     }
 }
 
 #[tokio::test]
 async fn r20_it_speaks_when_the_seed_says() {
     for world in worlds().await {
-        let world = world.having(seed());
-        let due = async || world.step_of(&top("garden")).await.unwrap().due;
+        let world = world.with_options(seed());
+        let due = async || world.step_of(&top_level("garden")).await.unwrap().due;
         // A mention: at once.
         world.says("alice", "@Aizuchi hello").await;
         world.pass(0).await;
@@ -384,13 +389,13 @@ async fn r20_it_speaks_when_the_seed_says() {
         world.pass(1).await;
         // Yes, at once: after the wait. Yes, later: after the wait and the delay.
         for delay in [0, 100] {
-            world.mind.script.then(Verb::Judge, Ok(&joins(&delay.to_string())));
+            world.mind.script.push(PromptVerb::Judge, Ok(&joins(&delay.to_string())));
             world.says("bob", "when do I cut the roses?").await;
             let judged = due().await;
             let wait = judged.duration_since(world.clock.now()).as_secs();
             assert!((210..=390).contains(&wait));
             world.pass(1000).await;
-            let said = world.room.said.lock().unwrap().last().unwrap().1.at;
+            let said = world.platform.posted.lock().unwrap().last().unwrap().1.at;
             assert_eq!(said, judged + SignedDuration::from_secs(delay));
         }
         // No: silence.
@@ -405,29 +410,32 @@ async fn r20_it_speaks_when_the_seed_says() {
         assert!(
             due().await >= at(0) + (world.clock.now() - at(0)) + SignedDuration::from_secs(210)
         );
-        let asked = world.mind.asked(Verb::Judge).len();
+        let asked = world.mind.prompt_texts(PromptVerb::Judge).len();
         let until = first.max(world.clock.now());
         world.pass(until.duration_since(world.clock.now()).as_secs()).await;
         let is_second_due = due_by(&world, until).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), asked + usize::from(is_second_due));
+        assert_eq!(
+            world.mind.prompt_texts(PromptVerb::Judge).len(),
+            asked + usize::from(is_second_due)
+        );
     }
 }
 
 /// Whether the garden's judgment has fallen due by then.
-async fn due_by(world: &World, until: Timestamp) -> bool {
-    world.step_of(&top("garden")).await.is_none_or(|step| step.due <= until)
+async fn due_by(world: &Harness, until: Timestamp) -> bool {
+    world.step_of(&top_level("garden")).await.is_none_or(|step| step.due <= until)
 }
 
 #[tokio::test]
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         // A mention takes the place of a judgment, and of a reply that waits.
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("bob", "the roses look ill").await;
         world.pass(90).await;
         world.says("alice", "@Aizuchi what can we do?").await;
         world.pass(10_000).await;
-        assert_eq!(world.room.texts().len(), 1);
+        assert_eq!(world.platform.posted_texts().len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -440,20 +448,21 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
 
 #[tokio::test]
 async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() {
-    let waiting = Waiting { max_wait_seconds: 300.0, ..Extras::default().waiting };
-    let extras = Extras { waiting, ..Extras::default() };
+    let waiting =
+        WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::default().wait_settings };
+    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() };
     let told = by(extras, |world| async move {
         world.says("alice", "@Aizuchi what about the roses?").await;
         world.says("bob", "@Aizuchi and the tulips?").await;
         world.pass(0).await;
         let owed: Vec<MessageId> = {
-            let said = world.room.said.lock().unwrap();
-            said.iter().flat_map(|(piece, _)| piece.draft.owed.clone()).collect()
+            let said = world.platform.posted.lock().unwrap();
+            said.iter().flat_map(|(piece, _)| piece.metadata.owed.clone()).collect()
         };
         assert_eq!(owed, ["m000", "m001"].map(MessageId::new));
         // Somebody talks every 50 seconds, which is no rest.
         let begun = world.clock.now();
-        while world.mind.asked(Verb::Judge).is_empty() {
+        while world.mind.prompt_texts(PromptVerb::Judge).is_empty() {
             world.says("carol", "more of it").await;
             world.pass(50).await;
         }
@@ -468,7 +477,7 @@ async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() 
 #[tokio::test]
 async fn g3_a_delay_has_an_end() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(&joins("999999")));
+        world.mind.script.push(PromptVerb::Judge, Ok(&joins("999999")));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10_000).await;
         assert_eq!(spoken(&world), [60 + 3600]);
@@ -477,22 +486,22 @@ async fn g3_a_delay_has_an_end() {
 
 #[tokio::test]
 async fn g4_an_edit_or_a_deletion_counts() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
         world.edits(&question, "when do I cut the tulips?").await;
         world.pass(90).await;
         world.deletes(&question).await;
         world.pass(1000).await;
-        assert!(world.mind.asked(Verb::Judge)[1].contains("tulips"));
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 2);
+        assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("tulips"));
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
         // A mention that is edited away is a line like others.
         let mention = world.says("bob", "@Aizuchi hello").await;
         world.edits(&mention, "hello").await;
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -505,7 +514,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
 
 #[tokio::test]
 async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
-    let told = by(Extras::default(), |world| async move {
+    let told = by(HarnessOptions::default(), |world| async move {
         world.says("alice", "@Aizuchi hello").await;
         world.says("bob", "hello all").await;
         world.pass(100).await;
@@ -525,17 +534,17 @@ async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
 
 #[tokio::test]
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
         let in_thread = thread("garden", question.as_str());
         world.says_in(in_thread, "bob", "in spring").await;
         // The channel's wait is not begun anew by it.
-        assert_eq!(world.step_of(&top("garden")).await.unwrap().due, at(60));
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(60));
         world.pass(1000).await;
-        assert!(world.mind.asked(Verb::Judge)[0].contains("in spring"));
-        assert!(world.room.texts().is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Judge)[0].contains("in spring"));
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -548,8 +557,8 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 
 #[tokio::test]
 async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
-    let told = by(Extras::default(), |world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
         let in_thread = thread("garden", question.as_str());
@@ -572,8 +581,8 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() 
 #[tokio::test]
 async fn g7_timers_survive_a_restart() {
     for (seconds, verbs) in [(30, ""), (90, "judge"), (200, "judge reply")] {
-        let world = World::new(Kept::sqlite().await).await;
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        let world = Harness::new(TestStore::sqlite().await).await;
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(seconds).await;
         assert_eq!(world.mind.verbs(), verbs);
@@ -586,32 +595,35 @@ async fn g7_timers_survive_a_restart() {
 #[tokio::test]
 async fn g8_it_looks_again_before_it_speaks() {
     for world in worlds().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
         let until = Timestamp::MAX;
         world
-            .orders(Order::Mute { workspace: workspace(), channel: None, until, by: Role::Admin })
+            .order(Order::Mute { workspace: workspace(), channel: None, until, by: Role::Admin })
             .await;
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         let row = only_decision(&world).await;
-        assert_eq!((row.ended, row.gate), (Some(Ended::Muted), Some(Gate::Muted)));
+        assert_eq!((row.ended, row.gate), (Some(DecisionResult::Muted), Some(Gate::Muted)));
     }
 }
 
 #[tokio::test]
 async fn g9_who_is_not_sure_enough_is_silent() {
     for (least, spoke) in [(0.69, true), (0.7, true), (0.71, false)] {
-        for kept in Kept::each().await {
-            let extras = Extras::of(Rules { min_confidence: least, ..Rules::default() });
-            let world = World::new(kept).await.having(extras);
-            world.mind.script.then(Verb::Judge, Ok(&joins("0")));
+        for kept in TestStore::each().await {
+            let extras = HarnessOptions::from_rules(ChannelRules {
+                min_confidence: least,
+                ..ChannelRules::default()
+            });
+            let world = Harness::new(kept).await.with_options(extras);
+            world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(1000).await;
-            assert_eq!(world.room.texts().len(), usize::from(spoke), "{least}");
+            assert_eq!(world.platform.posted_texts().len(), usize::from(spoke), "{least}");
             let ended = only_decision(&world).await.ended;
-            let expected = if spoke { Ended::Spoke } else { Ended::ChoseSilence };
+            let expected = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(ended, Some(expected), "{least}");
         }
     }

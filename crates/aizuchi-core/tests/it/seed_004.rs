@@ -8,14 +8,16 @@ use std::sync::Once;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{AttemptEnd, Decision, Ended};
+use aizuchi_core::decision::{AttemptResult, Decision, DecisionResult};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rules::{Mode, Rules};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode};
 use jiff::SignedDuration;
 
-use aizuchi_harness::world::{Extras, Fault, JOIN, Kept, START, World, at, top};
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, JOIN, START, TestStore, at, top_level,
+};
 
 use ConversationState::{Active, Conflict, Ending, Misunderstanding};
 
@@ -41,28 +43,31 @@ const OLD_ENDING_WORDS: [&str; 10] = [
 const OLD_MISUNDERSTANDING_WORDS: [&str; 7] =
     ["誤解", "勘違い", "違う", "そうではない", "間違い", "理解していない", "分かっていない"];
 
-async fn separate(kept: Kept) -> World {
-    let world = World::new(kept).await.having(Extras::default().with_separate_state());
-    world.mind.script.always(Verb::State, "ACTIVE");
+async fn separate(kept: TestStore) -> Harness {
+    let world =
+        Harness::new(kept).await.with_options(HarnessOptions::default().with_separate_state());
+    world.mind.script.set_default(PromptVerb::State, "ACTIVE");
     world
 }
 
-async fn separates() -> [World; 2] {
-    [separate(Kept::volatile()).await, separate(Kept::sqlite().await).await]
+async fn separates() -> [Harness; 2] {
+    [separate(TestStore::volatile()).await, separate(TestStore::sqlite().await).await]
 }
 
-fn facilitator() -> Rules {
-    Rules { mode: Mode::Facilitator, ..Rules::default() }
+fn facilitator() -> ChannelRules {
+    ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() }
 }
 
 /// Rooms that are facilitated, where the judge names the state.
-async fn rooms() -> [World; 2] {
-    let world = async |kept: Kept| World::new(kept).await.having(Extras::of(facilitator()));
-    [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
+async fn rooms() -> [Harness; 2] {
+    let world = async |kept: TestStore| {
+        Harness::new(kept).await.with_options(HarnessOptions::from_rules(facilitator()))
+    };
+    [world(TestStore::volatile()).await, world(TestStore::sqlite().await).await]
 }
 
 /// So many lines, a second apart, by three people.
-async fn talk(world: &World, lines: usize) {
+async fn talk(world: &Harness, lines: usize) {
     for number in 0..lines {
         let who = ["alice", "bob", "carol"][number % 3];
         world.says(who, &format!("thought {number} on the roses")).await;
@@ -70,12 +75,12 @@ async fn talk(world: &World, lines: usize) {
     }
 }
 
-async fn rows(world: &World) -> Vec<Decision> {
+async fn rows(world: &Harness) -> Vec<Decision> {
     world.decisions("garden").await
 }
 
 fn state_of(row: &Decision) -> Option<ConversationState> {
-    row.weighed.as_ref().and_then(|weighed| weighed.conversation_state)
+    row.evaluation.as_ref().and_then(|weighed| weighed.conversation_state)
 }
 
 /// What the judge says, with more fields.
@@ -151,8 +156,8 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
         ("CONFLICT と MISUNDERSTANDING", Conflict),
         ("I cannot tell", Active),
     ] {
-        let world = separate(Kept::volatile()).await;
-        world.mind.script.then(Verb::State, Ok(answer));
+        let world = separate(TestStore::volatile()).await;
+        world.mind.script.push(PromptVerb::State, Ok(answer));
         world.says("alice", "good night").await;
         world.pass(100).await;
         let row = rows(&world).await.remove(0);
@@ -192,12 +197,12 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
         ),
     ];
     for (language, words) in wanted {
-        let extras = Extras { language, ..Extras::default().with_separate_state() };
-        let world = World::new(Kept::volatile()).await.having(extras);
-        world.mind.script.always(Verb::State, "ACTIVE");
+        let extras = HarnessOptions { language, ..HarnessOptions::default().with_separate_state() };
+        let world = Harness::new(TestStore::volatile()).await.with_options(extras);
+        world.mind.script.set_default(PromptVerb::State, "ACTIVE");
         world.says("alice", "good night").await;
         world.pass(100).await;
-        let asked = world.mind.asked(Verb::State).remove(0);
+        let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
         let mut rest = &*asked;
         for word in words {
             let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
@@ -210,16 +215,16 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 async fn s08_no_list_of_words_decides() {
     for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
         // The words without the meaning: the judge is asked, and speaks.
-        let world = separate(Kept::volatile()).await;
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        let world = separate(TestStore::volatile()).await;
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", words).await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
         assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
     }
     // The meaning without the words.
-    let world = separate(Kept::volatile()).await;
-    world.mind.script.then(Verb::State, Ok("ENDING"));
+    let world = separate(TestStore::volatile()).await;
+    world.mind.script.push(PromptVerb::State, Ok("ENDING"));
     world.says("alice", "ではまた明日。おやすみなさい").await;
     world.pass(100).await;
     assert_eq!(world.mind.verbs(), "state");
@@ -230,7 +235,7 @@ async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
     for world in separates().await {
         talk(&world, 12).await;
         world.pass(100).await;
-        let asked = world.mind.asked(Verb::State).remove(0);
+        let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
         let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
         assert!(places.is_sorted(), "{asked}");
         assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
@@ -244,16 +249,16 @@ async fn s12_nothing_to_judge_costs_no_call() {
         world.deletes(&line).await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "");
-        assert_eq!(rows(&world).await[0].ended, Some(Ended::Dropped));
+        assert_eq!(rows(&world).await[0].ended, Some(DecisionResult::Dropped));
     }
 }
 
 #[tokio::test]
 async fn s13_it_is_one_question_for_twenty_tokens() {
-    let world = separate(Kept::volatile()).await;
+    let world = separate(TestStore::volatile()).await;
     world.says("alice", "good night").await;
     world.pass(100).await;
-    let [prompt] = &world.mind.prompts(Verb::State)[..] else { panic!("one question") };
+    let [prompt] = &world.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
     assert_eq!(prompt.max_tokens, Some(20));
     assert!(prompt.schema().is_none() && prompt.tools.is_empty());
     // The persona has no say in it.
@@ -265,15 +270,15 @@ async fn s15_naming_a_state_holds_up_nobody_else() {
     for world in separates().await {
         world.says("alice", "good night").await;
         world.clock.advance_to(at(60));
-        world.says_in(top("kitchen"), "bob", "@Aizuchi is there bread?").await;
+        world.says_in(top_level("kitchen"), "bob", "@Aizuchi is there bread?").await;
         let mind = world.mind.clone();
-        world.mind.meanwhile(Verb::State, || async move {
-            while mind.asked(Verb::Reply).is_empty() {
+        world.mind.meanwhile(PromptVerb::State, || async move {
+            while mind.prompt_texts(PromptVerb::Reply).is_empty() {
                 tokio::task::yield_now().await;
             }
         });
         world.pass(0).await;
-        assert_eq!(world.room.said_in(&top("kitchen")), 1);
+        assert_eq!(world.platform.posts_in(&top_level("kitchen")), 1);
     }
 }
 
@@ -282,7 +287,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
     let busy = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
     let failures: [fn() -> Result<&'static str, LlmError>; 4] = [
         || Err(LlmError::Refused("no".to_owned())),
-        || Err(LlmError::Late("never".to_owned())),
+        || Err(LlmError::TimedOut("never".to_owned())),
         || Ok("it may be ENDING or ACTIVE"),
         || Ok(""),
     ];
@@ -291,16 +296,20 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
         let told = format!("{failure:?}");
         let log = Log::begin();
         let is_error = failure.is_err();
-        let world = separate(Kept::volatile()).await;
-        world.mind.script.then(Verb::State, failure);
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        let world = separate(TestStore::volatile()).await;
+        world.mind.script.push(PromptVerb::State, failure);
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
         let row = rows(&world).await.remove(0);
-        assert_eq!((state_of(&row), row.ended), (Some(Active), Some(Ended::Spoke)), "{told}");
+        assert_eq!(
+            (state_of(&row), row.ended),
+            (Some(Active), Some(DecisionResult::Spoke)),
+            "{told}"
+        );
         assert_eq!(row.attempts[0].verb.as_ref(), "state");
-        assert_eq!(row.attempts[0].end, AttemptEnd::Failed, "{told}");
+        assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{told}");
         assert!(row.attempts[0].error.is_some(), "{told}");
         assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
     }
@@ -310,19 +319,19 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
 async fn s18_an_ending_is_silence_before_the_judge() {
     for world in separates().await {
         let log = Log::begin();
-        world.mind.script.then(Verb::State, Ok("ENDING"));
-        world.mind.script.always(Verb::Judge, JOIN);
+        world.mind.script.push(PromptVerb::State, Ok("ENDING"));
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         world.says("alice", "that is all for today, good night").await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "state");
         let row = rows(&world).await.remove(0);
-        assert_eq!((row.ended, state_of(&row)), (Some(Ended::ChoseSilence), Some(Ending)));
+        assert_eq!((row.ended, state_of(&row)), (Some(DecisionResult::ChoseSilence), Some(Ending)));
         let sentence = "Intervention blocked for channel garden: conversation is ending";
         assert!(log.text().contains(sentence), "{}", log.text());
         // Whoever asks is answered all the same.
         world.says("bob", "@Aizuchi good night").await;
         world.pass(1).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
     }
 }
 
@@ -339,15 +348,15 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
     ] {
         for world in separates().await {
             let log = Log::begin();
-            world.mind.script.then(Verb::State, Ok(label));
-            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.mind.script.push(PromptVerb::State, Ok(label));
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", "you never listen").await;
             world.pass(1000).await;
             assert_eq!(world.mind.verbs(), "state judge reply", "{label}");
-            let judged = world.mind.asked(Verb::Judge).remove(0);
+            let judged = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
             assert!(judged.contains(hint), "{judged}");
             assert!(!judged.contains("### conversation_state"), "it is named already");
-            let prompt = world.mind.asked(Verb::Reply).remove(0);
+            let prompt = world.mind.prompt_texts(PromptVerb::Reply).remove(0);
             assert!(prompt.contains(words), "{prompt}");
             assert_eq!(state_of(&rows(&world).await[0]), Some(state));
             let name = state.name();
@@ -362,12 +371,12 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
 async fn s19_no_state_forces_it_to_speak() {
     for label in ["CONFLICT", "MISUNDERSTANDING", "ACTIVE"] {
         for world in separates().await {
-            world.mind.script.then(Verb::State, Ok(label));
-            world.mind.script.always(Verb::Judge, NO);
+            world.mind.script.push(PromptVerb::State, Ok(label));
+            world.mind.script.set_default(PromptVerb::Judge, NO);
             world.says("alice", "you never listen").await;
             world.pass(1000).await;
             assert_eq!(world.mind.verbs(), "state judge", "{label}");
-            assert!(world.room.texts().is_empty(), "{label}");
+            assert!(world.platform.posted_texts().is_empty(), "{label}");
         }
     }
 }
@@ -376,7 +385,7 @@ async fn s19_no_state_forces_it_to_speak() {
 async fn s20_s22_a_decision_costs_one_state_call() {
     for world in separates().await {
         for label in ["ACTIVE", "CONFLICT", "ENDING"] {
-            world.mind.script.then(Verb::State, Ok(label));
+            world.mind.script.push(PromptVerb::State, Ok(label));
             world.says("alice", "a new thought").await;
             world.pass(1000).await;
         }
@@ -391,20 +400,23 @@ async fn s20_s22_a_decision_costs_one_state_call() {
 async fn s21_the_same_log_is_named_once() {
     for world in separates().await {
         let busy = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
-        world.mind.script.then(Verb::State, Ok("CONFLICT"));
-        world.mind.script.then(Verb::Judge, busy());
-        world.mind.script.then(Verb::Judge, busy());
+        world.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
+        world.mind.script.push(PromptVerb::Judge, busy());
+        world.mind.script.push(PromptVerb::Judge, busy());
         world.says("alice", "you never listen").await;
         world.pass(1000).await;
         // The judge is tried again; the log is what it was.
         assert_eq!(world.mind.verbs(), "state judge judge judge");
         assert_eq!(state_of(&rows(&world).await[0]), Some(Conflict));
-        assert!(world.mind.asked(Verb::Judge)[2].contains("There seems to be tension in it."));
+        assert!(
+            world.mind.prompt_texts(PromptVerb::Judge)[2]
+                .contains("There seems to be tension in it.")
+        );
         // An edit makes another log of it.
         world.edits(&MessageId::new("m000"), "you always listen").await;
         world.says("bob", "do I?").await;
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::State).len(), 2);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::State).len(), 2);
     }
 }
 
@@ -418,18 +430,20 @@ async fn fused_one_call_names_the_state_and_judges() {
         (Misunderstanding, true, true),
         (Active, true, true),
     ] {
-        for kept in Kept::each().await {
-            let world = World::new(kept).await;
+        for kept in TestStore::each().await {
+            let world = Harness::new(kept).await;
             let more = format!(r#", "conversation_state": "{}""#, state.name());
-            world.mind.script.then(Verb::Judge, Ok(&says(should_respond, &more)));
+            world.mind.script.push(PromptVerb::Judge, Ok(&says(should_respond, &more)));
             world.says("alice", "that is that").await;
             world.pass(1000).await;
             let expected = if spoke { "judge reply" } else { "judge" };
             assert_eq!(world.mind.verbs(), expected, "{state:?}");
-            assert!(world.mind.asked(Verb::Judge)[0].contains("### conversation_state"));
+            assert!(
+                world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### conversation_state")
+            );
             let row = rows(&world).await.remove(0);
             assert_eq!(state_of(&row), Some(state));
-            let ended = if spoke { Ended::Spoke } else { Ended::ChoseSilence };
+            let ended = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(row.ended, Some(ended), "{state:?}");
         }
     }
@@ -453,9 +467,9 @@ async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
         let mut asked = Vec::new();
         for _ in 0..30 {
             world.says("alice", "and another thing").await;
-            let before = world.mind.asked(Verb::Judge).len();
+            let before = world.mind.prompt_texts(PromptVerb::Judge).len();
             world.pass(4).await;
-            if world.mind.asked(Verb::Judge).len() > before {
+            if world.mind.prompt_texts(PromptVerb::Judge).len() > before {
                 asked.push(rows(&world).await.last().unwrap().attempts.last().unwrap().at);
             }
         }
@@ -481,26 +495,26 @@ async fn a_facilitator_stays_out_of_the_first_lines() {
 #[tokio::test]
 async fn a_facilitator_looks_at_the_newest_20_lines_its_own_among_them() {
     for world in rooms().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         talk(&world, 30).await;
         world.pass(700).await;
         world.mind.calls();
         talk(&world, 3).await;
         world.pass(100).await;
-        let prompt = world.mind.prompts(Verb::Judge).remove(0);
-        assert_eq!(prompt.context.target().len(), 20);
-        assert!(prompt.context.target().iter().any(|line| &*line.text == "Here I am."));
+        let prompt = world.mind.prompts(PromptVerb::Judge).remove(0);
+        assert_eq!(prompt.context.target_messages().len(), 20);
+        assert!(prompt.context.target_messages().iter().any(|line| &*line.text == "Here I am."));
     }
 }
 
 #[tokio::test]
 async fn inside_the_cooldown_no_model_is_asked_also_after_a_restart() {
     for world in rooms().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         talk(&world, 3).await;
         world.pass(10).await;
-        assert_eq!(world.room.texts().len(), 1);
-        let spoke = world.room.said.lock().unwrap()[0].1.at;
+        assert_eq!(world.platform.posted_texts().len(), 1);
+        let spoke = world.platform.posted.lock().unwrap()[0].1.at;
         world.mind.calls();
         for round in 0..4 {
             world.says("alice", &format!("round {round}")).await;
@@ -530,18 +544,20 @@ async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call(
         [(true, false, false), (true, true, true), (false, false, true), (false, true, true)]
     {
         for world in rooms().await {
-            world.mind.script.then(Verb::Judge, Ok(JOIN));
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             talk(&world, 3).await;
             world.pass(700).await;
-            assert!(!world.mind.asked(Verb::Judge)[0].contains("### same_conversation"));
+            assert!(
+                !world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation")
+            );
             world.mind.calls();
             let more = format!(r#", "same_conversation": {same}, "situation_changed": {changed}"#);
-            world.mind.script.then(Verb::Judge, Ok(&says(true, &more)));
+            world.mind.script.push(PromptVerb::Judge, Ok(&says(true, &more)));
             talk(&world, 3).await;
             world.pass(100).await;
             let expected = if spoke { "judge reply" } else { "judge" };
             assert_eq!(world.mind.verbs(), expected, "{same} {changed}");
-            let asked = world.mind.asked(Verb::Judge).remove(0);
+            let asked = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
             assert!(asked.contains("### same_conversation") && asked.contains("When you last"));
             assert!(asked.contains("Here I am."), "its own words are part of the talk");
         }
@@ -551,18 +567,18 @@ async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call(
 #[tokio::test]
 async fn a_post_that_failed_is_no_intervention() {
     for world in rooms().await {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.room.fails(&[Fault::Refused]);
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.platform.fails(&[Fault::Refused]);
         talk(&world, 3).await;
         world.pass(60).await;
-        assert!(world.room.texts().is_empty());
-        assert_eq!(rows(&world).await[0].ended, Some(Ended::Failed));
+        assert!(world.platform.posted_texts().is_empty());
+        assert_eq!(rows(&world).await[0].ended, Some(DecisionResult::Failed));
         world.mind.calls();
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         talk(&world, 1).await;
         world.pass(60).await;
         assert_eq!(world.mind.verbs(), "judge reply");
-        assert!(!world.mind.asked(Verb::Judge)[0].contains("### same_conversation"));
+        assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation"));
     }
 }
 
@@ -570,14 +586,14 @@ async fn a_post_that_failed_is_no_intervention() {
 #[tokio::test]
 async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
     for world in rooms().await {
-        world.mind.script.always(Verb::Judge, JOIN);
+        world.mind.script.set_default(PromptVerb::Judge, JOIN);
         let there = world.clone();
-        world.room.meanwhile(|| async move {
+        world.platform.meanwhile(|| async move {
             there.says("dan", "@Aizuchi what do you think?").await;
         });
         talk(&world, 3).await;
         world.pass(60).await;
-        assert_eq!(world.room.texts().len(), 2);
+        assert_eq!(world.platform.posted_texts().len(), 2);
         world.mind.calls();
         talk(&world, 4).await;
         world.pass(60).await;
@@ -585,6 +601,6 @@ async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
         let last = rows(&world).await.pop().unwrap();
         assert_eq!(last.gate, Some(Gate::Cooldown));
         let first = rows(&world).await.remove(0);
-        assert!(!first.addressed && first.ended == Some(Ended::Spoke), "{first:#?}");
+        assert!(!first.is_addressed && first.ended == Some(DecisionResult::Spoke), "{first:#?}");
     }
 }

@@ -5,16 +5,16 @@ use std::sync::atomic::Ordering;
 
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::llm::LlmError;
-use aizuchi_core::prompt::Verb;
+use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 
-use aizuchi_harness::world::{Fault, JOIN, JOIN_IN_60, Kept, SILENCE, World, thread};
+use aizuchi_harness::harness::{Fault, Harness, JOIN, JOIN_IN_60, SILENCE, TestStore, thread};
 
 /// Tells a story on each store; people must see the same.
-async fn on_every_store<F: Future<Output = String>>(story: impl Fn(World) -> F) -> String {
-    let told = story(World::new(Kept::volatile()).await).await;
-    for kept in [Kept::sqlite().await, Kept::postgres().await] {
-        assert_eq!(story(World::new(kept).await).await, told, "the stores differ");
+async fn on_every_store<F: Future<Output = String>>(story: impl Fn(Harness) -> F) -> String {
+    let told = story(Harness::new(TestStore::volatile()).await).await;
+    for kept in [TestStore::sqlite().await, TestStore::postgres().await] {
+        assert_eq!(story(Harness::new(kept).await).await, told, "the stores differ");
     }
     told
 }
@@ -58,7 +58,7 @@ async fn talk_that_rests_is_judged_once() {
         world.pass(10).await;
         world.says("bob", "at last").await;
         world.pass(10_000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 1);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -71,7 +71,7 @@ async fn talk_that_rests_is_judged_once() {
 #[tokio::test]
 async fn an_open_question_is_taken_up() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         world.transcript().await
@@ -91,7 +91,7 @@ async fn a_burst_costs_one_judgment() {
             world.pass(2).await;
         }
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 1);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -114,13 +114,13 @@ async fn a_line_during_the_judge_call_discards_it() {
     let told = on_every_store(|world| async move {
         world.says("alice", "does it rain tomorrow?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Judge, || async move {
+        world.mind.meanwhile(PromptVerb::Judge, || async move {
             there.says("bob", "all day, they say").await;
             // The call that is dropped never takes its answer.
-            there.mind.script.then(Verb::Judge, Ok(aizuchi_harness::world::SILENCE));
+            there.mind.script.push(PromptVerb::Judge, Ok(aizuchi_harness::harness::SILENCE));
         });
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -134,20 +134,20 @@ async fn a_line_during_the_judge_call_discards_it() {
 async fn a_yes_that_comes_too_late_is_discarded() {
     let told = on_every_store(|world| async move {
         // Another process hears the line, so nobody here calls the work off.
-        let (elsewhere, _) = aizuchi_harness::world::parts(
-            world.kept.store.clone(),
+        let (elsewhere, _) = aizuchi_harness::harness::build_parts(
+            world.store.store.clone(),
             world.clock.clone(),
             world.mind.clone(),
-            world.room.clone(),
+            world.platform.clone(),
         );
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "does it rain tomorrow?").await;
-        let there = World { ears: elsewhere, ..world.clone() };
-        world.mind.meanwhile(Verb::Judge, || async move {
+        let there = Harness { inbox: elsewhere, ..world.clone() };
+        world.mind.meanwhile(PromptVerb::Judge, || async move {
             there.says("bob", "all day, they say").await;
         });
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -163,12 +163,12 @@ async fn an_answer_made_from_a_line_that_is_deleted_meanwhile_is_made_anew() {
         let secret = world.says("bob", "the surprise party is on Friday").await;
         world.says("alice", "@Aizuchi what is on Friday?").await;
         let there = world.clone();
-        world.mind.script.then(Verb::Reply, Ok("Bob says: the surprise party!"));
-        world.mind.script.then(Verb::Reply, Ok("I cannot say."));
-        world.mind.meanwhile(Verb::Reply, || async move { there.deletes(&secret).await });
+        world.mind.script.push(PromptVerb::Reply, Ok("Bob says: the surprise party!"));
+        world.mind.script.push(PromptVerb::Reply, Ok("I cannot say."));
+        world.mind.meanwhile(PromptVerb::Reply, || async move { there.deletes(&secret).await });
         world.pass(1000).await;
-        assert_eq!(world.room.texts(), ["I cannot say."]);
-        assert!(!world.mind.asked(Verb::Reply)[1].contains("party"));
+        assert_eq!(world.platform.posted_texts(), ["I cannot say."]);
+        assert!(!world.mind.prompt_texts(PromptVerb::Reply)[1].contains("party"));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -186,14 +186,14 @@ async fn nobody_is_kept_waiting_for_ever_by_lines_that_keep_changing() {
         world.says("alice", "@Aizuchi what does bob say?").await;
         for number in 1..=9 {
             let (there, line) = (world.clone(), line.clone());
-            world.mind.meanwhile(Verb::Reply, move || async move {
+            world.mind.meanwhile(PromptVerb::Reply, move || async move {
                 // A moment later, since two edits of one moment are one.
                 there.clock.advance_to(there.clock.now() + jiff::SignedDuration::from_secs(1));
                 there.edits(&line, &format!("draft {number}")).await;
             });
         }
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Reply).len(), 4);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 4);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -208,15 +208,17 @@ async fn nobody_is_kept_waiting_for_ever_by_lines_that_keep_changing() {
 async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked() {
     let told = on_every_store(|world| async move {
         let parent = world.says("bob", "the code is 1234").await;
-        world.mind.script.then(Verb::Judge, Ok(SILENCE));
+        world.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
         world.pass(100).await;
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says_in(thread("garden", parent.as_str()), "alice", "which code?").await;
         let there = world.clone();
-        world.mind.script.then(Verb::Reply, Ok("1234"));
-        world.mind.meanwhile(Verb::Reply, || async move { there.edits(&parent, "oops").await });
+        world.mind.script.push(PromptVerb::Reply, Ok("1234"));
+        world
+            .mind
+            .meanwhile(PromptVerb::Reply, || async move { there.edits(&parent, "oops").await });
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -230,7 +232,7 @@ async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked(
 #[tokio::test]
 async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("bob", "when do I cut the roses?").await;
         world.pass(30).await;
         let mention = world.says("alice", "@Aizuchi hello").await;
@@ -249,20 +251,25 @@ async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
 #[tokio::test]
 async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
         // While it is on its way, Bob asks; then the platform does not take it.
-        world.room.meanwhile(|| async move {
+        world.platform.meanwhile(|| async move {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
-        world.room.fails(&[Fault::Busy]);
+        world.platform.fails(&[Fault::Busy]);
         world.pass(61).await;
         world.says("carol", "nice weather").await;
         world.pass(1000).await;
-        assert_eq!(world.room.texts().len(), 1);
+        assert_eq!(world.platform.posted_texts().len(), 1);
         assert!(
-            world.mind.asked(Verb::Reply).last().unwrap().contains("\n@Aizuchi and the tulips?")
+            world
+                .mind
+                .prompt_texts(PromptVerb::Reply)
+                .last()
+                .unwrap()
+                .contains("\n@Aizuchi and the tulips?")
         );
         world.transcript().await
     });
@@ -279,15 +286,15 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
 #[tokio::test]
 async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
-        world.room.meanwhile(|| async move {
+        world.platform.meanwhile(|| async move {
             there.says("bob", "in spring").await;
         });
-        world.room.fails(&[Fault::Busy]);
+        world.platform.fails(&[Fault::Busy]);
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -302,8 +309,8 @@ async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
 async fn a_half_said_answer_is_finished_not_begun_anew() {
     let told = on_every_store(|world| async move {
         let long = "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.";
-        world.mind.script.then(Verb::Reply, Ok(long));
-        world.room.fails(&[Fault::None, Fault::Busy]);
+        world.mind.script.push(PromptVerb::Reply, Ok(long));
+        world.platform.fails(&[Fault::None, Fault::Busy]);
         world.says("alice", "@Aizuchi what do roses need?").await;
         world.pass(1).await;
         world.says("alice", "I mean the red ones").await;
@@ -327,18 +334,18 @@ async fn a_half_said_answer_is_finished_not_begun_anew() {
 async fn who_asked_long_ago_is_still_answered() {
     let told = on_every_store(|world| async move {
         let down = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
-        world.mind.script.then(Verb::Reply, down());
+        world.mind.script.push(PromptVerb::Reply, down());
         world.says("alice", "@Aizuchi what do roses need?").await;
         world.pass(1).await;
         for number in 0..60 {
             world.says("bob", &format!("chatter {number}")).await;
         }
         world.pass(1000).await;
-        let asked = world.mind.asked(Verb::Reply);
+        let asked = world.mind.prompt_texts(PromptVerb::Reply);
         assert!(asked.last().unwrap().contains("\n@Aizuchi what do roses need?"));
         let ledger = world.decisions("garden").await;
         assert!(ledger.iter().all(|row| row.ended.is_some()));
-        format!("{:?}", world.room.texts())
+        format!("{:?}", world.platform.posted_texts())
     });
     assert_snapshot!(told.await, @r#"["Here I am."]"#);
 }
@@ -346,14 +353,14 @@ async fn who_asked_long_ago_is_still_answered() {
 #[tokio::test]
 async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let line = world.says("buildbot", "build 0 %").await;
         for percent in 1..9 {
             world.pass(10).await;
             world.edits(&line, &format!("build {percent}0 %")).await;
         }
-        assert_eq!(world.room.texts().len(), 1);
+        assert_eq!(world.platform.posted_texts().len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -367,14 +374,14 @@ async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
 #[tokio::test]
 async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.room.fails(&[Fault::LostRequest; 100]);
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.platform.fails(&[Fault::LostRequest; 100]);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10_000).await;
-        let letters = world.kept.archive.dead_letters().await.unwrap();
+        let letters = world.store.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].error, "the platform took it at no attempt");
-        assert!(world.room.calls.load(Ordering::SeqCst) <= 15);
+        assert!(world.platform.calls.load(Ordering::SeqCst) <= 15);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -386,12 +393,12 @@ async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
 #[tokio::test]
 async fn a_line_during_the_delay_starts_the_wait_again() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN_IN_60));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "who has the spade?").await;
         world.pass(90).await;
         world.says("bob", "I have it").await;
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 2);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -404,10 +411,10 @@ async fn a_line_during_the_delay_starts_the_wait_again() {
 #[tokio::test]
 async fn a_line_during_the_reply_call_discards_it() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "who has the spade?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "I have it").await;
         });
         world.pass(1000).await;
@@ -425,17 +432,18 @@ async fn two_mentions_while_busy_are_both_answered() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("carol", "@Aizuchi and the daisies?").await;
         });
         world.pass(1).await;
         // Bob's came in time for the one redraft; Carol's has an answer of its own.
-        assert_eq!(world.room.calls.load(Ordering::SeqCst), 2);
-        let answered = |post: usize| world.room.said.lock().unwrap()[post].0.draft.owed.clone();
+        assert_eq!(world.platform.calls.load(Ordering::SeqCst), 2);
+        let answered =
+            |post: usize| world.platform.posted.lock().unwrap()[post].0.metadata.owed.clone();
         assert_eq!(answered(0), [MessageId::new("m000"), MessageId::new("m001")]);
         assert_eq!(answered(1), [MessageId::new("m002")]);
         world.transcript().await
@@ -456,13 +464,13 @@ async fn others_chatter_neither_delays_nor_cancels_an_owed_answer() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("carol", "chatter one").await;
             there.after_5s_says("carol", "chatter two").await;
             there.after_5s_says("bob", "@Aizuchi and the tulips?").await;
         });
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.after_5s_says("carol", "chatter three").await;
             there.after_5s_says("carol", "chatter four").await;
         });
@@ -488,7 +496,7 @@ async fn lines_behind_an_answer_are_judged_later() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("carol", "has anyone seen my gloves?").await;
         });
         world.pass(1).await;
@@ -512,11 +520,11 @@ async fn a_second_line_of_the_asker_is_answered_too() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("alice", "the red ones").await;
         });
         world.pass(100).await;
-        let asked = world.mind.asked(Verb::Reply);
+        let asked = world.mind.prompt_texts(PromptVerb::Reply);
         assert_eq!(asked.len(), 2);
         assert!(asked[1].contains("\nthe red ones"));
         world.transcript().await
@@ -536,7 +544,7 @@ async fn a_mention_replaces_a_waiting_judgment() {
         world.pass(30).await;
         world.says("alice", "@Aizuchi what can we do?").await;
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 0);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 0);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -552,11 +560,11 @@ async fn what_was_said_while_it_answered_is_judged() {
     let told = on_every_store(|world| async move {
         world.says("alice", "@Aizuchi are you there?").await;
         let there = world.clone();
-        world.mind.meanwhile(Verb::Reply, || async move {
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "it always is").await;
         });
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 1);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -573,8 +581,8 @@ async fn bots_start_nothing() {
     let told = on_every_store(|world| async move {
         world.says("buildbot", "@Aizuchi the build is red").await;
         world.pass(1000).await;
-        assert!(world.mind.asked(Verb::Judge).is_empty());
-        let lines = world.lines("garden").await;
+        assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
+        let lines = world.messages("garden").await;
         assert_eq!(lines[0].gate.map(|gate| gate.name()), Some("other_bot"));
         world.transcript().await
     });
@@ -590,7 +598,7 @@ async fn a_line_taken_back_needs_no_second_verdict() {
         world.pass(5).await;
         world.deletes(&slip).await;
         world.pass(1000).await;
-        assert_eq!(world.mind.asked(Verb::Judge).len(), 1);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -607,7 +615,7 @@ async fn a_mention_taken_back_is_not_answered() {
         let mention = world.says("alice", "@Aizuchi are you there?").await;
         world.deletes(&mention).await;
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -625,7 +633,7 @@ async fn a_mention_edited_in_is_answered() {
         world.pass(1000).await;
         world.edits(&line, "@Aizuchi are you there??").await;
         world.pass(1000).await;
-        assert_eq!(world.room.texts().len(), 1);
+        assert_eq!(world.platform.posted_texts().len(), 1);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -641,7 +649,7 @@ async fn a_mention_edited_out_is_a_line_like_others() {
         let line = world.says("alice", "@Aizuchi are you there?").await;
         world.edits(&line, "are you there?").await;
         world.pass(1000).await;
-        assert!(world.room.texts().is_empty());
+        assert!(world.platform.posted_texts().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -653,8 +661,8 @@ async fn a_mention_edited_out_is_a_line_like_others() {
 #[tokio::test]
 async fn a_bad_judgment_is_mended_once() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok("I think so, yes!"));
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok("I think so, yes!"));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         world.transcript().await
@@ -669,11 +677,11 @@ async fn a_bad_judgment_is_mended_once() {
 #[tokio::test]
 async fn a_judge_that_fails_is_not_a_choice() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok("[]"));
-        world
-            .mind
-            .script
-            .then(Verb::Judge, Ok(r#"{"should_respond": true, "reason": "x", "confidence": 7}"#));
+        world.mind.script.push(PromptVerb::Judge, Ok("[]"));
+        world.mind.script.push(
+            PromptVerb::Judge,
+            Ok(r#"{"should_respond": true, "reason": "x", "confidence": 7}"#),
+        );
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
         world.transcript().await
@@ -689,17 +697,17 @@ async fn an_owed_answer_is_tried_again_then_apologized_for() {
     let told = on_every_store(|world| async move {
         for _ in 0..4 {
             let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
-            world.mind.script.then(Verb::Reply, Err(down));
+            world.mind.script.push(PromptVerb::Reply, Err(down));
         }
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
-        assert_eq!(world.room.texts().len(), 1);
+        assert_eq!(world.platform.posted_texts().len(), 1);
         let ledger = world.decisions("garden").await;
         assert_eq!(ledger[0].attempts.len(), 4);
         assert_eq!(ledger[0].ended.map(|ended| ended.name()), Some("failed"));
         world.says("bob", "@Aizuchi better now?").await;
         world.pass(1).await;
-        assert_eq!(world.room.texts().last().map(String::as_str), Some("Here I am."));
+        assert_eq!(world.platform.posted_texts().last().map(String::as_str), Some("Here I am."));
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -715,8 +723,8 @@ async fn an_owed_answer_is_tried_again_then_apologized_for() {
 #[tokio::test]
 async fn a_long_answer_is_said_in_pieces() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(
-            Verb::Reply,
+        world.mind.script.push(
+            PromptVerb::Reply,
             Ok("The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root."),
         );
         world.says("alice", "@Aizuchi what do roses need?").await;
@@ -734,11 +742,11 @@ async fn a_long_answer_is_said_in_pieces() {
 #[tokio::test]
 async fn a_busy_platform_is_waited_for() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::Busy]);
+        world.platform.fails(&[Fault::Busy]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(60).await;
-        assert_eq!(world.mind.asked(Verb::Reply).len(), 1);
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -751,10 +759,10 @@ async fn a_busy_platform_is_waited_for() {
 #[tokio::test]
 async fn a_lost_answer_is_found_in_the_history() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::LostAnswer]);
+        world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(120).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -767,13 +775,13 @@ async fn a_lost_answer_is_found_in_the_history() {
 #[tokio::test]
 async fn a_lost_request_is_sent_again() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::LostRequest]);
+        world.platform.fails(&[Fault::LostRequest]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(20).await;
         // Until the request is surely dead, nothing is repeated.
-        assert_eq!(world.room.calls.load(Ordering::SeqCst), 1);
+        assert_eq!(world.platform.calls.load(Ordering::SeqCst), 1);
         world.pass(120).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -787,10 +795,10 @@ async fn a_lost_request_is_sent_again() {
 #[tokio::test]
 async fn words_that_wait_behind_others_keep_their_turn() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::Queued; 30]);
+        world.platform.fails(&[Fault::Queued; 30]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
-        assert!(world.kept.archive.dead_letters().await.unwrap().is_empty());
+        assert!(world.store.archive.dead_letters().await.unwrap().is_empty());
         world.transcript().await
     });
     assert_snapshot!(told.await, @r"
@@ -803,12 +811,12 @@ async fn words_that_wait_behind_others_keep_their_turn() {
 #[tokio::test]
 async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::Busy; 6]);
-        world.room.fails(&[Fault::LostAnswer]);
+        world.platform.fails(&[Fault::Busy; 6]);
+        world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(10_000).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
-        assert!(world.kept.archive.dead_letters().await.unwrap().is_empty());
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        assert!(world.store.archive.dead_letters().await.unwrap().is_empty());
         format!("{:?}", world.decisions("garden").await[0].ended)
     });
     assert_snapshot!(told.await, @"Some(Spoke)");
@@ -817,11 +825,11 @@ async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
 #[tokio::test]
 async fn a_refused_post_is_kept_as_a_dead_letter() {
     let told = on_every_store(|world| async move {
-        world.room.fails(&[Fault::Refused]);
+        world.platform.fails(&[Fault::Refused]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
-        assert_eq!(world.room.calls.load(Ordering::SeqCst), 1);
-        let letters = world.kept.archive.dead_letters().await.unwrap();
+        assert_eq!(world.platform.calls.load(Ordering::SeqCst), 1);
+        let letters = world.store.archive.dead_letters().await.unwrap();
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].text.as_deref(), Some("Here I am."));
         assert_eq!(letters[0].error, "the platform refuses: the channel is closed");
@@ -836,14 +844,14 @@ async fn a_refused_post_is_kept_as_a_dead_letter() {
 #[tokio::test]
 async fn a_new_line_does_not_replace_what_is_being_sent() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
-        world.room.fails(&[Fault::LostAnswer]);
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(61).await;
         world.says("bob", "in spring").await;
         world.says("carol", "@Aizuchi is that so?").await;
         world.pass(1000).await;
-        assert_eq!(world.room.texts(), ["Here I am.", "Here I am."]);
+        assert_eq!(world.platform.posted_texts(), ["Here I am.", "Here I am."]);
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -860,15 +868,15 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
 #[tokio::test]
 async fn a_restart_keeps_the_wait() {
     let told = on_every_store(|world| async move {
-        world.mind.script.then(Verb::Judge, Ok(JOIN));
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(50).await;
         let world = world.restart().await;
         world.pass(9).await;
-        assert!(world.mind.asked(Verb::Judge).is_empty());
+        assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
         world.pass(2).await;
-        assert_eq!(world.room.texts(), ["Here I am."]);
-        let said: Vec<MessageId> = world.decisions("garden").await.remove(0).said;
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        let said: Vec<MessageId> = world.decisions("garden").await.remove(0).posted_messages;
         assert_eq!(said, [MessageId::new("p000")]);
         world.transcript().await
     });
@@ -886,7 +894,7 @@ async fn an_answer_outlives_many_deaths_of_the_process() {
         for _ in 0..20 {
             // A process takes the step and dies; its lease ends.
             let lease = jiff::SignedDuration::from_secs(10);
-            world.kept.store.claim(world.clock.now(), lease, 1).await.unwrap();
+            world.store.store.claim(world.clock.now(), lease, 1).await.unwrap();
             world.clock.advance_to(world.clock.now() + lease);
         }
         world.pass(100).await;

@@ -1,16 +1,17 @@
 //! When it speaks unasked: as people of the channel would, as stories on every store.
 
-use aizuchi_core::agent::Timing;
+use aizuchi_core::agent::PostTiming;
 use aizuchi_core::chat::{Arrival, Heard};
-use aizuchi_core::decision::Ended;
+use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::Event;
-use aizuchi_core::hear::Waiting;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::rhythm::Wait;
+use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rhythm::WaitStrategy;
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::world::{
-    Extras, JOIN_IN_60, Kept, World, at, line, thread, top, window, workspace,
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN_IN_60, TestStore, at, message, thread, top_level, window,
+    workspace,
 };
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
@@ -19,33 +20,33 @@ const ALICE: &str = "2027-01-15 08:00:00 alice";
 /// When it judges, a minute after the only line.
 const JUDGED: i64 = 60;
 
-fn human() -> Extras {
-    let mut extras = Extras::default();
-    extras.settings.timing = Timing::Human;
+fn human() -> HarnessOptions {
+    let mut extras = HarnessOptions::default();
+    extras.settings.timing = PostTiming::HumanLike;
     extras
 }
 
-async fn worlds() -> [World; 2] {
-    let world = async |kept| World::new(kept).await.having(human());
-    [world(Kept::volatile()).await, world(Kept::sqlite().await).await]
+async fn worlds() -> [Harness; 2] {
+    let world = async |kept| Harness::new(kept).await.with_options(human());
+    [world(TestStore::volatile()).await, world(TestStore::sqlite().await).await]
 }
 
 /// Somebody asks, and it means to answer at a moment of its own. It thinks a little before that.
-async fn until_it_waits(world: &World) -> (Timestamp, Timestamp) {
-    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+async fn until_it_waits(world: &Harness) -> (Timestamp, Timestamp) {
+    world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
     assert_eq!(world.mind.verbs(), "judge");
-    let step = world.step_of(&top("garden")).await.unwrap();
+    let step = world.step_of(&top_level("garden")).await.unwrap();
     assert!(matches!(step.event, Event::Reply(_)));
     let decision = world.decisions("garden").await.pop().unwrap();
-    let moment = decision.judgment.unwrap().moment.unwrap();
+    let moment = decision.judgment.unwrap().post_at.unwrap();
     assert_eq!(step.due, moment - SignedDuration::from_secs(25));
     (step.due, moment)
 }
 
-fn said(world: &World) -> Vec<Timestamp> {
-    world.room.said.lock().unwrap().iter().map(|(_, posted)| posted.at).collect()
+fn said(world: &Harness) -> Vec<Timestamp> {
+    world.platform.posted.lock().unwrap().iter().map(|(_, posted)| posted.at).collect()
 }
 
 #[tokio::test]
@@ -64,7 +65,7 @@ async fn a_line_before_its_moment_stops_it() {
         let (due, _) = until_it_waits(&world).await;
         let left = due.duration_since(world.clock.now()).as_secs();
         world.pass(left - 1).await;
-        world.mind.script.always(Verb::Judge, aizuchi_harness::world::SILENCE);
+        world.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
         world.says("bob", "in March").await;
         world.pass(4000).await;
         assert_eq!(world.mind.verbs(), "judge judge");
@@ -76,7 +77,7 @@ async fn a_line_before_its_moment_stops_it() {
 async fn a_line_while_it_types_stops_it() {
     for world in worlds().await {
         let (due, _) = until_it_waits(&world).await;
-        world.mind.script.always(Verb::Judge, aizuchi_harness::world::SILENCE);
+        world.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
         world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
         assert_eq!(world.mind.verbs(), "judge reply");
         assert_eq!(said(&world), []);
@@ -84,16 +85,16 @@ async fn a_line_while_it_types_stops_it() {
         world.pass(4000).await;
         assert_eq!(said(&world), []);
         let decision = world.decisions("garden").await.pop().unwrap();
-        assert_eq!(decision.ended, Some(Ended::ChoseSilence));
+        assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
     }
 }
 
 #[tokio::test]
 async fn its_moment_survives_a_restart() {
-    let world = World::new(Kept::sqlite().await).await.having(human());
+    let world = Harness::new(TestStore::sqlite().await).await.with_options(human());
     let (due, moment) = until_it_waits(&world).await;
     let world = world.restart().await;
-    assert_eq!(world.step_of(&top("garden")).await.unwrap().due, due);
+    assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, due);
     world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
     assert_eq!(world.mind.verbs(), "judge reply");
     let world = world.restart().await;
@@ -104,7 +105,7 @@ async fn its_moment_survives_a_restart() {
 #[tokio::test]
 async fn a_delay_that_the_judge_names_is_the_delay() {
     for world in worlds().await {
-        world.mind.script.always(Verb::Judge, JOIN_IN_60);
+        world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(4000).await;
         assert_eq!(said(&world), [at(JUDGED + 60)]);
@@ -125,8 +126,8 @@ async fn words_are_said_no_sooner_than_they_can_be_typed() {
     for world in worlds().await {
         let mut hasty = human();
         hasty.settings.max_delay_seconds = 0.0;
-        let world = world.having(hasty);
-        world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+        let world = world.with_options(hasty);
+        world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(4000).await;
         // "Here I am." are ten characters.
@@ -136,8 +137,8 @@ async fn words_are_said_no_sooner_than_they_can_be_typed() {
 
 #[tokio::test]
 async fn plain_timing_speaks_at_once() {
-    let world = World::new(Kept::volatile()).await.having(Extras::default());
-    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    let world = Harness::new(TestStore::volatile()).await.with_options(HarnessOptions::default());
+    world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
     assert_eq!(said(&world), [at(JUDGED)]);
@@ -146,9 +147,9 @@ async fn plain_timing_speaks_at_once() {
 #[tokio::test]
 async fn a_workspace_may_have_a_timing_of_its_own() {
     let mut extras = human();
-    extras.settings.timings = [(workspace(), Timing::Plain)].into();
-    let world = World::new(Kept::volatile()).await.having(extras);
-    world.mind.script.always(Verb::Judge, JOIN_WHENEVER);
+    extras.settings.workspace_timings = [(workspace(), PostTiming::Immediate)].into();
+    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
+    world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
     world.pass(JUDGED).await;
     assert_eq!(said(&world), [at(JUDGED)]);
@@ -156,18 +157,18 @@ async fn a_workspace_may_have_a_timing_of_its_own() {
 
 /// Alice asks, and others talk on until it means to answer. Returns how long after that it speaks.
 async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
-    let waiting = Waiting { wait: Wait::Adaptive, ..Waiting::default() };
-    let mut extras = Extras { waiting, ..human() };
+    let waiting = WaitSettings { wait: WaitStrategy::Adaptive, ..WaitSettings::default() };
+    let mut extras = HarnessOptions { wait_settings: waiting, ..human() };
     extras.settings.max_delay_seconds = 200.0;
-    let world = World::new(Kept::volatile()).await.having(extras);
+    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
     let joins = serde_json::json!({
         "should_respond": true, "reason": "nobody answers", "confidence": 0.9,
         "delay_seconds": null, "about": about,
     });
-    world.mind.script.always(Verb::Judge, joins.to_string());
+    world.mind.script.set_default(PromptVerb::Judge, joins.to_string());
     world.says("alice", "does anyone have a ladder?").await;
     let mut second = 0;
-    while world.mind.asked(Verb::Judge).is_empty() {
+    while world.mind.prompt_texts(PromptVerb::Judge).is_empty() {
         world.pass(1).await;
         second += 1;
         if second % gap == 0 {
@@ -210,17 +211,19 @@ async fn it_learns_from_when_people_answer() {
         let mut second = 0;
         for number in 0..60_i64 {
             second += 200 + number * 37 % 200;
-            let place = if number % 3 == 0 { thread("garden", "l000") } else { top("garden") };
+            let place =
+                if number % 3 == 0 { thread("garden", "l000") } else { top_level("garden") };
             let who = ["alice", "bob", "carol"][number as usize % 3];
-            let line = line(place, &format!("l{number:03}"), at(second), who, "so it goes");
-            let arrival = if number % 2 == 0 { Arrival::Live } else { Arrival::CaughtUp };
-            world.ears.hear(Heard::Message(line, arrival)).await.unwrap();
+            let line = message(place, &format!("l{number:03}"), at(second), who, "so it goes");
+            let arrival = if number % 2 == 0 { Arrival::Live } else { Arrival::Backfilled };
+            world.inbox.hear(Heard::Message(line, arrival)).await.unwrap();
         }
         let world = world.restart().await;
-        let context = world.kept.store.context(&top("garden"), &window(50)).await.unwrap();
-        let elsewhere = world.kept.store.context(&top("kitchen"), &window(50)).await.unwrap();
-        assert_ne!(context.circumstances.delays, elsewhere.circumstances.delays);
-        contexts.push(context.circumstances.delays);
+        let context = world.store.store.context(&top_level("garden"), &window(50)).await.unwrap();
+        let elsewhere =
+            world.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
+        assert_ne!(context.channel_status.reply_delays, elsewhere.channel_status.reply_delays);
+        contexts.push(context.channel_status.reply_delays);
     }
     assert_eq!(contexts[0], contexts[1]);
 }

@@ -6,16 +6,16 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::fallback::FallbackMind;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
-use aizuchi_core::llm::{Answer, Llm};
+use aizuchi_core::llm::{Llm, LlmResponse};
 use aizuchi_core::memory::Lineage;
-use aizuchi_core::prompt::tool::{ToolRound, ToolSpec, ToolUse};
-use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::prompt::tool::{ToolResult, ToolRound, ToolSpec};
+use aizuchi_core::prompt::{Prompt, PromptVerb};
 use serde_json::{Value, json};
 
 use crate::models::{EVERYONE, ask, hurried, mind, prompt, settings, wire};
+use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{Limits, Server, Treatment, Wire};
-use aizuchi_harness::world::at;
 
 fn specs() -> Vec<ToolSpec> {
     let parameters = json!({
@@ -34,7 +34,7 @@ fn specs() -> Vec<ToolSpec> {
 }
 
 fn offering() -> Prompt {
-    prompt(Verb::Reply).with_tools(specs())
+    prompt(PromptVerb::Reply).with_tools(specs())
 }
 
 fn written(id: &str, name: &str, arguments: &str) -> Written {
@@ -42,15 +42,19 @@ fn written(id: &str, name: &str, arguments: &str) -> Written {
 }
 
 /// Each call is answered with what it asked for.
-fn round(answer: Answer) -> ToolRound {
-    let uses = answer.calls.into_iter().map(|call| {
+fn round(answer: LlmResponse) -> ToolRound {
+    let uses = answer.tool_calls.into_iter().map(|call| {
         let result = format!("about {}", call.arguments["name"].as_str().unwrap_or("nothing"));
-        ToolUse { call, result, tells_of: Lineage::default() }
+        ToolResult { call, text: result, lineage: Lineage::default() }
     });
-    ToolRound { said: answer.text, uses: uses.collect(), echo: answer.echo }
+    ToolRound {
+        text: answer.text,
+        results: uses.collect(),
+        assistant_message: answer.assistant_message,
+    }
 }
 
-async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> Answer {
+async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> LlmResponse {
     hurried(clock, at(59), mind.ask(prompt)).await.unwrap()
 }
 
@@ -74,14 +78,14 @@ async fn every_provider_is_offered_tools_and_told_what_they_said() {
         let first = asks(&mind, &clock, &prompt).await;
         assert_eq!(first.text, "Let me see.", "{provider:?}");
         let called: Vec<(&str, &Value)> =
-            first.calls.iter().map(|call| (&*call.name, &call.arguments)).collect();
+            first.tool_calls.iter().map(|call| (&*call.name, &call.arguments)).collect();
         let (tea, cake) = (json!({ "name": "tea" }), json!({ "name": "cake" }));
         assert_eq!(called, [("get_memo", &tea), ("get_memo", &cake)], "{provider:?}");
-        prompt.rounds.push(round(first));
+        prompt.tool_rounds.push(round(first));
         let second = asks(&mind, &clock, &prompt).await;
-        prompt.rounds.push(round(second));
+        prompt.tool_rounds.push(round(second));
         let answer = asks(&mind, &clock, &prompt).await;
-        assert_eq!((&*answer.text, answer.calls.len()), ("Tea it is.", 0), "{provider:?}");
+        assert_eq!((&*answer.text, answer.tool_calls.len()), ("Tea it is.", 0), "{provider:?}");
         // The server has seen to it that each call was answered as its provider wants it.
         let seen = server.seen();
         assert_eq!(seen.len(), 3, "{provider:?}");
@@ -141,7 +145,7 @@ async fn thoughts_go_back_to_who_signed_them_and_to_nobody_else() {
         server.then([Treatment::Calls("", vec![call])]);
         let mut prompt = offering();
         let answer = asks(&mind(provider, &server, &clock), &clock, &prompt).await;
-        prompt.rounds.push(round(answer));
+        prompt.tool_rounds.push(round(answer));
         for (other, is_signed) in [(provider, true), (Provider::OpenAi, false)] {
             asks(&mind(other, &server, &clock), &clock, &prompt).await;
             let body = server.seen().pop().unwrap().body.to_string();
@@ -160,7 +164,7 @@ async fn another_model_goes_on_with_what_was_found() {
     ] {
         let server = Server::start(Limits::default()).await;
         let clock = Clock::manual(at(0));
-        let settings = ProviderSettings { tries: 1, ..settings(first, &server.base) };
+        let settings = ProviderSettings { max_attempts: 1, ..settings(first, &server.base) };
         let one = Arc::new(ProviderMind::new(&settings, clock.clone()).unwrap());
         let other = Arc::new(mind(second, &server, &clock));
         let both = FallbackMind::new(one, other, clock.clone());
@@ -171,7 +175,7 @@ async fn another_model_goes_on_with_what_was_found() {
             Treatment::Says("Tea it is.".to_owned()),
         ]);
         let mut prompt = offering();
-        prompt.rounds.push(round(both.ask(&prompt).await.unwrap()));
+        prompt.tool_rounds.push(round(both.ask(&prompt).await.unwrap()));
         assert_eq!(both.ask(&prompt).await.unwrap().text, "Tea it is.", "{first:?} {second:?}");
         assert_eq!(sent(wire(second), &server.seen()[2].body), ["about tea"]);
     }
@@ -197,7 +201,7 @@ async fn a_server_that_knows_no_tools_answers_without_them() {
         asks(&mind, &clock, &offering()).await;
         assert_eq!(server.seen().len(), asked[2] + asked[0], "{provider:?}");
         // A judge's schema is no tool.
-        ask(&mind, &clock, Verb::Judge).await.unwrap();
+        ask(&mind, &clock, PromptVerb::Judge).await.unwrap();
         let last = server.seen().pop().unwrap().body.to_string();
         assert!(last.contains("should_respond\":{"), "{provider:?} {last}");
     }
@@ -226,7 +230,7 @@ async fn one_refusal_behind_results_does_not_end_the_use_of_tools() {
     server.then([Treatment::Calls("", vec![call]), refusal]);
     let mut prompt = offering();
     let answer = asks(&mind, &clock, &prompt).await;
-    prompt.rounds.push(round(answer));
+    prompt.tool_rounds.push(round(answer));
     for (question, has_tools) in [(&prompt, false), (&offering(), true)] {
         asks(&mind, &clock, question).await;
         assert_eq!(server.seen().pop().unwrap().body["tools"].is_array(), has_tools);
@@ -243,7 +247,7 @@ async fn what_tools_said_is_told_to_a_server_that_takes_no_more_of_them() {
         server.then([Treatment::Calls("", vec![call])]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
-        prompt.rounds.push(round(answer));
+        prompt.tool_rounds.push(round(answer));
         prompt.tools.clear();
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine");
         let body = server.seen().pop().unwrap().body;
@@ -268,15 +272,15 @@ async fn garbled_calls_are_read_as_they_came_and_sent_back_mended() {
         server.then([Treatment::Calls("", calls), Treatment::Says("done".to_owned())]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
-        let read: Vec<&str> = answer.calls.iter().map(|call| &*call.name).collect();
+        let read: Vec<&str> = answer.tool_calls.iter().map(|call| &*call.name).collect();
         assert_eq!(read, ["get_memo", "no such tool\n", "", "list_memo"], "{provider:?}");
         assert!(answer.usage.input_tokens > 0, "{provider:?}");
         if wire(provider) == Wire::OpenAi {
-            let read: Vec<&Value> = answer.calls.iter().map(|call| &call.arguments).collect();
+            let read: Vec<&Value> = answer.tool_calls.iter().map(|call| &call.arguments).collect();
             let expected = [json!(r#"{"name": "tea"#), json!("tea"), json!([1, 2]), json!({})];
             assert_eq!(read, expected.iter().collect::<Vec<_>>(), "{provider:?}");
         }
-        prompt.rounds.push(round(answer));
+        prompt.tool_rounds.push(round(answer));
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "done", "{provider:?}");
         assert_eq!(server.seen().len(), 2, "{provider:?}");
     }
@@ -292,10 +296,10 @@ async fn calls_that_were_left_out_are_not_repeated() {
         server.then([Treatment::Calls("", calls.collect())]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
-        assert_eq!(answer.calls.len(), 300, "{provider:?}");
+        assert_eq!(answer.tool_calls.len(), 300, "{provider:?}");
         let mut round = round(answer);
-        round.uses.truncate(8);
-        prompt.rounds.push(round);
+        round.results.truncate(8);
+        prompt.tool_rounds.push(round);
         assert_eq!(asks(&mind, &clock, &prompt).await.text, "fine", "{provider:?}");
         assert_eq!(sent(wire(provider), &server.seen()[1].body).len(), 8, "{provider:?}");
     }
@@ -311,7 +315,7 @@ async fn words_beside_a_call_are_enough() {
         server.then([Treatment::Calls("Noted!", vec![call]), Treatment::Says(String::new())]);
         let mut prompt = offering();
         let answer = asks(&mind, &clock, &prompt).await;
-        prompt.rounds.push(round(answer));
+        prompt.tool_rounds.push(round(answer));
         assert_eq!(asks(&mind, &clock, &prompt).await.text.trim(), "", "{provider:?}");
         assert_eq!(server.seen().len(), 2, "{provider:?}");
     }
@@ -324,6 +328,6 @@ async fn calls_that_nobody_offered_are_no_answer() {
     let mind = mind(Provider::OpenAi, &server, &clock);
     let call = written("toolu_1", "list_memo", "{}");
     server.then(vec![Treatment::Calls("", vec![call]); 3]);
-    let error = ask(&mind, &clock, Verb::Reply).await.unwrap_err().to_string();
+    let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err().to_string();
     assert!(error.ends_with("its answer is empty"), "{error}");
 }

@@ -9,27 +9,27 @@ use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_model::id::marker::GuildMarker;
 
-use crate::from_discord::{Member, id_of, list, member, text};
-use crate::text::emoji::Emoji;
-use aizuchi_core::chat::{ChannelId, UserId, one_line};
+use crate::from_discord::{GuildMember, array_at, non_empty_str, parse_id, parse_member};
+use crate::text::emoji::GuildEmoji;
+use aizuchi_core::chat::{ChannelId, UserId, to_single_line};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guild {
     pub id: Id<GuildMarker>,
     pub name: Arc<str>,
     pub owner: Option<UserId>,
-    pub roles: Vec<Role>,
-    pub emojis: Vec<Emoji>,
+    pub roles: Vec<GuildRole>,
+    pub emojis: Vec<GuildEmoji>,
     /// Where Discord itself tells who has joined.
-    pub lobby: Option<ChannelId>,
-    pub rooms: Vec<Room>,
-    pub threads: Vec<Thread>,
+    pub system_channel: Option<ChannelId>,
+    pub channels: Vec<GuildChannel>,
+    pub threads: Vec<GuildThread>,
     /// Those of its members that are told of, ourselves among them.
-    pub members: Vec<Member>,
+    pub members: Vec<GuildMember>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
+pub struct GuildRole {
     pub id: Arc<str>,
     pub name: Arc<str>,
     pub permissions: Permissions,
@@ -39,7 +39,7 @@ pub struct Role {
 
 /// A channel of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct GuildChannel {
     pub guild: Id<GuildMarker>,
     pub id: ChannelId,
     pub name: Arc<str>,
@@ -48,7 +48,7 @@ pub struct Room {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub struct GuildThread {
     pub guild: Id<GuildMarker>,
     pub id: ChannelId,
     /// The channel or forum that it is in.
@@ -61,67 +61,69 @@ pub struct Thread {
     pub is_archived: bool,
 }
 
-pub fn guild(whole: &Value) -> Option<Guild> {
-    let id = id_of(&whole["id"])?;
+pub fn parse_guild(whole: &Value) -> Option<Guild> {
+    let id = parse_id(&whole["id"])?;
     Some(Guild {
         id,
-        name: one_line(text(&whole["name"])?).into(),
-        owner: text(&whole["owner_id"]).map(UserId::new),
-        roles: list(whole, "roles").filter_map(role).collect(),
-        emojis: list(whole, "emojis").filter_map(Emoji::read).collect(),
-        lobby: text(&whole["system_channel_id"]).map(ChannelId::new),
-        rooms: list(whole, "channels").filter_map(|it| room(it, Some(id))).collect(),
-        threads: list(whole, "threads").filter_map(|it| thread(it, Some(id))).collect(),
-        members: list(whole, "members").filter_map(|it| member(it, id)).collect(),
+        name: to_single_line(non_empty_str(&whole["name"])?).into(),
+        owner: non_empty_str(&whole["owner_id"]).map(UserId::new),
+        roles: array_at(whole, "roles").filter_map(parse_role).collect(),
+        emojis: array_at(whole, "emojis").filter_map(GuildEmoji::from_json).collect(),
+        system_channel: non_empty_str(&whole["system_channel_id"]).map(ChannelId::new),
+        channels: array_at(whole, "channels")
+            .filter_map(|it| parse_channel(it, Some(id)))
+            .collect(),
+        threads: array_at(whole, "threads").filter_map(|it| parse_thread(it, Some(id))).collect(),
+        members: array_at(whole, "members").filter_map(|it| parse_member(it, id)).collect(),
     })
 }
 
-pub fn role(whole: &Value) -> Option<Role> {
-    let permissions = text(&whole["permissions"]).and_then(|bits| bits.parse().ok());
-    Some(Role {
-        id: text(&whole["id"])?.into(),
-        name: one_line(text(&whole["name"]).unwrap_or_default()).into(),
+pub fn parse_role(whole: &Value) -> Option<GuildRole> {
+    let permissions = non_empty_str(&whole["permissions"]).and_then(|bits| bits.parse().ok());
+    Some(GuildRole {
+        id: non_empty_str(&whole["id"])?.into(),
+        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or_default()).into(),
         permissions: Permissions::from_bits_truncate(permissions.unwrap_or(0)),
-        bot: text(&whole["tags"]["bot_id"]).map(UserId::new),
+        bot: non_empty_str(&whole["tags"]["bot_id"]).map(UserId::new),
     })
 }
 
 /// A channel; what is in a server's description does not name the server.
-pub fn room(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<Room> {
-    let kind = kind(whole)?;
+pub fn parse_channel(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildChannel> {
+    let kind = channel_type(whole)?;
     if kind.is_thread() {
         return None;
     }
-    let id = text(&whole["id"])?;
-    let overwrites = list(whole, "permission_overwrites");
-    Some(Room {
-        guild: id_of(&whole["guild_id"]).or(guild)?,
+    let id = non_empty_str(&whole["id"])?;
+    let overwrites = array_at(whole, "permission_overwrites");
+    Some(GuildChannel {
+        guild: parse_id(&whole["guild_id"]).or(guild)?,
         id: ChannelId::new(id),
-        name: one_line(text(&whole["name"]).unwrap_or(id)).into(),
+        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or(id)).into(),
         kind,
-        overwrites: overwrites.filter_map(overwrite).collect(),
+        overwrites: overwrites.filter_map(parse_overwrite).collect(),
     })
 }
 
-fn overwrite(whole: &Value) -> Option<PermissionOverwrite> {
+fn parse_overwrite(whole: &Value) -> Option<PermissionOverwrite> {
     serde_json::from_value(whole.clone()).ok()
 }
 
-pub fn thread(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<Thread> {
-    let kind = kind(whole).filter(|kind| kind.is_thread())?;
-    let id = text(&whole["id"])?;
-    Some(Thread {
-        guild: id_of(&whole["guild_id"]).or(guild)?,
+pub fn parse_thread(whole: &Value, guild: Option<Id<GuildMarker>>) -> Option<GuildThread> {
+    let kind = channel_type(whole).filter(|kind| kind.is_thread())?;
+    let id = non_empty_str(&whole["id"])?;
+    Some(GuildThread {
+        guild: parse_id(&whole["guild_id"]).or(guild)?,
         id: ChannelId::new(id),
-        parent: ChannelId::new(text(&whole["parent_id"])?),
-        name: one_line(text(&whole["name"]).unwrap_or(id)).into(),
-        owner: text(&whole["owner_id"]).map(UserId::new),
+        parent: ChannelId::new(non_empty_str(&whole["parent_id"])?),
+        name: to_single_line(non_empty_str(&whole["name"]).unwrap_or(id)).into(),
+        owner: non_empty_str(&whole["owner_id"]).map(UserId::new),
         is_private: kind == ChannelType::PrivateThread,
         is_archived: whole["thread_metadata"]["archived"] == true,
     })
 }
 
-fn kind(whole: &Value) -> Option<ChannelType> {
+fn channel_type(whole: &Value) -> Option<ChannelType> {
     whole["type"].as_u64().and_then(|kind| u8::try_from(kind).ok()).map(ChannelType::from)
 }
 
@@ -153,12 +155,12 @@ mod tests {
             "members": [{"user": {"id": "7", "username": "Aizuchi", "bot": true}, "roles": ["8"]}],
             "stickers": "odd",
         });
-        let guild = guild(&whole).unwrap();
+        let guild = parse_guild(&whole).unwrap();
         assert_eq!((guild.id.get(), &*guild.name), (1, "Garden"));
         assert_eq!(guild.roles.len(), 2);
         assert_eq!(guild.roles[0].permissions, Permissions::VIEW_CHANNEL);
         assert_eq!(guild.roles[1].bot, Some(UserId::new("7")));
-        let [room] = &guild.rooms[..] else { panic!() };
+        let [room] = &guild.channels[..] else { panic!() };
         assert_eq!((&*room.name, room.kind), ("tea", ChannelType::GuildText));
         assert_eq!(room.overwrites[0].deny, Permissions::VIEW_CHANNEL);
         let [open, hidden] = &guild.threads[..] else { panic!() };

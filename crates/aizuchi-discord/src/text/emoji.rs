@@ -5,52 +5,52 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::from_discord::{list, text};
+use crate::from_discord::{array_at, non_empty_str};
 use crate::text::is_id;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Emoji {
+pub struct GuildEmoji {
     pub id: Arc<str>,
     pub name: Arc<str>,
     pub is_animated: bool,
 }
 
-impl Emoji {
+impl GuildEmoji {
     /// One that the bot can use, as its server tells of it.
-    pub fn read(whole: &Value) -> Option<Self> {
-        let (id, name) = (text(&whole["id"])?, text(&whole["name"])?);
-        let is_for_all = list(whole, "roles").next().is_none();
+    pub fn from_json(whole: &Value) -> Option<Self> {
+        let (id, name) = (non_empty_str(&whole["id"])?, non_empty_str(&whole["name"])?);
+        let is_for_all = array_at(whole, "roles").next().is_none();
         let is_usable = whole["available"] != false && is_for_all && is_id(id) && is_name(name);
         let is_animated = whole["animated"] == true;
         is_usable.then(|| Self { id: id.into(), name: name.into(), is_animated })
     }
 
     /// As it stands in a text.
-    pub fn written(&self) -> String {
+    pub fn to_markup(&self) -> String {
         let Self { id, name, is_animated } = self;
         format!("<{}:{name}:{id}>", if *is_animated { "a" } else { "" })
     }
 }
 
 /// The only one of this name.
-pub fn named(emojis: &[Emoji], name: &str) -> Option<Emoji> {
+pub fn find_unique(emojis: &[GuildEmoji], name: &str) -> Option<GuildEmoji> {
     let mut named = emojis.iter().filter(|emoji| *emoji.name == *name);
     let emoji = named.next()?;
     named.next().is_none().then(|| emoji.clone())
 }
 
 /// A text with the emoji that it names.
-pub fn shown(text: &str, emoji: &dyn Fn(&str) -> Option<Emoji>) -> String {
+pub fn expand_shortcodes(text: &str, emoji: &dyn Fn(&str) -> Option<GuildEmoji>) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(':') {
         let (before, behind) = (&rest[..at], &rest[at + 1..]);
         shown.push_str(before);
-        let is_begun = !shown.ends_with(is_joined);
+        let is_begun = !shown.ends_with(is_inside_token);
         let name = behind.split_once(':').map(|(name, _)| name);
         match name.filter(|name| is_begun && is_name(name)).and_then(emoji) {
             Some(found) => {
-                shown.push_str(&found.written());
+                shown.push_str(&found.to_markup());
                 rest = &behind[found.name.len() + 1..];
             }
             None => {
@@ -63,7 +63,7 @@ pub fn shown(text: &str, emoji: &dyn Fn(&str) -> Option<Emoji>) -> String {
 }
 
 /// As in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
-fn is_joined(letter: char) -> bool {
+fn is_inside_token(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_/<:.-=&?#%+~@".contains(letter)
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    fn emojis() -> Vec<Emoji> {
+    fn emojis() -> Vec<GuildEmoji> {
         let all = json!({"emojis": [
             {"id": "1", "name": "parrot", "animated": false, "available": true},
             {"id": "2", "name": "wave", "animated": true},
@@ -86,7 +86,7 @@ mod tests {
             {"id": "5", "name": "gone", "available": false}, {"id": "6", "name": "staff", "roles": ["9"]},
             {"id": "7", "name": "30"}, {"id": "x", "name": "odd"}, {"id": "8", "name": "o> @d"}, {}, 5,
         ]});
-        list(&all, "emojis").filter_map(Emoji::read).collect()
+        array_at(&all, "emojis").filter_map(GuildEmoji::from_json).collect()
     }
 
     #[test]
@@ -101,7 +101,11 @@ mod tests {
             ("https://x.example/:parrot: <:parrot:9>", "https://x.example/:parrot: <:parrot:9>"),
             (":a :parrot: b: : ::", ":a <:parrot:1> b: : ::"),
         ] {
-            assert_eq!(shown(text, &|name| named(&emojis, name)), expected, "{text}");
+            assert_eq!(
+                expand_shortcodes(text, &|name| find_unique(&emojis, name)),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -3,29 +3,29 @@
 
 use jiff::Timestamp;
 
-use crate::text::{Names, Role, is_id};
-use aizuchi_core::chat::{ChannelId, Mention, UserId, one_line};
-use aizuchi_core::platform::read::{Read, clean};
+use crate::text::{NameLookup, RoleName, is_id};
+use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
+use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
 /// Reads any text; what is not of Discord's making in it stays as it is, and so does code.
-pub fn read(text: &str, names: &Names<'_>) -> Read {
-    let text = clean(text);
+pub fn parse_discord_markdown(text: &str, names: &NameLookup<'_>) -> ParsedText {
+    let text = normalize_text(text);
     let mut reading =
-        Reading { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
+        MarkupReader { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
     let mut rest = text.as_str();
     while let Some(at) = rest.find(['<', '`', '\\']) {
         reading.text.push_str(&rest[..at]);
         rest = &rest[at..];
         let taken = match rest.as_bytes()[0] {
-            b'<' => reading.bracket(rest).unwrap_or_else(|| reading.as_is(rest, 1)),
-            b'`' => reading.as_is(rest, code_length(rest)),
+            b'<' => reading.bracket(rest).unwrap_or_else(|| reading.push_verbatim(rest, 1)),
+            b'`' => reading.push_verbatim(rest, code_length(rest)),
             // What is escaped is text.
-            _ => reading.as_is(rest, 1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
+            _ => reading.push_verbatim(rest, 1 + rest.chars().nth(1).map_or(0, char::len_utf8)),
         };
         rest = &rest[taken..];
     }
     reading.text.push_str(rest);
-    Read { text: reading.text, mentions: reading.mentions }
+    ParsedText { text: reading.text, mentions: reading.mentions }
 }
 
 /// To the end of the block or the span that begins here, or of marks that begin nothing.
@@ -46,14 +46,14 @@ fn code_length(from: &str) -> usize {
     marks
 }
 
-struct Reading<'a> {
-    names: &'a Names<'a>,
+struct MarkupReader<'a> {
+    names: &'a NameLookup<'a>,
     text: String,
     mentions: Vec<Mention>,
 }
 
-impl Reading<'_> {
-    fn as_is(&mut self, from: &str, length: usize) -> usize {
+impl MarkupReader<'_> {
+    fn push_verbatim(&mut self, from: &str, length: usize) -> usize {
         self.text.push_str(&from[..length]);
         length
     }
@@ -64,59 +64,59 @@ impl Reading<'_> {
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
         let inside = &inner[..end];
         let shown = match inside.chars().next()? {
-            '@' => self.called(&inside[1..])?,
-            '#' => self.channel(&inside[1..])?,
-            ':' | 'a' => emoji(inside)?,
-            't' => self.time(inside.strip_prefix("t:")?)?,
-            '/' => command(inside)?,
+            '@' => self.read_mention(&inside[1..])?,
+            '#' => self.read_channel(&inside[1..])?,
+            ':' | 'a' => read_emoji(inside)?,
+            't' => self.read_time(inside.strip_prefix("t:")?)?,
+            '/' => read_command(inside)?,
             _ => return None,
         };
         self.text.push_str(&shown);
         Some(end + 2)
     }
 
-    fn called(&mut self, inside: &str) -> Option<String> {
+    fn read_mention(&mut self, inside: &str) -> Option<String> {
         if let Some(role) = inside.strip_prefix('&') {
             is_id(role).then_some(())?;
             return Some(match (self.names.role)(role) {
-                Some(Role::Persona) => self.persona(),
-                Some(Role::Of(name)) => at(&name),
-                None => at(role),
+                Some(RoleName::Persona) => self.mention_persona(),
+                Some(RoleName::Named(name)) => with_at_sign(&name),
+                None => with_at_sign(role),
             });
         }
         let id = inside.strip_prefix('!').unwrap_or(inside);
         is_id(id).then_some(())?;
         let user = UserId::new(id);
         if user == *self.names.persona {
-            return Some(self.persona());
+            return Some(self.mention_persona());
         }
         let name = (self.names.user)(&user);
-        self.mention(Mention::User(user));
-        Some(at(name.as_deref().unwrap_or(id)))
+        self.add_mention(Mention::User(user));
+        Some(with_at_sign(name.as_deref().unwrap_or(id)))
     }
 
-    fn persona(&mut self) -> String {
-        self.mention(Mention::Persona);
-        at(self.names.persona_name)
+    fn mention_persona(&mut self) -> String {
+        self.add_mention(Mention::Persona);
+        with_at_sign(self.names.persona_name)
     }
 
-    fn mention(&mut self, mention: Mention) {
+    fn add_mention(&mut self, mention: Mention) {
         if !self.mentions.contains(&mention) {
             self.mentions.push(mention);
         }
     }
 
-    fn channel(&self, id: &str) -> Option<String> {
+    fn read_channel(&self, id: &str) -> Option<String> {
         is_id(id).then_some(())?;
         let name = (self.names.channel)(&ChannelId::new(id));
-        Some(format!("#{}", one_line(name.as_deref().unwrap_or(id)).trim_start_matches('#')))
+        Some(format!("#{}", to_single_line(name.as_deref().unwrap_or(id)).trim_start_matches('#')))
     }
 
     /// `1700000000:R`, by the persona's clock.
-    fn time(&self, inside: &str) -> Option<String> {
+    fn read_time(&self, inside: &str) -> Option<String> {
         let (second, style) = inside.split_once(':').unwrap_or((inside, "f"));
         let at = Timestamp::from_second(second.parse().ok()?).ok()?;
-        let at = at.to_zoned(self.names.zone.clone());
+        let at = at.to_zoned(self.names.time_zone.clone());
         let shape = match style {
             "t" => "%H:%M",
             "T" => "%H:%M:%S",
@@ -128,12 +128,12 @@ impl Reading<'_> {
     }
 }
 
-fn at(name: &str) -> String {
-    format!("@{}", one_line(name).trim_start_matches('@'))
+fn with_at_sign(name: &str) -> String {
+    format!("@{}", to_single_line(name).trim_start_matches('@'))
 }
 
 /// `:wave:1` or `a:wave:1`, which only Discord has a picture of.
-fn emoji(inside: &str) -> Option<String> {
+fn read_emoji(inside: &str) -> Option<String> {
     let (name, id) =
         inside.strip_prefix('a').unwrap_or(inside).strip_prefix(':')?.split_once(':')?;
     let is_name =
@@ -142,9 +142,9 @@ fn emoji(inside: &str) -> Option<String> {
 }
 
 /// `/aizuchi why:1`
-fn command(inside: &str) -> Option<String> {
+fn read_command(inside: &str) -> Option<String> {
     let (name, id) = inside.rsplit_once(':')?;
-    (is_id(id) && name.len() > 1).then(|| one_line(name))
+    (is_id(id) && name.len() > 1).then(|| to_single_line(name))
 }
 
 #[cfg(test)]
@@ -155,23 +155,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use aizuchi_core::chat::ends_line;
+    use aizuchi_core::chat::is_line_break;
 
-    fn reads(text: &str) -> Read {
+    fn reads(text: &str) -> ParsedText {
         let persona = UserId::new("900");
-        let names = Names {
+        let names = NameLookup {
             persona: &persona,
             persona_name: "Aizuchi",
             user: &|id| (id.as_str() == "1").then(|| Arc::from("山田 花子")),
             channel: &|id| (id.as_str() == "5").then(|| Arc::from("general")),
             role: &|id| match id {
-                "7" => Some(Role::Of(Arc::from("mods"))),
-                "8" => Some(Role::Persona),
+                "7" => Some(RoleName::Named(Arc::from("mods"))),
+                "8" => Some(RoleName::Persona),
                 _ => None,
             },
-            zone: &TimeZone::fixed(jiff::tz::offset(9)),
+            time_zone: &TimeZone::fixed(jiff::tz::offset(9)),
         };
-        read(text, &names)
+        parse_discord_markdown(text, &names)
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
             let read = reads(&text);
             let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
             prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
-            prop_assert!(!read.text.contains(|letter| letter != '\n' && ends_line(letter)));
+            prop_assert!(!read.text.contains(|letter| letter != '\n' && is_line_break(letter)));
         }
     }
 }

@@ -5,94 +5,97 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use crate::text::emoji::{Emoji, shown};
-use crate::text::harmless::harmless;
+use crate::text::emoji::{GuildEmoji, expand_shortcodes};
+use crate::text::escape::escape_mentions;
 use crate::text::is_id;
-use aizuchi_core::chat::{UserId, one_line};
-use aizuchi_core::platform::people::{Part, parts};
-use aizuchi_core::platform::read::clean;
-use aizuchi_core::platform::split::length;
+use aizuchi_core::chat::{UserId, to_single_line};
+use aizuchi_core::platform::parsed_text::normalize_text;
+use aizuchi_core::platform::split::utf16_length;
 use aizuchi_core::platform::table;
+use aizuchi_core::platform::user_names::{TextPart, split_mentions};
 
 /// Discord takes so much at once.
-pub const LONGEST: usize = 2_000;
+pub const MAX_MESSAGE_LENGTH: usize = 2_000;
 
 /// What names stand for where something is said.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct MentionLookup<'a> {
     /// The id of whoever has exactly this name.
-    pub people: &'a dyn Fn(&str) -> Option<UserId>,
+    pub find_user: &'a dyn Fn(&str) -> Option<UserId>,
     /// The server's own of this name.
-    pub emoji: &'a dyn Fn(&str) -> Option<Emoji>,
+    pub find_emoji: &'a dyn Fn(&str) -> Option<GuildEmoji>,
 }
 
-impl Known<'static> {
+impl MentionLookup<'static> {
     /// Nobody and nothing has a name.
-    pub fn nothing() -> Self {
-        Self { people: &|_| None, emoji: &|_| None }
+    pub fn empty() -> Self {
+        Self { find_user: &|_| None, find_emoji: &|_| None }
     }
 }
 
 /// What would be too long with everything that makes it nicer goes out as it is written.
-pub fn write(markdown: &str, known: &Known<'_>) -> String {
-    let text = clean(markdown);
-    let people = |name: &str| (known.people)(name).filter(|id| is_id(id.as_str()));
-    let known = Known { people: &people, emoji: known.emoji };
-    let edits = edits(&text);
-    let fits = |written: &String| length(written) <= LONGEST;
-    Some(written(&text, &edits, &known))
+pub fn to_discord_markdown(markdown: &str, known: &MentionLookup<'_>) -> String {
+    let text = normalize_text(markdown);
+    let people = |name: &str| (known.find_user)(name).filter(|id| is_id(id.as_str()));
+    let known = MentionLookup { find_user: &people, find_emoji: known.find_emoji };
+    let edits = find_replacements(&text);
+    let fits = |written: &String| utf16_length(written) <= MAX_MESSAGE_LENGTH;
+    Some(apply_replacements(&text, &edits, &known))
         .filter(fits)
-        .or_else(|| Some(written(&text, &[], &known)).filter(fits))
-        .unwrap_or_else(|| written(&text, &[], &Known::nothing()))
+        .or_else(|| Some(apply_replacements(&text, &[], &known)).filter(fits))
+        .unwrap_or_else(|| apply_replacements(&text, &[], &MentionLookup::empty()))
 }
 
 /// The same where nothing has a name, with and without what makes it nicer.
-pub fn unnamed(markdown: &str) -> [String; 2] {
-    let text = clean(markdown);
-    [&edits(&text)[..], &[]].map(|edits| written(&text, edits, &Known::nothing()))
+pub fn to_markdown_without_names(markdown: &str) -> [String; 2] {
+    let text = normalize_text(markdown);
+    [&find_replacements(&text)[..], &[]]
+        .map(|edits| apply_replacements(&text, edits, &MentionLookup::empty()))
 }
 
 /// Something that Discord would show as it is not meant, and what it becomes.
-struct Edit {
-    at: Range<usize>,
-    to: Change,
+struct Replacement {
+    range: Range<usize>,
+    content: ReplacementContent,
 }
 
-enum Change {
+enum ReplacementContent {
     /// Nobody is called in it.
-    Kept,
-    Shown(String),
+    Original,
+    Text(String),
 }
 
-fn written(text: &str, edits: &[Edit], known: &Known<'_>) -> String {
-    let mut page = Page { text: String::with_capacity(text.len()), called: Vec::new() };
+fn apply_replacements(text: &str, edits: &[Replacement], known: &MentionLookup<'_>) -> String {
+    let mut page = TextWriter { text: String::with_capacity(text.len()), mentioned: Vec::new() };
     let mut at = 0;
     for edit in edits {
-        page.prose(&text[at..edit.at.start], known);
-        page.text.push_str(match &edit.to {
-            Change::Kept => &text[edit.at.clone()],
-            Change::Shown(shown) => shown,
+        page.push_prose(&text[at..edit.range.start], known);
+        page.text.push_str(match &edit.content {
+            ReplacementContent::Original => &text[edit.range.clone()],
+            ReplacementContent::Text(shown) => shown,
         });
-        at = edit.at.end;
+        at = edit.range.end;
     }
-    page.prose(&text[at..], known);
+    page.push_prose(&text[at..], known);
     // At the end: two parts may make what neither was.
-    harmless(&page.text, &|id| page.called.iter().any(|called| called.as_str() == id))
+    escape_mentions(&page.text, &|id| page.mentioned.iter().any(|called| called.as_str() == id))
 }
 
-struct Page {
+struct TextWriter {
     text: String,
-    called: Vec<UserId>,
+    mentioned: Vec<UserId>,
 }
 
-impl Page {
-    fn prose(&mut self, text: &str, known: &Known<'_>) {
-        for part in parts(text, known.people) {
+impl TextWriter {
+    fn push_prose(&mut self, text: &str, known: &MentionLookup<'_>) {
+        for part in split_mentions(text, known.find_user) {
             match part {
-                Part::Words(words) => self.text.push_str(&shown(words, known.emoji)),
-                Part::Person(id) => {
+                TextPart::Text(words) => {
+                    self.text.push_str(&expand_shortcodes(words, known.find_emoji))
+                }
+                TextPart::Mention(id) => {
                     self.text.push_str(&format!("<@{id}>"));
-                    self.called.push(id);
+                    self.mentioned.push(id);
                 }
             }
         }
@@ -100,17 +103,19 @@ impl Page {
 }
 
 /// In the order of the text, none in another.
-fn edits(text: &str) -> Vec<Edit> {
+fn find_replacements(text: &str) -> Vec<Replacement> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut table = Table::default();
+    let mut edits: Vec<Replacement> = Vec::new();
+    let mut table = TableWriter::default();
     for (event, at) in Parser::new_ext(text, options).into_offset_iter() {
         let to = match event {
             Event::Start(Tag::Table(columns)) => {
-                table = Table { columns, ..Table::default() };
+                table = TableWriter { columns, ..TableWriter::default() };
                 continue;
             }
-            Event::End(TagEnd::Table) => Change::Shown(table.shown(&text[at.clone()])),
+            Event::End(TagEnd::Table) => {
+                ReplacementContent::Text(table.to_code_block(&text[at.clone()]))
+            }
             Event::Start(Tag::TableHead | Tag::TableRow) => {
                 table.rows.push(Vec::new());
                 continue;
@@ -120,64 +125,66 @@ fn edits(text: &str) -> Vec<Edit> {
                 continue;
             }
             Event::Text(words) | Event::Code(words) if table.is_open() => {
-                table.put(&words);
+                table.push_text(&words);
                 continue;
             }
             Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => continue,
             _ if table.is_open() => continue,
-            Event::Code(_) | Event::Start(Tag::CodeBlock(_) | Tag::Link { .. }) => Change::Kept,
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_) | Tag::Link { .. }) => {
+                ReplacementContent::Original
+            }
             Event::Start(Tag::Image { title: _, .. }) => {
-                Change::Shown(picture(&text[at.clone()]).to_owned())
+                ReplacementContent::Text(image_alt_text(&text[at.clone()]).to_owned())
             }
             Event::Start(Tag::Heading { level, .. }) if level > HeadingLevel::H3 => {
-                Change::Shown(heading(&text[at.clone()]))
+                ReplacementContent::Text(bold_heading(&text[at.clone()]))
             }
-            Event::Rule => Change::Shown(text[at.clone()].replace(['-', '*', '_'], "—")),
-            Event::TaskListMarker(true) => Change::Shown("☑".to_owned()),
-            Event::TaskListMarker(false) => Change::Shown("☐".to_owned()),
+            Event::Rule => ReplacementContent::Text(text[at.clone()].replace(['-', '*', '_'], "—")),
+            Event::TaskListMarker(true) => ReplacementContent::Text("☑".to_owned()),
+            Event::TaskListMarker(false) => ReplacementContent::Text("☐".to_owned()),
             _ => continue,
         };
-        let is_behind = edits.last().is_none_or(|last| last.at.end <= at.start);
-        if matches!(to, Change::Shown(_)) && table.is_open() {
-            table = Table::default();
+        let is_behind = edits.last().is_none_or(|last| last.range.end <= at.start);
+        if matches!(to, ReplacementContent::Text(_)) && table.is_open() {
+            table = TableWriter::default();
         }
         if is_behind {
-            edits.push(Edit { at, to });
+            edits.push(Replacement { range: at, content: to });
         }
     }
     edits
 }
 
 /// `![its words](https://…)`: nobody's client shall fetch what a model names.
-fn picture(image: &str) -> &str {
+fn image_alt_text(image: &str) -> &str {
     let words = image.strip_prefix("![").and_then(|rest| rest.split_once(']'));
     words.map_or("", |(words, _)| words)
 }
 
-fn heading(line: &str) -> String {
-    let words = one_line(line.trim_start_matches(['#', ' ']));
+fn bold_heading(line: &str) -> String {
+    let words = to_single_line(line.trim_start_matches(['#', ' ']));
     format!("**{}**\n", words.trim_end_matches(['#', ' ']).replace("**", ""))
 }
 
 #[derive(Default)]
-struct Table {
+struct TableWriter {
     columns: Vec<pulldown_cmark::Alignment>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TableWriter {
     fn is_open(&self) -> bool {
         !self.columns.is_empty()
     }
 
-    fn put(&mut self, words: &str) {
+    fn push_text(&mut self, words: &str) {
         let cell = self.rows.last_mut().and_then(|row| row.last_mut());
         cell.into_iter().for_each(|cell| cell.push_str(words));
     }
 
     /// A block of code, whose letters are equally wide. The line that ends the table stays.
-    fn shown(&self, source: &str) -> String {
-        let aligned = table::aligned(&self.rows, &self.columns).replace("```", "'''");
+    fn to_code_block(&self, source: &str) -> String {
+        let aligned = table::format_table(&self.rows, &self.columns).replace("```", "'''");
         let end = if source.ends_with('\n') { "\n" } else { "" };
         format!("```\n{aligned}\n```{end}")
     }
@@ -199,13 +206,13 @@ mod tests {
         Some(UserId::new(id))
     }
 
-    fn parrot(name: &str) -> Option<Emoji> {
-        let emoji = Emoji { id: "7".into(), name: "parrot".into(), is_animated: false };
+    fn parrot(name: &str) -> Option<GuildEmoji> {
+        let emoji = GuildEmoji { id: "7".into(), name: "parrot".into(), is_animated: false };
         (name == "parrot").then_some(emoji)
     }
 
-    fn known() -> Known<'static> {
-        Known { people: &person, emoji: &parrot }
+    fn known() -> MentionLookup<'static> {
+        MentionLookup { find_user: &person, find_emoji: &parrot }
     }
 
     #[test]
@@ -215,10 +222,10 @@ mod tests {
             ("`:parrot:` @Mio:parrot:", "`:parrot:` <@11><:parrot:7>"),
             ("[:parrot:](https://x.example)", "[:parrot:](https://x.example)"),
         ] {
-            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
         }
         let many = ":parrot: ".repeat(200);
-        assert_eq!(write(&many, &known()), many);
+        assert_eq!(to_discord_markdown(&many, &known()), many);
     }
 
     #[test]
@@ -232,7 +239,7 @@ mod tests {
             "これは**「大事」**です",
             "a < b & c > d, snake_case_name, 2 * 3 * 4",
         ] {
-            assert_eq!(write(text, &known()), text);
+            assert_eq!(to_discord_markdown(text, &known()), text);
         }
     }
 
@@ -248,7 +255,7 @@ mod tests {
                 "```\n名    n\n----  ---------\n@Mio  ＠everyone\n```"
             }),
         ] {
-            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
         }
     }
 
@@ -262,7 +269,7 @@ mod tests {
             ("@odd @everyone <@11> <@&5> <#5>", "@odd ＠everyone <＠11> <＠&5> <#5>"),
             ("```\n@here\n```", "```\n＠here\n```"),
         ] {
-            assert_eq!(write(markdown, &known()), expected, "{markdown:?}");
+            assert_eq!(to_discord_markdown(markdown, &known()), expected, "{markdown:?}");
         }
     }
 
@@ -270,14 +277,17 @@ mod tests {
     fn what_would_be_too_long_goes_out_as_it_is() {
         let many = "@Mio ".repeat(400);
         assert_eq!(
-            write(
+            to_discord_markdown(
                 &many,
-                &Known { people: &|_| Some(UserId::new("1234567890123456789")), ..known() }
+                &MentionLookup {
+                    find_user: &|_| Some(UserId::new("1234567890123456789")),
+                    ..known()
+                }
             ),
             many
         );
         let row = format!("| a | {} |\n|---|---|\n| {} | b |", "x".repeat(900), "y".repeat(900));
-        assert_eq!(write(&row, &known()), row);
+        assert_eq!(to_discord_markdown(&row, &known()), row);
     }
 
     proptest! {
@@ -287,10 +297,10 @@ mod tests {
         fn whatever_a_model_writes_calls_nobody_else(
             text in "([a-z@<>&!#|`*_\\[\\]()\n -]|@everyone|@here|<@&1>|<@11>|@Mio|```|\\| a \\||----|\u{200b}|[あ-ん]){0,80}"
         ) {
-            let written = write(&text, &known());
-            prop_assert!(length(&written) <= LONGEST);
+            let written = to_discord_markdown(&text, &known());
+            prop_assert!(utf16_length(&written) <= MAX_MESSAGE_LENGTH);
             let seen: String =
-                written.chars().filter(|letter| !aizuchi_core::chat::is_unseen(*letter)).collect();
+                written.chars().filter(|letter| !aizuchi_core::chat::is_invisible(*letter)).collect();
             prop_assert!(!seen.contains("@everyone") && !seen.contains("@here"), "{}", seen);
             let seen = seen.replace("<@11>", "");
             prop_assert!(!seen.contains("<@&") && !seen.contains("<@1"), "{}", seen);

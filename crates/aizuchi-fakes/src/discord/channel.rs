@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
 use twilight_model::channel::permission_overwrite::PermissionOverwrite;
 
-use crate::discord::id::{ChannelId, GuildId, MessageId, UserId, written};
-use crate::discord::message::Message;
+use crate::discord::id::{ChannelId, GuildId, MessageId, UserId, format_timestamp};
+use crate::discord::message::FakeMessage;
 
 #[derive(Clone, Debug)]
-pub struct Channel {
+pub struct FakeChannel {
     pub id: ChannelId,
     /// Not there in direct messages.
     pub guild: Option<GuildId>,
@@ -24,26 +24,26 @@ pub struct Channel {
     pub overwrites: Vec<PermissionOverwrite>,
     /// With whom the bot talks in a direct message.
     pub recipient: Option<UserId>,
-    pub thread: Option<Thread>,
+    pub thread: Option<FakeThread>,
     /// What posts of a forum can be marked with.
     pub tags: Vec<Value>,
-    pub messages: BTreeMap<MessageId, Message>,
+    pub messages: BTreeMap<MessageId, FakeMessage>,
     pub last_message: Option<MessageId>,
 }
 
 /// What only threads have.
 #[derive(Clone, Debug)]
-pub struct Thread {
+pub struct FakeThread {
     pub owner: UserId,
     pub created_at: Timestamp,
     pub members: BTreeMap<UserId, Timestamp>,
     pub is_archived: bool,
     pub is_locked: bool,
     pub archived_at: Timestamp,
-    pub minutes: u64,
+    pub auto_archive_minutes: u64,
     pub tags: Vec<Value>,
     /// How many lines were ever said, without the one at the top.
-    pub said: u64,
+    pub message_count: u64,
 }
 
 /// A channel that is to be there.
@@ -53,7 +53,7 @@ pub struct NewChannel {
     /// The guild that comes first, if not said.
     pub guild: Option<GuildId>,
     pub name: String,
-    pub kind: NewKind,
+    pub kind: NewChannelKind,
     pub topic: Option<String>,
     /// Only these can see it; everybody, if empty.
     pub members: Vec<UserId>,
@@ -61,7 +61,7 @@ pub struct NewChannel {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NewKind {
+pub enum NewChannelKind {
     #[default]
     Text,
     Announcement,
@@ -70,7 +70,7 @@ pub enum NewKind {
     Category,
 }
 
-impl NewKind {
+impl NewChannelKind {
     pub fn channel_type(self) -> ChannelType {
         match self {
             Self::Text => ChannelType::GuildText,
@@ -82,7 +82,7 @@ impl NewKind {
     }
 }
 
-impl Channel {
+impl FakeChannel {
     pub fn new(id: ChannelId, kind: ChannelType, name: &str) -> Self {
         Self {
             id,
@@ -114,7 +114,7 @@ impl Channel {
     }
 
     /// What is told of it to `me`; a direct message needs its `recipients` told, too.
-    pub fn shape(&self, me: UserId) -> Value {
+    pub fn to_json(&self, me: UserId) -> Value {
         let mut shape = json!({
             "id": self.id,
             "type": u8::from(self.kind),
@@ -127,14 +127,14 @@ impl Channel {
             shape["parent_id"] = json!(self.parent);
             shape["rate_limit_per_user"] = json!(0);
             match &self.thread {
-                Some(thread) => thread.shape(self.id, me, &mut shape),
-                None => self.guild_shape(&mut shape),
+                Some(thread) => thread.add_thread_fields(self.id, me, &mut shape),
+                None => self.add_guild_fields(&mut shape),
             }
         }
         shape
     }
 
-    fn guild_shape(&self, shape: &mut Value) {
+    fn add_guild_fields(&self, shape: &mut Value) {
         shape["topic"] = json!(self.topic);
         shape["position"] = json!(0);
         shape["nsfw"] = json!(false);
@@ -153,29 +153,29 @@ impl Channel {
     }
 }
 
-impl Thread {
-    fn shape(&self, id: ChannelId, me: UserId, shape: &mut Value) {
+impl FakeThread {
+    fn add_thread_fields(&self, id: ChannelId, me: UserId, shape: &mut Value) {
         // Discord counts no further than this.
-        const MOST_MEMBERS: usize = 50;
+        const MAX_MEMBER_COUNT: usize = 50;
         shape["owner_id"] = json!(self.owner);
-        shape["message_count"] = json!(self.said);
-        shape["total_message_sent"] = json!(self.said);
-        shape["member_count"] = json!(self.members.len().min(MOST_MEMBERS));
+        shape["message_count"] = json!(self.message_count);
+        shape["total_message_sent"] = json!(self.message_count);
+        shape["member_count"] = json!(self.members.len().min(MAX_MEMBER_COUNT));
         shape["applied_tags"] = json!(self.tags);
         shape["thread_metadata"] = json!({
             "archived": self.is_archived,
-            "archive_timestamp": written(self.archived_at),
-            "auto_archive_duration": self.minutes,
+            "archive_timestamp": format_timestamp(self.archived_at),
+            "auto_archive_duration": self.auto_archive_minutes,
             "locked": self.is_locked,
-            "create_timestamp": written(self.created_at),
+            "create_timestamp": format_timestamp(self.created_at),
         });
-        if let Some(member) = self.member_shape(id, me) {
+        if let Some(member) = self.member_json(id, me) {
             shape["member"] = member;
         }
     }
 
-    pub fn member_shape(&self, id: ChannelId, user: UserId) -> Option<Value> {
-        let joined = written(*self.members.get(&user)?);
+    pub fn member_json(&self, id: ChannelId, user: UserId) -> Option<Value> {
+        let joined = format_timestamp(*self.members.get(&user)?);
         Some(json!({ "id": id, "user_id": user, "join_timestamp": joined, "flags": 0 }))
     }
 }

@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::MessageFlags;
 use twilight_model::gateway::Intents;
 
+use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId, UserId};
-use crate::discord::message::{Author, Kind, Message, Telling};
-use crate::discord::refusal::{Reason, Refusal};
-use crate::discord::shape::Way;
-use crate::discord::talk::Place;
+use crate::discord::message::{EventDelivery, FakeAuthor, FakeMessage, MessageKind};
+use crate::discord::message_actions::MessageKey;
+use crate::discord::serialize::Transport;
 use crate::discord::world::World;
 
 /// How long an interaction waits for its first answer.
-const PROMPT: SignedDuration = SignedDuration::from_secs(3);
+const ACK_DEADLINE: SignedDuration = SignedDuration::from_secs(3);
 /// How long an app may speak about it after that.
-const TOKEN_LIFE: SignedDuration = SignedDuration::from_mins(15);
+const INTERACTION_TOKEN_TTL: SignedDuration = SignedDuration::from_mins(15);
 
 #[derive(Default)]
-pub struct Commands {
+pub struct CommandRegistry {
     /// By the guild that they are for; without one, they are for all.
     pub registered: BTreeMap<Option<GuildId>, Vec<Value>>,
     pub interactions: BTreeMap<InteractionId, Interaction>,
@@ -36,36 +36,36 @@ pub struct Interaction {
     pub name: String,
     pub channel: ChannelId,
     pub user: UserId,
-    pub made_at: Timestamp,
-    pub standing: Standing,
+    pub created_at: Timestamp,
+    pub status: InteractionStatus,
     /// What the app has said about it, oldest first; the first is the original.
-    pub answers: Vec<Answer>,
+    pub responses: Vec<InteractionResponse>,
     /// What an autocompletion offers.
     pub choices: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Unanswered,
+pub enum InteractionStatus {
+    Pending,
     /// The person sees that the app thinks; what comes will be as hidden as this.
     Deferred(MessageFlags),
-    Answered,
+    Responded,
 }
 
 #[derive(Clone, Debug)]
-pub struct Answer {
-    pub message: Message,
+pub struct InteractionResponse {
+    pub message: FakeMessage,
     /// Only the person sees it.
     pub is_ephemeral: bool,
 }
 
 /// How somebody uses the app.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Use {
+pub struct NewInteraction {
     pub channel: ChannelId,
     pub user: UserId,
     /// As Discord counts: 2 a command, 3 a button, 4 while typing, 5 a filled form.
-    #[serde(default = "a_command")]
+    #[serde(default = "default_interaction_kind")]
     pub kind: u8,
     pub name: String,
     #[serde(default)]
@@ -75,11 +75,11 @@ pub struct Use {
     pub at: Option<Timestamp>,
 }
 
-fn a_command() -> u8 {
+fn default_interaction_kind() -> u8 {
     2
 }
 
-impl Commands {
+impl CommandRegistry {
     /// A registered command, those of the guild first.
     pub fn find(&self, guild: Option<GuildId>, name: &str) -> Option<&Value> {
         let places = [guild, None];
@@ -88,16 +88,17 @@ impl Commands {
     }
 
     /// The interaction that a token speaks about.
-    pub fn of_token(&mut self, token: &str, now: Timestamp) -> Result<&mut Interaction, Refusal> {
+    pub fn by_token(&mut self, token: &str, now: Timestamp) -> Result<&mut Interaction, ApiError> {
         let found = self.interactions.values_mut().find(|one| one.token == token);
-        let is_alive = |one: &&mut Interaction| now.duration_since(one.made_at) <= TOKEN_LIFE;
-        found.filter(is_alive).ok_or(Reason::UnknownWebhook.into())
+        let is_alive =
+            |one: &&mut Interaction| now.duration_since(one.created_at) <= INTERACTION_TOKEN_TTL;
+        found.filter(is_alive).ok_or(ErrorCode::UnknownWebhook.into())
     }
 }
 
 impl World {
     /// Registers a command, in the place of one with the same name.
-    pub fn register(&mut self, guild: Option<GuildId>, command: &Value) -> Value {
+    pub fn register_command(&mut self, guild: Option<GuildId>, command: &Value) -> Value {
         let id: CommandId = self.new_id();
         let version: CommandId = self.new_id();
         let mut shape = json!({
@@ -132,14 +133,14 @@ impl World {
     }
 
     /// Somebody uses the app, and the app hears of it.
-    pub fn use_app(&mut self, using: Use) -> Result<InteractionId, Refusal> {
-        let id: InteractionId = self.id_of(using.at);
+    pub fn interact(&mut self, using: NewInteraction) -> Result<InteractionId, ApiError> {
+        let id: InteractionId = self.id_at(using.at);
         let channel = self.channel(using.channel)?;
         let command = self.commands.find(channel.guild, &using.name);
-        let command = command.filter(|command| is_whole(command, &using.options));
-        let command = command.ok_or(Reason::UnknownCommand)?["id"].clone();
+        let command = command.filter(|command| has_chosen_subcommand(command, &using.options));
+        let command = command.ok_or(ErrorCode::UnknownCommand)?["id"].clone();
         let token = format!("dev-interaction-{id}");
-        let data = self.interaction_shape(id, &token, &using, &command)?;
+        let data = self.interaction_json(id, &token, &using, &command)?;
         let interaction = Interaction {
             id,
             token,
@@ -147,25 +148,25 @@ impl World {
             name: using.name,
             channel: using.channel,
             user: using.user,
-            made_at: using.at.unwrap_or(self.now()),
-            standing: Standing::Unanswered,
-            answers: Vec::new(),
+            created_at: using.at.unwrap_or(self.now()),
+            status: InteractionStatus::Pending,
+            responses: Vec::new(),
             choices: None,
         };
         self.commands.interactions.insert(id, interaction);
-        self.tell("INTERACTION_CREATE", Intents::empty(), data);
+        self.emit("INTERACTION_CREATE", Intents::empty(), data);
         Ok(id)
     }
 
-    fn interaction_shape(
+    fn interaction_json(
         &self,
         id: InteractionId,
         token: &str,
-        using: &Use,
+        using: &NewInteraction,
         command: &Value,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Value, ApiError> {
         let channel = self.channel(using.channel)?;
-        let mut place = self.channel_shape(channel);
+        let mut place = self.channel_json(channel);
         place["permissions"] = json!(self.permissions(using.user, channel));
         let mut shape = json!({
             "id": id,
@@ -181,20 +182,20 @@ impl World {
             "channel_id": channel.id,
             "token": token,
             "version": 1,
-            "app_permissions": self.permissions(self.me, channel),
+            "app_permissions": self.permissions(self.bot_user, channel),
             "locale": "en-US",
             "entitlements": [],
             "entitlement_sku_ids": [],
             "attachment_size_limit": 10_485_760,
         });
         let Some(guild) = channel.guild else {
-            shape["user"] = self.user(using.user)?.shape();
+            shape["user"] = self.user(using.user)?.to_json();
             shape["context"] = json!(1);
             shape["authorizing_integration_owners"] = json!({ "0": "0" });
             return Ok(shape);
         };
-        let mut member = self.member_shape(guild, using.user)?;
-        member["permissions"] = json!(self.told_permissions(using.user, guild, channel));
+        let mut member = self.member_json(guild, using.user)?;
+        member["permissions"] = json!(self.interaction_permissions(using.user, guild, channel));
         shape["member"] = member;
         shape["guild_id"] = json!(guild);
         shape["guild"] = json!({ "id": guild, "locale": "en-US", "features": [] });
@@ -211,50 +212,50 @@ impl World {
         token: &str,
         kind: u64,
         data: &Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let now = self.now();
         let known = self.commands.interactions.get_mut(&id);
         let interaction = known.filter(|one| one.token == token);
-        let interaction = interaction.ok_or(Reason::UnknownInteraction)?;
-        if interaction.standing != Standing::Unanswered {
-            return Err(Reason::Acknowledged.into());
+        let interaction = interaction.ok_or(ErrorCode::UnknownInteraction)?;
+        if interaction.status != InteractionStatus::Pending {
+            return Err(ErrorCode::AlreadyAcknowledged.into());
         }
-        if now.duration_since(interaction.made_at) > PROMPT {
-            return Err(Reason::UnknownInteraction.into());
+        if now.duration_since(interaction.created_at) > ACK_DEADLINE {
+            return Err(ErrorCode::UnknownInteraction.into());
         }
-        let flags = flags_of(data);
+        let flags = message_flags(data);
         match kind {
             // A message; a thought; nothing to be seen; a changed message; choices; a form.
             4 => {
-                interaction.standing = Standing::Answered;
+                interaction.status = InteractionStatus::Responded;
                 let interaction = interaction.clone();
-                self.answer(&interaction, flags, data)?;
+                self.respond(&interaction, flags, data)?;
             }
-            5 => interaction.standing = Standing::Deferred(flags),
-            6 | 7 | 9 => interaction.standing = Standing::Answered,
+            5 => interaction.status = InteractionStatus::Deferred(flags),
+            6 | 7 | 9 => interaction.status = InteractionStatus::Responded,
             8 => {
-                interaction.standing = Standing::Answered;
+                interaction.status = InteractionStatus::Responded;
                 interaction.choices = Some(data["choices"].clone());
             }
             _ => {
                 let message = "Value must be one of (1, 4, 5, 6, 7, 8, 9).";
-                return Err(Refusal::of_field("type", "BASE_TYPE_CHOICES", message));
+                return Err(ApiError::invalid_field("type", "BASE_TYPE_CHOICES", message));
             }
         }
         Ok(())
     }
 
     /// Says something about an interaction: to everybody, or to the person alone.
-    pub fn answer(
+    pub fn respond(
         &mut self,
         interaction: &Interaction,
         flags: MessageFlags,
         body: &Value,
-    ) -> Result<MessageId, Refusal> {
+    ) -> Result<MessageId, ApiError> {
         let id = self.new_id();
         let text = body["content"].as_str().unwrap_or_default();
-        let mut message = Message::new(id, Author::User(self.me), text);
-        message.kind = Kind::Command;
+        let mut message = FakeMessage::new(id, FakeAuthor::User(self.bot_user), text);
+        message.kind = MessageKind::Command;
         message.flags = flags;
         message.embeds = body["embeds"].as_array().cloned().unwrap_or_default();
         message.components = body["components"].as_array().cloned().unwrap_or_default();
@@ -262,79 +263,83 @@ impl World {
             "id": interaction.id,
             "type": interaction.kind,
             "name": interaction.name,
-            "user": self.user(interaction.user)?.shape(),
+            "user": self.user(interaction.user)?.to_json(),
             "authorizing_integration_owners": {},
         }));
         let is_ephemeral = flags.contains(MessageFlags::EPHEMERAL);
-        let answer = Answer { message: message.clone(), is_ephemeral };
+        let answer = InteractionResponse { message: message.clone(), is_ephemeral };
         if let Some(interaction) = self.commands.interactions.get_mut(&interaction.id) {
-            interaction.answers.push(answer);
-            interaction.standing = Standing::Answered;
+            interaction.responses.push(answer);
+            interaction.status = InteractionStatus::Responded;
         }
         match is_ephemeral {
-            true => self.tell_of_hidden(interaction.channel, &message)?,
-            false => self.put(interaction.channel, message, Telling::Told)?,
+            true => self.emit_ephemeral(interaction.channel, &message)?,
+            false => self.insert_message(interaction.channel, message, EventDelivery::Delivered)?,
         }
         Ok(id)
     }
 
     /// The app is told of what only one person sees, too: as if it were a direct message
     /// (discord-api-docs 4557).
-    fn tell_of_hidden(&mut self, channel: ChannelId, message: &Message) -> Result<(), Refusal> {
-        let mut shape = self.message_shape(self.channel(channel)?, message, Way::Gateway);
+    fn emit_ephemeral(
+        &mut self,
+        channel: ChannelId,
+        message: &FakeMessage,
+    ) -> Result<(), ApiError> {
+        let mut shape = self.message_json(self.channel(channel)?, message, Transport::Gateway);
         if let Some(shape) = shape.as_object_mut() {
             shape.retain(|key, _| key != "guild_id" && key != "member");
         }
-        self.tell("MESSAGE_CREATE", Intents::DIRECT_MESSAGES, shape);
+        self.emit("MESSAGE_CREATE", Intents::DIRECT_MESSAGES, shape);
         Ok(())
     }
 
     /// Changes what was said about an interaction.
-    pub fn change_answer(
+    pub fn edit_response(
         &mut self,
         interaction: &Interaction,
         id: MessageId,
         text: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let now = self.now();
         let known = self.commands.interactions.get_mut(&interaction.id);
-        let answers = known.map(|one| &mut one.answers).ok_or(Reason::UnknownWebhook)?;
+        let answers = known.map(|one| &mut one.responses).ok_or(ErrorCode::UnknownWebhook)?;
         let answer = answers.iter_mut().find(|answer| answer.message.id == id);
-        let answer = answer.ok_or(Reason::UnknownMessage)?;
+        let answer = answer.ok_or(ErrorCode::UnknownMessage)?;
         text.clone_into(&mut answer.message.content);
         answer.message.edited = Some(now);
         if !answer.is_ephemeral {
-            let place = Place { channel: interaction.channel, message: id };
-            self.edit(place, text, &crate::discord::mention::everything())?;
+            let place = MessageKey { channel: interaction.channel, message: id };
+            self.edit_message(place, text, &crate::discord::mention::allow_all_mentions())?;
         }
         Ok(())
     }
 
     /// Takes back what was said about an interaction.
-    pub fn withdraw_answer(
+    pub fn delete_response(
         &mut self,
         interaction: &Interaction,
         id: MessageId,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let known = self.commands.interactions.get_mut(&interaction.id);
-        let answers = known.map(|one| &mut one.answers).ok_or(Reason::UnknownWebhook)?;
+        let answers = known.map(|one| &mut one.responses).ok_or(ErrorCode::UnknownWebhook)?;
         let place = answers.iter().position(|answer| answer.message.id == id);
-        let answer = answers.remove(place.ok_or(Reason::UnknownMessage)?);
+        let answer = answers.remove(place.ok_or(ErrorCode::UnknownMessage)?);
         if !answer.is_ephemeral {
-            self.delete(Place { channel: interaction.channel, message: id })?;
+            self.delete_message(MessageKey { channel: interaction.channel, message: id })?;
         }
         Ok(())
     }
 }
 
 /// Where there are subcommands, people choose one of them.
-fn is_whole(command: &Value, options: &Value) -> bool {
+fn has_chosen_subcommand(command: &Value, options: &Value) -> bool {
     let known = command["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut subcommands =
         known.iter().filter(|one| matches!(one["type"].as_u64(), Some(1 | 2))).peekable();
     subcommands.peek().is_none() || subcommands.any(|one| one["name"] == options[0]["name"])
 }
 
-pub fn flags_of(body: &Value) -> MessageFlags {
+pub fn message_flags(body: &Value) -> MessageFlags {
     MessageFlags::from_bits_truncate(body["flags"].as_u64().unwrap_or(0))
 }

@@ -7,32 +7,34 @@ use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 
-use crate::discord::channel::{Channel, NewChannel};
-use crate::discord::command::Use;
-use crate::discord::fault::FaultShape;
-use crate::discord::guild::{Guild, NewUser, User};
-use crate::discord::hands::arrange::Rule;
+use crate::control::{self, ControlResponse};
+use crate::discord::api_error::ApiError;
+use crate::discord::channel::{FakeChannel, NewChannel};
+use crate::discord::command::NewInteraction;
+use crate::discord::driver::setup::PermissionEffect;
+use crate::discord::fault::FaultSpec;
+use crate::discord::guild::{FakeGuild, FakeUser, NewUser};
 use crate::discord::id::{ChannelId, GuildId, MessageId, RoleId, UserId};
-use crate::discord::message::Saying;
+use crate::discord::message::NewFakeMessage;
 use crate::discord::method::Method;
-use crate::discord::refusal::Refusal;
-use crate::discord::session::{Greeting, Pulse, Refused};
-use crate::discord::shape::Way;
-use crate::discord::state::{State as Everything, Token};
-use crate::discord::{FakeDiscord, Served};
-use crate::order::{self, Answer};
+use crate::discord::serialize::Transport;
+use crate::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal};
+use crate::discord::state::{FakeDiscordState as Everything, TokenStatus};
+use crate::discord::{FakeDiscord, ServerContext};
 
 /// What can be asked for: `POST /control/{verb}` with the rest as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
-enum Order {
-    Say(Saying),
+enum ControlCommand {
+    #[serde(rename = "say")]
+    SendMessage(NewFakeMessage),
     Edit {
         channel: ChannelId,
         message: MessageId,
         text: String,
     },
-    Embed {
+    #[serde(rename = "embed")]
+    Unfurl {
         channel: ChannelId,
         message: MessageId,
     },
@@ -56,7 +58,8 @@ enum Order {
         user: UserId,
         emoji: String,
     },
-    Type {
+    #[serde(rename = "type")]
+    StartTyping {
         channel: ChannelId,
         user: UserId,
     },
@@ -82,7 +85,8 @@ enum Order {
     Lock {
         channel: ChannelId,
     },
-    UseApp(Use),
+    #[serde(rename = "use_app")]
+    Interact(NewInteraction),
     AddUser(NewUser),
     AddGuild {
         name: String,
@@ -120,134 +124,154 @@ enum Order {
     CloseDirect {
         user: UserId,
     },
-    Rule {
+    #[serde(rename = "rule")]
+    SetPermissions {
         channel: ChannelId,
-        rule: Rule,
+        rule: PermissionEffect,
         permissions: Permissions,
     },
-    RuleIntent {
-        rule: Rule,
+    #[serde(rename = "rule_intent")]
+    SetPrivilegedIntents {
+        rule: PermissionEffect,
         intents: Intents,
     },
     Reconnect,
     Invalidate {
-        refused: Refused,
+        refused: SessionRefusal,
     },
     RefuseSession {
-        refused: Refused,
+        refused: SessionRefusal,
     },
     Close {
         code: u16,
     },
-    Cut,
-    HalfDead,
-    SetPulse {
-        pulse: Pulse,
+    #[serde(rename = "cut")]
+    ResetConnections,
+    #[serde(rename = "half_dead")]
+    StallConnections,
+    #[serde(rename = "set_pulse")]
+    SetHeartbeatBehavior {
+        pulse: HeartbeatBehavior,
     },
-    Greet {
-        greeting: Greeting,
+    #[serde(rename = "greet")]
+    SetConnectBehavior {
+        greeting: ConnectBehavior,
     },
     ExpireSessions,
-    SetBudget {
+    #[serde(rename = "set_budget")]
+    SetRemainingSessionStarts {
         remaining: u32,
     },
-    SetToken {
-        token: Token,
+    #[serde(rename = "set_token")]
+    SetTokenStatus {
+        token: TokenStatus,
     },
     Fault {
         method: Method,
-        fault: FaultShape,
-        #[serde(default = "once")]
+        fault: FaultSpec,
+        #[serde(default = "default_times")]
         times: usize,
     },
     ClearFaults,
     Release,
 }
 
-fn once() -> usize {
+fn default_times() -> usize {
     1
 }
 
-pub async fn order(
-    State(served): State<Served>,
+pub async fn handle_command(
+    State(served): State<ServerContext>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
-) -> Answer {
-    order::obey(&verb, body, |order| obey(&served.fake, order))
+) -> ControlResponse {
+    control::run_command(&verb, body, |order| run_command(&served.fake, order))
 }
 
-fn obey(fake: &FakeDiscord, order: Order) -> Result<Value, Refusal> {
+fn run_command(fake: &FakeDiscord, order: ControlCommand) -> Result<Value, ApiError> {
     let made = |id: Value| Ok(json!({ "ok": true, "id": id }));
     match order {
-        Order::Say(saying) => return made(json!(fake.say_with(saying)?)),
-        Order::StartThreadFrom { channel, message, user, name } => {
-            return made(json!(fake.start_thread_from(channel, message, user, &name)?));
+        ControlCommand::SendMessage(saying) => return made(json!(fake.send_message_with(saying)?)),
+        ControlCommand::StartThreadFrom { channel, message, user, name } => {
+            return made(json!(fake.start_thread_from_message(channel, message, user, &name)?));
         }
-        Order::PostInForum { channel, user, name, text } => {
-            return made(json!(fake.post_in_forum(channel, user, &name, &text)?));
+        ControlCommand::PostInForum { channel, user, name, text } => {
+            return made(json!(fake.create_forum_post(channel, user, &name, &text)?));
         }
-        Order::UseApp(using) => return made(json!(fake.use_app(using)?)),
-        Order::AddUser(new) => return made(json!(fake.add_user_with(new))),
-        Order::AddGuild { name, user } => return made(json!(fake.add_guild(&name, user))),
-        Order::AddChannel(new) => return made(json!(fake.add_channel(new)?)),
-        Order::OpenDirect { user } => return made(json!(fake.open_direct(user)?)),
-        Order::Edit { channel, message, text } => fake.edit(channel, message, &text)?,
-        Order::Embed { channel, message } => fake.embed(channel, message)?,
-        Order::Delete { channel, message } => fake.delete(channel, message)?,
-        Order::DeleteBulk { channel, messages } => fake.delete_bulk(channel, &messages)?,
-        Order::React { channel, message, user, emoji } => {
-            fake.react(channel, message, user, &emoji)?;
+        ControlCommand::Interact(using) => return made(json!(fake.interact(using)?)),
+        ControlCommand::AddUser(new) => return made(json!(fake.add_user_with(new))),
+        ControlCommand::AddGuild { name, user } => return made(json!(fake.add_guild(&name, user))),
+        ControlCommand::AddChannel(new) => return made(json!(fake.add_channel(new)?)),
+        ControlCommand::OpenDirect { user } => return made(json!(fake.open_direct_message(user)?)),
+        ControlCommand::Edit { channel, message, text } => {
+            fake.edit_message(channel, message, &text)?
         }
-        Order::Unreact { channel, message, user, emoji } => {
-            fake.unreact(channel, message, user, &emoji)?;
+        ControlCommand::Unfurl { channel, message } => fake.unfurl(channel, message)?,
+        ControlCommand::Delete { channel, message } => fake.delete_message(channel, message)?,
+        ControlCommand::DeleteBulk { channel, messages } => {
+            fake.bulk_delete_messages(channel, &messages)?
         }
-        Order::Type { channel, user } => fake.type_in(channel, user)?,
-        Order::JoinThread { channel, user } => fake.join_thread(channel, user)?,
-        Order::Archive { channel } => fake.archive(channel)?,
-        Order::Lock { channel } => fake.lock(channel)?,
-        Order::AddMember { guild, user } => fake.add_member(guild, user)?,
-        Order::RemoveMember { guild, user } => fake.remove_member(guild, user)?,
-        Order::SetNick { guild, user, nick } => fake.set_nick(guild, user, &nick)?,
-        Order::GiveRole { guild, user, role } => fake.give_role(guild, user, role)?,
-        Order::RenameChannel { channel, name } => fake.rename_channel(channel, &name)?,
-        Order::DeleteChannel { channel } => fake.delete_channel(channel)?,
-        Order::CloseDirect { user } => fake.close_direct(user)?,
-        Order::Rule { channel, rule, permissions } => fake.rule(channel, rule, permissions)?,
-        Order::RuleIntent { rule, intents } => fake.rule_intent(rule, intents),
-        Order::Reconnect => fake.reconnect(),
-        Order::Invalidate { refused } => fake.invalidate(refused),
-        Order::RefuseSession { refused } => fake.refuse_session(refused),
-        Order::Close { code } => fake.close(code),
-        Order::Cut => fake.cut(),
-        Order::HalfDead => fake.half_dead(),
-        Order::SetPulse { pulse } => fake.set_pulse(pulse),
-        Order::Greet { greeting } => fake.greet_with(greeting),
-        Order::ExpireSessions => fake.expire_sessions(),
-        Order::SetBudget { remaining } => fake.set_budget(remaining),
-        Order::SetToken { token } => fake.set_token(token),
-        Order::Fault { method, fault, times } => fake.fault_times(method, &fault.into(), times),
-        Order::ClearFaults => fake.clear_faults(),
-        Order::Release => fake.release(),
+        ControlCommand::React { channel, message, user, emoji } => {
+            fake.add_reaction(channel, message, user, &emoji)?;
+        }
+        ControlCommand::Unreact { channel, message, user, emoji } => {
+            fake.remove_reaction(channel, message, user, &emoji)?;
+        }
+        ControlCommand::StartTyping { channel, user } => fake.start_typing(channel, user)?,
+        ControlCommand::JoinThread { channel, user } => fake.join_thread(channel, user)?,
+        ControlCommand::Archive { channel } => fake.archive_thread(channel)?,
+        ControlCommand::Lock { channel } => fake.lock_thread(channel)?,
+        ControlCommand::AddMember { guild, user } => fake.add_member(guild, user)?,
+        ControlCommand::RemoveMember { guild, user } => fake.remove_member(guild, user)?,
+        ControlCommand::SetNick { guild, user, nick } => fake.set_nick(guild, user, &nick)?,
+        ControlCommand::GiveRole { guild, user, role } => fake.give_role(guild, user, role)?,
+        ControlCommand::RenameChannel { channel, name } => fake.rename_channel(channel, &name)?,
+        ControlCommand::DeleteChannel { channel } => fake.delete_channel(channel)?,
+        ControlCommand::CloseDirect { user } => fake.close_direct_messages(user)?,
+        ControlCommand::SetPermissions { channel, rule, permissions } => {
+            fake.set_permissions(channel, rule, permissions)?
+        }
+        ControlCommand::SetPrivilegedIntents { rule, intents } => {
+            fake.set_privileged_intents(rule, intents)
+        }
+        ControlCommand::Reconnect => fake.request_reconnect(),
+        ControlCommand::Invalidate { refused } => fake.invalidate_sessions(refused),
+        ControlCommand::RefuseSession { refused } => fake.refuse_next_session(refused),
+        ControlCommand::Close { code } => fake.close_connections(code),
+        ControlCommand::ResetConnections => fake.reset_connections(),
+        ControlCommand::StallConnections => fake.stall_connections(),
+        ControlCommand::SetHeartbeatBehavior { pulse } => fake.set_heartbeat_behavior(pulse),
+        ControlCommand::SetConnectBehavior { greeting } => fake.set_connect_behavior(greeting),
+        ControlCommand::ExpireSessions => fake.expire_sessions(),
+        ControlCommand::SetRemainingSessionStarts { remaining } => {
+            fake.set_remaining_session_starts(remaining)
+        }
+        ControlCommand::SetTokenStatus { token } => fake.set_token_status(token),
+        ControlCommand::Fault { method, fault, times } => {
+            fake.inject_fault_times(method, &fault.into(), times)
+        }
+        ControlCommand::ClearFaults => fake.clear_faults(),
+        ControlCommand::Release => fake.release_hanging(),
     }
     Ok(json!({ "ok": true }))
 }
 
 /// Everything that can be seen.
-pub async fn state(State(served): State<Served>) -> Json<Value> {
-    let (connections, sessions) = (served.fake.connections(), served.fake.sessions());
-    let mut seen = served.fake.read(seen);
+pub async fn state(State(served): State<ServerContext>) -> Json<Value> {
+    let (connections, sessions) = (served.fake.connection_count(), served.fake.session_count());
+    let mut seen = served.fake.read(state_json);
     seen["connections"] = json!(connections);
     seen["sessions"] = json!(sessions);
     Json(seen)
 }
 
-fn seen(state: &Everything) -> Value {
+fn state_json(state: &Everything) -> Value {
     let world = &state.world;
-    let channel = |channel: &Channel| {
-        let mut shape = world.channel_shape(channel);
+    let channel = |channel: &FakeChannel| {
+        let mut shape = world.channel_json(channel);
         let messages = channel.messages.values();
         shape["messages"] =
-            messages.map(|message| world.message_shape(channel, message, Way::Rest)).collect();
+            messages.map(|message| world.message_json(channel, message, Transport::Rest)).collect();
         shape
     };
     let posts = state.journal.posts.iter().map(|post| {
@@ -264,11 +288,11 @@ fn seen(state: &Everything) -> Value {
     });
     let said = state
         .journal
-        .said
+        .payloads
         .iter()
         .map(|said| json!({ "connection": said.connection, "op": said.op, "data": said.data }));
     let interactions = world.commands.interactions.values().map(|one| {
-        let answers = one.answers.iter().map(
+        let answers = one.responses.iter().map(
             |answer| json!({ "text": answer.message.content, "is_ephemeral": answer.is_ephemeral }),
         );
         json!({
@@ -279,15 +303,15 @@ fn seen(state: &Everything) -> Value {
         })
     });
     json!({
-        "bot": world.me,
-        "users": world.users.values().map(User::shape).collect::<Vec<_>>(),
-        "guilds": world.guilds.values().map(Guild::shape).collect::<Vec<_>>(),
+        "bot": world.bot_user,
+        "users": world.users.values().map(FakeUser::to_json).collect::<Vec<_>>(),
+        "guilds": world.guilds.values().map(FakeGuild::to_json).collect::<Vec<_>>(),
         "channels": world.channels.values().map(channel).collect::<Vec<_>>(),
         "interactions": interactions.collect::<Vec<_>>(),
         "posts": posts.collect::<Vec<_>>(),
         "calls": calls.collect::<Vec<_>>(),
         "said": said.collect::<Vec<_>>(),
-        "closes": state.journal.closes,
-        "remaining": state.gateway.budget.remaining,
+        "closes": state.journal.close_codes,
+        "remaining": state.gateway.session_start_quota.remaining,
     })
 }

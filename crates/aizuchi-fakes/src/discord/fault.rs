@@ -2,45 +2,45 @@
 
 use serde::Deserialize;
 
+use crate::discord::api_error::{ApiError, ErrorCode, RateLimitScope, RetryAfter, api_error};
 use crate::discord::method::Method;
-use crate::discord::refusal::{Reason, Refusal, Scope, Wait, refuse};
 use crate::fault;
 
-pub type Fault = fault::Fault<Refusal>;
-pub type Faults = fault::Faults<Method, Refusal>;
-pub type FaultShape = fault::FaultShape<RefusalShape>;
+pub type Fault = fault::Fault<ApiError>;
+pub type Faults = fault::Faults<Method, ApiError>;
+pub type FaultSpec = fault::FaultSpec<ApiErrorSpec>;
 
 impl Fault {
-    pub fn rate_limited(seconds: f64, scope: Scope) -> Self {
-        Self::Refused(Refusal::rate_limited(Wait { seconds, scope }))
+    pub fn rate_limited(seconds: f64, scope: RateLimitScope) -> Self {
+        Self::ApiError(ApiError::rate_limited(RetryAfter { seconds, scope }))
     }
 
-    pub fn error(reason: Reason) -> Self {
-        Self::Refused(refuse(reason))
+    pub fn error(reason: ErrorCode) -> Self {
+        Self::ApiError(api_error(reason))
     }
 }
 
 /// A refusal as JSON says it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum RefusalShape {
+pub enum ApiErrorSpec {
     RateLimited {
         seconds: f64,
         #[serde(default)]
-        scope: Scope,
+        scope: RateLimitScope,
     },
     Error {
-        error: Reason,
+        error: ErrorCode,
     },
 }
 
-impl From<RefusalShape> for Refusal {
-    fn from(shape: RefusalShape) -> Self {
+impl From<ApiErrorSpec> for ApiError {
+    fn from(shape: ApiErrorSpec) -> Self {
         match shape {
-            RefusalShape::RateLimited { seconds, scope } => {
-                Refusal::rate_limited(Wait { seconds, scope })
+            ApiErrorSpec::RateLimited { seconds, scope } => {
+                ApiError::rate_limited(RetryAfter { seconds, scope })
             }
-            RefusalShape::Error { error } => refuse(error),
+            ApiErrorSpec::Error { error } => api_error(error),
         }
     }
 }

@@ -10,13 +10,13 @@ use flate2::{Compress, Compression, FlushCompress};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::discord::api::host;
-use crate::discord::session::{Frame, Greeting};
-use crate::discord::{FakeDiscord, Served};
-use crate::wire::Cutter;
+use crate::discord::api::request_host;
+use crate::discord::session::{ConnectBehavior, SocketCommand};
+use crate::discord::{FakeDiscord, ServerContext};
+use crate::tcp::ResetHandle;
 
 #[derive(Deserialize)]
-pub struct Wishes {
+pub struct ConnectQuery {
     #[serde(default)]
     v: String,
     #[serde(default)]
@@ -26,74 +26,74 @@ pub struct Wishes {
 }
 
 pub async fn connect(
-    State(served): State<Served>,
-    ConnectInfo(cutter): ConnectInfo<Cutter>,
-    Query(wishes): Query<Wishes>,
+    State(served): State<ServerContext>,
+    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
+    Query(wishes): Query<ConnectQuery>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if served.fake.read(|state| state.gateway.greeting == Greeting::Refusal) {
+    if served.fake.read(|state| state.gateway.connect_behavior == ConnectBehavior::Refusal) {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    let base = base(&host(&headers));
-    upgrade.on_upgrade(move |socket| attend(socket, served, wishes, cutter, base))
+    let base = gateway_url(&request_host(&headers));
+    upgrade.on_upgrade(move |socket| serve_connection(socket, served, wishes, cutter, base))
 }
 
 /// Where the gateway is for whoever has come to this host.
-pub fn base(host: &str) -> String {
+pub fn gateway_url(host: &str) -> String {
     format!("ws://{host}/gateway")
 }
 
 /// A connection's place, given up when its task ends in any way.
-struct Seat {
+struct ConnectionGuard {
     fake: Arc<FakeDiscord>,
     id: u64,
     /// What the app has closed it with.
     code: Option<u16>,
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let now = self.fake.settings.clock.now();
         self.fake.change(|state| {
-            state.journal.closes.push(self.code);
+            state.journal.close_codes.push(self.code);
             state.gateway.disconnect(self.id, self.code, now);
         });
     }
 }
 
-async fn attend(
+async fn serve_connection(
     mut socket: WebSocket,
-    served: Served,
-    wishes: Wishes,
-    cutter: Cutter,
+    served: ServerContext,
+    wishes: ConnectQuery,
+    cutter: ResetHandle,
     base: String,
 ) {
     let fake = served.fake.clone();
-    let Some(mut packing) = Packing::wished(&wishes) else {
+    let Some(mut packing) = FrameCompression::from_query(&wishes) else {
         let reason = "Invalid API version.".into();
         let _ = socket.send(Message::Close(Some(CloseFrame { code: 4012, reason }))).await;
         return;
     };
     let interval = fake.settings.heartbeat_interval;
     let (id, mut frames) = fake.change(|state| state.gateway.connect(interval));
-    let mut seat = Seat { fake: fake.clone(), id, code: None };
+    let mut seat = ConnectionGuard { fake: fake.clone(), id, code: None };
     tokio::select! {
-        code = talk(&mut socket, &fake, id, &mut frames, &mut packing, &cutter, &base) => {
+        code = run_connection(&mut socket, &fake, id, &mut frames, &mut packing, &cutter, &base) => {
             seat.code = code;
         }
-        () = served.shutdown.cancelled() => cutter.cut(),
+        () = served.shutdown.cancelled() => cutter.reset(),
     }
 }
 
 /// Goes on until one of both sides ends it, and says with what the app did.
-async fn talk(
+async fn run_connection(
     socket: &mut WebSocket,
     fake: &FakeDiscord,
     id: u64,
-    frames: &mut UnboundedReceiver<Frame>,
-    packing: &mut Packing,
-    cutter: &Cutter,
+    frames: &mut UnboundedReceiver<SocketCommand>,
+    packing: &mut FrameCompression,
+    cutter: &ResetHandle,
     base: &str,
 ) -> Option<u16> {
     let clock = &fake.settings.clock;
@@ -103,26 +103,26 @@ async fn talk(
     loop {
         tokio::select! {
             frame = frames.recv() => match frame? {
-                Frame::Say(value) => socket.send(packing.pack(value.to_string())?).await.ok()?,
-                Frame::Close(code, words) => {
+                SocketCommand::Send(value) => socket.send(packing.encode(value.to_string())?).await.ok()?,
+                SocketCommand::Close(code, words) => {
                     let close = CloseFrame { code, reason: words.into() };
                     let _ = socket.send(Message::Close(Some(close))).await;
                     return None;
                 }
-                Frame::Cut => {
-                    cutter.cut();
+                SocketCommand::Reset => {
+                    cutter.reset();
                     return None;
                 }
-                Frame::PlayDead => {
-                    play_dead(frames).await;
-                    cutter.cut();
+                SocketCommand::Stall => {
+                    stall(frames).await;
+                    cutter.reset();
                     return None;
                 }
             },
             message = socket.recv() => match message?.ok()? {
                 Message::Text(text) => {
                     heard_at = clock.now();
-                    fake.change(|state| state.hear(id, text.as_str(), &fake.settings, base));
+                    fake.change(|state| state.receive(id, text.as_str(), &fake.settings, base));
                 }
                 Message::Close(close) => return close.map(|close| close.code),
                 Message::Binary(_) => {
@@ -139,30 +139,30 @@ async fn talk(
 }
 
 /// Keeps the connection, and neither reads nor writes until it is cut.
-async fn play_dead(frames: &mut UnboundedReceiver<Frame>) {
+async fn stall(frames: &mut UnboundedReceiver<SocketCommand>) {
     while let Some(frame) = frames.recv().await {
         match frame {
-            Frame::Cut => return,
-            Frame::Say(_) | Frame::Close(..) | Frame::PlayDead => {}
+            SocketCommand::Reset => return,
+            SocketCommand::Send(_) | SocketCommand::Close(..) | SocketCommand::Stall => {}
         }
     }
 }
 
 /// How words are put into frames.
-enum Packing {
-    Plain,
+enum FrameCompression {
+    Disabled,
     /// One stream for the whole connection.
     Zlib(Box<Compress>),
 }
 
-impl Packing {
+impl FrameCompression {
     /// What the app asked for, if that can be had.
-    fn wished(wishes: &Wishes) -> Option<Self> {
+    fn from_query(wishes: &ConnectQuery) -> Option<Self> {
         if wishes.v != "10" || !matches!(wishes.encoding.as_str(), "" | "json") {
             return None;
         }
         match wishes.compress.as_str() {
-            "" => Some(Self::Plain),
+            "" => Some(Self::Disabled),
             "zlib-stream" => {
                 Some(Self::Zlib(Box::new(Compress::new(Compression::default(), true))))
             }
@@ -170,15 +170,15 @@ impl Packing {
         }
     }
 
-    fn pack(&mut self, text: String) -> Option<Message> {
+    fn encode(&mut self, text: String) -> Option<Message> {
         match self {
-            Self::Plain => Some(Message::text(text)),
-            Self::Zlib(stream) => Some(Message::binary(packed(stream, text.as_bytes())?)),
+            Self::Disabled => Some(Message::text(text)),
+            Self::Zlib(stream) => Some(Message::binary(compress(stream, text.as_bytes())?)),
         }
     }
 }
 
-fn packed(stream: &mut Compress, bytes: &[u8]) -> Option<Vec<u8>> {
+fn compress(stream: &mut Compress, bytes: &[u8]) -> Option<Vec<u8>> {
     let before = stream.total_in();
     let mut packed = Vec::new();
     loop {

@@ -7,21 +7,21 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use twilight_model::guild::Permissions;
 
-use crate::discord::id::{ChannelId, GuildId, RoleId, UserId, written};
+use crate::discord::id::{ChannelId, GuildId, RoleId, UserId, format_timestamp};
 
 #[derive(Clone, Debug)]
-pub struct User {
+pub struct FakeUser {
     pub id: UserId,
     /// The handle, in lower case and unique.
     pub name: String,
     pub global_name: Option<String>,
     pub is_bot: bool,
     /// Nobody but friends may write to it.
-    pub is_closed: bool,
+    pub has_closed_direct_messages: bool,
 }
 
-impl User {
-    pub fn shape(&self) -> Value {
+impl FakeUser {
+    pub fn to_json(&self) -> Value {
         json!({
             "id": self.id,
             "username": self.name,
@@ -39,7 +39,7 @@ impl User {
     }
 
     /// How it is called where it has no nickname.
-    pub fn shown(&self) -> &str {
+    pub fn visible_name(&self) -> &str {
         self.global_name.as_deref().unwrap_or(&self.name)
     }
 }
@@ -53,19 +53,19 @@ pub struct NewUser {
 }
 
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct FakeMember {
     pub nick: Option<String>,
     pub roles: Vec<RoleId>,
     pub joined_at: Timestamp,
 }
 
-impl Member {
+impl FakeMember {
     /// Without the user, as it comes with messages.
-    pub fn partial_shape(&self) -> Value {
+    pub fn partial_json(&self) -> Value {
         json!({
             "nick": self.nick,
             "roles": self.roles,
-            "joined_at": written(self.joined_at),
+            "joined_at": format_timestamp(self.joined_at),
             "premium_since": null,
             "communication_disabled_until": null,
             "avatar": null,
@@ -79,7 +79,7 @@ impl Member {
 }
 
 #[derive(Clone, Debug)]
-pub struct Role {
+pub struct FakeRole {
     pub id: RoleId,
     pub name: String,
     pub permissions: Permissions,
@@ -89,8 +89,8 @@ pub struct Role {
     pub bot: Option<UserId>,
 }
 
-impl Role {
-    pub fn shape(&self) -> Value {
+impl FakeRole {
+    pub fn to_json(&self) -> Value {
         let mut shape = json!({
             "id": self.id,
             "name": self.name,
@@ -114,23 +114,23 @@ impl Role {
 }
 
 #[derive(Clone, Debug)]
-pub struct Guild {
+pub struct FakeGuild {
     pub id: GuildId,
     pub name: String,
     pub owner: UserId,
-    pub roles: BTreeMap<RoleId, Role>,
-    pub members: BTreeMap<UserId, Member>,
+    pub roles: BTreeMap<RoleId, FakeRole>,
+    pub members: BTreeMap<UserId, FakeMember>,
     pub emojis: Vec<Value>,
     /// Where it tells who has joined.
-    pub lobby: Option<ChannelId>,
+    pub system_channel: Option<ChannelId>,
     /// There is an outage.
     pub is_unavailable: bool,
 }
 
-impl Guild {
+impl FakeGuild {
     /// What is told of it everywhere.
-    pub fn shape(&self) -> Value {
-        let roles: Vec<Value> = self.roles.values().map(Role::shape).collect();
+    pub fn to_json(&self) -> Value {
+        let roles: Vec<Value> = self.roles.values().map(FakeRole::to_json).collect();
         json!({
             "id": self.id,
             "name": self.name,
@@ -161,7 +161,7 @@ impl Guild {
             "rules_channel_id": null,
             "safety_alerts_channel_id": null,
             "system_channel_flags": 0,
-            "system_channel_id": self.lobby,
+            "system_channel_id": self.system_channel,
             "vanity_url_code": null,
             "verification_level": 0,
             "widget_enabled": false,

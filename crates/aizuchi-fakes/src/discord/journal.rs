@@ -8,7 +8,7 @@ use crate::discord::method::Method;
 
 /// A request, without its token.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct RecordedCall {
     pub method: Method,
     /// The path, and the query behind it.
     pub path: String,
@@ -21,7 +21,7 @@ pub struct Call {
 
 /// What the app has put into a channel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Post {
+pub struct RecordedPost {
     pub channel: ChannelId,
     pub id: MessageId,
     pub text: String,
@@ -32,7 +32,7 @@ pub struct Post {
 
 /// What the app has said to the gateway, without its token.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct ReceivedPayload {
     pub connection: u64,
     pub op: u64,
     pub data: Value,
@@ -41,9 +41,9 @@ pub struct Said {
 
 #[derive(Default)]
 pub struct Journal {
-    pub calls: Vec<Call>,
-    pub posts: Vec<Post>,
-    pub said: Vec<Said>,
+    pub calls: Vec<RecordedCall>,
+    pub posts: Vec<RecordedPost>,
+    pub payloads: Vec<ReceivedPayload>,
     /// The close codes that the app has sent; without one, the connection just ended.
-    pub closes: Vec<Option<u16>>,
+    pub close_codes: Vec<Option<u16>>,
 }

@@ -6,22 +6,22 @@ use twilight_model::id::Id;
 use crate::discord::id::{RoleId, UserId};
 
 /// As if nothing was said about it: everything that is named.
-pub fn everything() -> AllowedMentions {
+pub fn allow_all_mentions() -> AllowedMentions {
     let parse = vec![MentionType::Users, MentionType::Roles, MentionType::Everyone];
     AllowedMentions { parse, replied_user: true, ..AllowedMentions::default() }
 }
 
 /// What a text names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Named {
+pub struct ParsedMentions {
     pub users: Vec<UserId>,
     pub roles: Vec<RoleId>,
     pub everyone: bool,
 }
 
-impl Named {
+impl ParsedMentions {
     /// What of it may be pinged.
-    pub fn allowed(mut self, allowed: &AllowedMentions) -> Self {
+    pub fn filter_allowed(mut self, allowed: &AllowedMentions) -> Self {
         let is_parsed = |sort| allowed.parse.contains(&sort);
         if !is_parsed(MentionType::Users) {
             self.users.retain(|user| allowed.users.contains(user));
@@ -34,25 +34,25 @@ impl Named {
     }
 }
 
-pub fn named(text: &str) -> Named {
-    let mut named = Named {
+pub fn parse_mentions(text: &str) -> ParsedMentions {
+    let mut named = ParsedMentions {
         everyone: text.contains("@everyone") || text.contains("@here"),
-        ..Named::default()
+        ..ParsedMentions::default()
     };
     for (at, _) in text.match_indices("<@") {
         let Some((inner, _)) = text[at + 2..].split_once('>') else {
             continue;
         };
         if let Some(role) = inner.strip_prefix('&') {
-            push(&mut named.roles, role);
+            push_id(&mut named.roles, role);
         } else {
-            push(&mut named.users, inner.strip_prefix('!').unwrap_or(inner));
+            push_id(&mut named.users, inner.strip_prefix('!').unwrap_or(inner));
         }
     }
     named
 }
 
-fn push<T>(ids: &mut Vec<Id<T>>, digits: &str) {
+fn push_id<T>(ids: &mut Vec<Id<T>>, digits: &str) {
     if let Ok(id) = digits.parse()
         && !ids.contains(&id)
     {
@@ -66,11 +66,15 @@ mod tests {
 
     #[test]
     fn a_text_names_people_roles_and_everyone() {
-        let found = named("<@1> and <@!2>, <@1> again, <@&3>; not <@x>, <#4> or <@5");
+        let found = parse_mentions("<@1> and <@!2>, <@1> again, <@&3>; not <@x>, <#4> or <@5");
         assert_eq!(
             found,
-            Named { users: vec![Id::new(1), Id::new(2)], roles: vec![Id::new(3)], everyone: false }
+            ParsedMentions {
+                users: vec![Id::new(1), Id::new(2)],
+                roles: vec![Id::new(3)],
+                everyone: false
+            }
         );
-        assert!(named("hey @here").everyone);
+        assert!(parse_mentions("hey @here").everyone);
     }
 }

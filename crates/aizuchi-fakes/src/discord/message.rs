@@ -8,12 +8,12 @@ use twilight_model::channel::message::MessageFlags;
 use crate::discord::id::{ChannelId, MessageId, RoleId, UserId, WebhookId};
 
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct FakeMessage {
     pub id: MessageId,
-    pub author: Author,
-    pub kind: Kind,
+    pub author: FakeAuthor,
+    pub kind: MessageKind,
     pub content: String,
-    pub reference: Option<Reference>,
+    pub reference: Option<MessageReference>,
     pub edited: Option<Timestamp>,
     pub nonce: Option<Value>,
     pub flags: MessageFlags,
@@ -25,18 +25,18 @@ pub struct Message {
     pub embeds: Vec<Value>,
     pub stickers: Vec<Value>,
     pub components: Vec<Value>,
-    pub reactions: Vec<Reaction>,
+    pub reactions: Vec<FakeReaction>,
     /// The command that it answers.
     pub interaction: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Author {
+pub enum FakeAuthor {
     User(UserId),
     Webhook { id: WebhookId, name: String },
 }
 
-impl Author {
+impl FakeAuthor {
     pub fn user(&self) -> Option<UserId> {
         match self {
             Self::User(user) => Some(*user),
@@ -47,7 +47,7 @@ impl Author {
 
 /// What sort of line it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     #[default]
     Regular,
     /// Somebody came into the guild.
@@ -61,7 +61,7 @@ pub enum Kind {
     ThreadStarter,
 }
 
-impl Kind {
+impl MessageKind {
     pub fn number(self) -> u8 {
         match self {
             Self::Regular => 0,
@@ -81,41 +81,41 @@ impl Kind {
 
 /// Another line that this one points at. It may be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct MessageReference {
     pub channel: ChannelId,
     pub message: Option<MessageId>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reaction {
-    pub emoji: Emoji,
+pub struct FakeReaction {
+    pub emoji: FakeEmoji,
     pub users: Vec<UserId>,
 }
 
 /// A standard emoji, or a guild's own with its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Emoji {
+pub struct FakeEmoji {
     pub id: Option<String>,
     pub name: String,
 }
 
-impl Emoji {
+impl FakeEmoji {
     /// Reads `🎉` or `name:id`.
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         match text.split_once(':') {
             Some((name, id)) => Self { id: Some(id.to_owned()), name: name.to_owned() },
             None => Self { id: None, name: text.to_owned() },
         }
     }
 
-    pub fn shape(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({ "id": self.id, "name": self.name, "animated": false })
     }
 }
 
 /// What somebody says.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Saying {
+pub struct NewFakeMessage {
     pub channel: ChannelId,
     pub user: UserId,
     #[serde(default)]
@@ -125,7 +125,7 @@ pub struct Saying {
     pub reply_to: Option<MessageId>,
     /// Whether the answer pings whom it answers.
     #[serde(default)]
-    pub ping: Ping,
+    pub ping: ReplyPing,
     /// An integration speaks under this name, and `user` does not.
     #[serde(default)]
     pub webhook: Option<String>,
@@ -139,13 +139,13 @@ pub struct Saying {
     #[serde(default)]
     pub at: Option<Timestamp>,
     /// Whether the app hears of it.
-    #[serde(default)]
-    pub telling: Telling,
+    #[serde(rename = "telling", default)]
+    pub delivery: EventDelivery,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ping {
+pub enum ReplyPing {
     #[default]
     Author,
     Nobody,
@@ -153,37 +153,38 @@ pub enum Ping {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Telling {
+pub enum EventDelivery {
     #[default]
-    Told,
+    #[serde(rename = "told")]
+    Delivered,
     /// The gateway loses it; only the history has it.
     Lost,
 }
 
-impl Saying {
+impl NewFakeMessage {
     pub fn new(channel: ChannelId, user: UserId, text: &str) -> Self {
         Self {
             channel,
             user,
             text: text.to_owned(),
             reply_to: None,
-            ping: Ping::default(),
+            ping: ReplyPing::default(),
             webhook: None,
             attachments: Vec::new(),
             embeds: Vec::new(),
             stickers: Vec::new(),
             at: None,
-            telling: Telling::default(),
+            delivery: EventDelivery::default(),
         }
     }
 }
 
-impl Message {
-    pub fn new(id: MessageId, author: Author, content: &str) -> Self {
+impl FakeMessage {
+    pub fn new(id: MessageId, author: FakeAuthor, content: &str) -> Self {
         Self {
             id,
             author,
-            kind: Kind::default(),
+            kind: MessageKind::default(),
             content: content.to_owned(),
             reference: None,
             edited: None,

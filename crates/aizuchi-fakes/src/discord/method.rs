@@ -80,27 +80,27 @@ methods! {
 }
 
 /// The parts of a path that stand in braces, by their names.
-pub type Parts = BTreeMap<&'static str, String>;
+pub type PathParameters = BTreeMap<&'static str, String>;
 
 /// Why a path leads nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Astray {
-    NoSuchPath,
-    OtherVerb,
+pub enum RouteError {
+    NotFound,
+    MethodNotAllowed,
 }
 
 impl Method {
     /// Finds the kind of a request.
-    pub fn find(verb: &str, path: &str) -> Result<(Self, Parts), Astray> {
-        let mut astray = Astray::NoSuchPath;
+    pub fn from_route(verb: &str, path: &str) -> Result<(Self, PathParameters), RouteError> {
+        let mut astray = RouteError::NotFound;
         // What is written out comes before what stands in braces.
-        let mut found: Option<(Self, Parts)> = None;
+        let mut found: Option<(Self, PathParameters)> = None;
         for (method, known_verb, pattern) in PATHS {
-            let Some(parts) = matched(pattern, path) else {
+            let Some(parts) = match_path(pattern, path) else {
                 continue;
             };
             if verb != *known_verb {
-                astray = Astray::OtherVerb;
+                astray = RouteError::MethodNotAllowed;
             } else if found.as_ref().is_none_or(|(_, best)| parts.len() < best.len()) {
                 found = Some((*method, parts));
             }
@@ -109,7 +109,7 @@ impl Method {
     }
 
     /// Whether the token in the path is proof enough.
-    pub fn is_open(self) -> bool {
+    pub fn has_token_in_path(self) -> bool {
         matches!(
             self,
             Self::GetGateway
@@ -122,8 +122,8 @@ impl Method {
     }
 }
 
-fn matched(pattern: &'static str, path: &str) -> Option<Parts> {
-    let mut parts = Parts::new();
+fn match_path(pattern: &'static str, path: &str) -> Option<PathParameters> {
+    let mut parts = PathParameters::new();
     let mut given = path.split('/');
     for known in pattern.split('/') {
         let part = given.next()?;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn requests_are_told_apart() {
-        let found = |verb, path| Method::find(verb, path).map(|(method, _)| method);
+        let found = |verb, path| Method::from_route(verb, path).map(|(method, _)| method);
         assert_eq!(found("GET", "users/@me"), Ok(Method::GetMe));
         assert_eq!(found("GET", "users/17"), Ok(Method::GetUser));
         assert_eq!(found("POST", "channels/1/messages/bulk-delete"), Ok(Method::DeleteMessages));
@@ -152,9 +152,12 @@ mod tests {
             found("DELETE", "channels/1/messages/2/reactions/x/@me"),
             Ok(Method::DeleteMyReaction)
         );
-        assert_eq!(found("PUT", "users/@me"), Err(Astray::OtherVerb));
-        assert_eq!(found("GET", "users"), Err(Astray::NoSuchPath));
-        let (_, parts) = Method::find("GET", "channels/1/messages/2").unwrap();
-        assert_eq!(parts, Parts::from([("channel", "1".to_owned()), ("message", "2".to_owned())]));
+        assert_eq!(found("PUT", "users/@me"), Err(RouteError::MethodNotAllowed));
+        assert_eq!(found("GET", "users"), Err(RouteError::NotFound));
+        let (_, parts) = Method::from_route("GET", "channels/1/messages/2").unwrap();
+        assert_eq!(
+            parts,
+            PathParameters::from([("channel", "1".to_owned()), ("message", "2".to_owned())])
+        );
     }
 }

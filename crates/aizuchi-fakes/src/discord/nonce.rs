@@ -3,29 +3,30 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::discord::talk::Place;
+use crate::discord::message_actions::MessageKey;
 
 #[derive(Default)]
-pub struct Nonces {
-    kept: Vec<(String, Place, Timestamp)>,
+pub struct NonceCache {
+    entries: Vec<(String, MessageKey, Timestamp)>,
 }
 
-impl Nonces {
+impl NonceCache {
     /// The message that was made with a nonce, of late.
-    pub fn of(&self, nonce: &Value, now: Timestamp, life: SignedDuration) -> Option<Place> {
-        let written = written(nonce);
+    pub fn find(&self, nonce: &Value, now: Timestamp, life: SignedDuration) -> Option<MessageKey> {
+        let written = nonce_text(nonce);
         let is_known = |at: &Timestamp| now.duration_since(*at) <= life;
-        let found = self.kept.iter().rev().find(|(kept, _, at)| *kept == written && is_known(at));
+        let found =
+            self.entries.iter().rev().find(|(kept, _, at)| *kept == written && is_known(at));
         found.map(|(_, place, _)| *place)
     }
 
-    pub fn keep(&mut self, nonce: &Value, place: Place, now: Timestamp) {
-        self.kept.push((written(nonce), place, now));
+    pub fn insert(&mut self, nonce: &Value, place: MessageKey, now: Timestamp) {
+        self.entries.push((nonce_text(nonce), place, now));
     }
 }
 
 /// A number is the same as its digits.
-fn written(nonce: &Value) -> String {
+fn nonce_text(nonce: &Value) -> String {
     nonce.as_str().map_or_else(|| nonce.to_string(), str::to_owned)
 }
 
@@ -40,12 +41,12 @@ mod tests {
     fn a_nonce_is_forgotten_after_a_while() {
         let now: Timestamp = "2026-11-21T00:00:00Z".parse().unwrap();
         let life = SignedDuration::from_mins(3);
-        let place = Place { channel: Id::new(1), message: Id::new(2) };
-        let mut nonces = Nonces::default();
-        nonces.keep(&json!(17), place, now);
-        assert_eq!(nonces.of(&json!("17"), now + life, life), Some(place));
+        let place = MessageKey { channel: Id::new(1), message: Id::new(2) };
+        let mut nonces = NonceCache::default();
+        nonces.insert(&json!(17), place, now);
+        assert_eq!(nonces.find(&json!("17"), now + life, life), Some(place));
         let later = now + life + SignedDuration::from_secs(1);
-        assert_eq!(nonces.of(&json!("17"), later, life), None);
-        assert_eq!(nonces.of(&json!("18"), now, life), None);
+        assert_eq!(nonces.find(&json!("17"), later, life), None);
+        assert_eq!(nonces.find(&json!("18"), now, life), None);
     }
 }

@@ -6,14 +6,14 @@ use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 use twilight_util::permission_calculator::PermissionCalculator;
 
-use crate::discord::channel::Channel;
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::channel::FakeChannel;
 use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
-use crate::discord::refusal::{Reason, Refusal};
 use crate::discord::world::World;
 
 /// For whom a channel's rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum OverwriteTarget {
     Role(RoleId),
     Member(UserId),
 }
@@ -21,29 +21,34 @@ pub enum Whom {
 impl World {
     /// What somebody may do in a whole guild.
     pub fn guild_permissions(&self, user: UserId, guild: GuildId) -> Permissions {
-        self.calculated(user, guild, |calculator| calculator.root())
+        self.calculate_permissions(user, guild, |calculator| calculator.root())
     }
 
     /// What somebody may do in a channel, or in the channel of a thread.
-    pub fn permissions(&self, user: UserId, channel: &Channel) -> Permissions {
+    pub fn permissions(&self, user: UserId, channel: &FakeChannel) -> Permissions {
         let Some(guild) = channel.guild else {
-            let is_there = user == self.me || channel.recipient == Some(user);
-            return if is_there { direct() } else { Permissions::empty() };
+            let is_there = user == self.bot_user || channel.recipient == Some(user);
+            return if is_there { direct_message_permissions() } else { Permissions::empty() };
         };
         let parent = channel.thread.as_ref().and(channel.parent);
         let place = parent.and_then(|parent| self.channels.get(&parent)).unwrap_or(channel);
-        self.calculated(user, guild, |calculator| {
+        self.calculate_permissions(user, guild, |calculator| {
             calculator.in_channel(place.kind, &place.overwrites)
         })
     }
 
     /// What an interaction tells that somebody may do: in the channel, and what only holds in a whole guild.
-    pub fn told_permissions(&self, user: UserId, guild: GuildId, channel: &Channel) -> Permissions {
-        let guild = self.guild_permissions(user, guild).intersection(guild_wide());
+    pub fn interaction_permissions(
+        &self,
+        user: UserId,
+        guild: GuildId,
+        channel: &FakeChannel,
+    ) -> Permissions {
+        let guild = self.guild_permissions(user, guild).intersection(guild_only_permissions());
         self.permissions(user, channel).union(guild)
     }
 
-    fn calculated(
+    fn calculate_permissions(
         &self,
         user: UserId,
         guild: GuildId,
@@ -63,7 +68,7 @@ impl World {
         calculate(calculator.owner_id(guild.owner))
     }
 
-    pub fn sees(&self, user: UserId, channel: &Channel) -> bool {
+    pub fn can_see(&self, user: UserId, channel: &FakeChannel) -> bool {
         let permissions = self.permissions(user, channel);
         let is_let_in = channel.kind != ChannelType::PrivateThread
             || channel.thread.as_ref().is_some_and(|thread| thread.members.contains_key(&user))
@@ -71,56 +76,65 @@ impl World {
         permissions.contains(Permissions::VIEW_CHANNEL) && is_let_in
     }
 
-    pub fn may(&self, user: UserId, channel: &Channel, permissions: Permissions) -> bool {
+    pub fn has_permissions(
+        &self,
+        user: UserId,
+        channel: &FakeChannel,
+        permissions: Permissions,
+    ) -> bool {
         self.permissions(user, channel).contains(permissions)
     }
 
     /// Refuses what somebody may not do here, in Discord's way: who cannot see a channel has no access.
-    pub fn require(
+    pub fn require_permissions(
         &self,
         user: UserId,
         channel: ChannelId,
         permissions: Permissions,
-    ) -> Result<&Channel, Refusal> {
+    ) -> Result<&FakeChannel, ApiError> {
         let channel = self.channel(channel)?;
-        if !self.sees(user, channel) {
-            return Err(Reason::MissingAccess.into());
+        if !self.can_see(user, channel) {
+            return Err(ErrorCode::MissingAccess.into());
         }
-        if !self.may(user, channel, permissions) {
-            return Err(Reason::MissingPermissions.into());
+        if !self.has_permissions(user, channel, permissions) {
+            return Err(ErrorCode::MissingPermissions.into());
         }
         Ok(channel)
     }
 
     /// Rules anew what somebody is allowed and denied in a channel.
-    pub fn overwrite(
+    pub fn set_overwrite(
         &mut self,
         channel: ChannelId,
-        whom: Whom,
+        whom: OverwriteTarget,
         allow: Permissions,
         deny: Permissions,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let (id, kind) = match whom {
-            Whom::Role(role) => (role.cast(), PermissionOverwriteType::Role),
-            Whom::Member(user) => (user.cast(), PermissionOverwriteType::Member),
+            OverwriteTarget::Role(role) => (role.cast(), PermissionOverwriteType::Role),
+            OverwriteTarget::Member(user) => (user.cast(), PermissionOverwriteType::Member),
         };
-        let saw_it = self.sees(self.me, self.channel(channel)?);
+        let saw_it = self.can_see(self.bot_user, self.channel(channel)?);
         let overwrites = &mut self.channel_mut(channel)?.overwrites;
         overwrites.retain(|one| one.id != id);
         if !(allow | deny).is_empty() {
             overwrites.push(PermissionOverwrite { allow, deny, id, kind });
         }
-        self.tell_of_channel("CHANNEL_UPDATE", channel)?;
-        if !saw_it && self.sees(self.me, self.channel(channel)?) {
-            self.tell_of_threads(channel)?;
+        self.emit_channel("CHANNEL_UPDATE", channel)?;
+        if !saw_it && self.can_see(self.bot_user, self.channel(channel)?) {
+            self.emit_thread_list(channel)?;
         }
         Ok(())
     }
 
-    pub fn overwrite_of(&self, channel: ChannelId, whom: Whom) -> (Permissions, Permissions) {
+    pub fn overwrite_for(
+        &self,
+        channel: ChannelId,
+        whom: OverwriteTarget,
+    ) -> (Permissions, Permissions) {
         let id: Id<_> = match whom {
-            Whom::Role(role) => role.cast(),
-            Whom::Member(user) => user.cast(),
+            OverwriteTarget::Role(role) => role.cast(),
+            OverwriteTarget::Member(user) => user.cast(),
         };
         let overwrites = self.channels.get(&channel).map(|channel| &channel.overwrites);
         let found = overwrites.and_then(|overwrites| overwrites.iter().find(|one| one.id == id));
@@ -129,7 +143,7 @@ impl World {
 }
 
 /// What no rule of a channel gives or takes.
-fn guild_wide() -> Permissions {
+fn guild_only_permissions() -> Permissions {
     Permissions::ADMINISTRATOR
         | Permissions::MANAGE_GUILD
         | Permissions::KICK_MEMBERS
@@ -142,7 +156,7 @@ fn guild_wide() -> Permissions {
 }
 
 /// What both can do in a direct message.
-fn direct() -> Permissions {
+fn direct_message_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
         | Permissions::READ_MESSAGE_HISTORY

@@ -1,13 +1,13 @@
 //! A small server to begin with, for people who try things out.
 
 use crate::discord::FakeDiscord;
-use crate::discord::channel::{NewChannel, NewKind};
+use crate::discord::api_error::ApiError;
+use crate::discord::channel::{NewChannel, NewChannelKind};
 use crate::discord::guild::NewUser;
-use crate::discord::refusal::Refusal;
 
 impl FakeDiscord {
     /// Adds three people, another bot, a guild with a few rooms, and a direct message.
-    pub fn seed(&self) -> Result<(), Refusal> {
+    pub fn seed(&self) -> Result<(), ApiError> {
         let mio = self.add_user("Mio");
         let ken = self.add_user("Ken");
         let emma = self.add_user("Emma");
@@ -26,10 +26,10 @@ impl FakeDiscord {
                 members: members.to_vec(),
             })
         };
-        room("general", NewKind::Text, &[])?;
-        room("plans", NewKind::Text, &[mio, ken, me])?;
-        room("board", NewKind::Text, &[mio])?;
-        room("questions", NewKind::Forum, &[])?;
-        self.open_direct(mio).map(|_| ())
+        room("general", NewChannelKind::Text, &[])?;
+        room("plans", NewChannelKind::Text, &[mio, ken, me])?;
+        room("board", NewChannelKind::Text, &[mio])?;
+        room("questions", NewChannelKind::Forum, &[])?;
+        self.open_direct_message(mio).map(|_| ())
     }
 }

@@ -10,25 +10,25 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use twilight_model::gateway::Intents;
 
 use crate::discord::id::UserId;
-use crate::discord::shape::hide_content;
-use crate::discord::world::Event;
+use crate::discord::serialize::redact_content;
+use crate::discord::world::FakeEvent;
 
 /// What goes to a connection.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Frame {
-    Say(Value),
+pub enum SocketCommand {
+    Send(Value),
     /// Ends it with this code and these words.
     Close(u16, &'static str),
     /// Resets it.
-    Cut,
+    Reset,
     /// Keeps it, and neither reads nor writes any more.
-    PlayDead,
+    Stall,
 }
 
 /// How connections are received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Greeting {
+pub enum ConnectBehavior {
     #[default]
     Hello,
     /// It opens, and nothing is ever said.
@@ -40,48 +40,49 @@ pub enum Greeting {
 /// What becomes of heartbeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Pulse {
+pub enum HeartbeatBehavior {
     #[default]
     Acknowledged,
     /// Whoever waits for an answer holds the connection for a zombie.
     Ignored,
 }
 
-pub struct Connection {
+pub struct FakeConnection {
     pub id: u64,
-    pub frames: UnboundedSender<Frame>,
+    pub commands: UnboundedSender<SocketCommand>,
     /// Its session, by place.
     pub session: Option<usize>,
-    pub is_dead: bool,
+    pub is_stalled: bool,
     /// When it said something, of late.
-    pub said_at: VecDeque<Timestamp>,
+    pub received_at: VecDeque<Timestamp>,
 }
 
-pub struct Session {
+pub struct FakeSession {
     pub id: String,
     pub intents: Intents,
     pub shard: [u64; 2],
     pub seq: u64,
     /// All that it was told, with the numbers.
-    pub told: Vec<(u64, Value)>,
+    pub sent_events: Vec<(u64, Value)>,
     pub connection: Option<u64>,
     /// Since when nobody listens.
-    pub left_at: Option<Timestamp>,
+    pub disconnected_at: Option<Timestamp>,
     /// It cannot be resumed any more.
-    pub is_over: bool,
+    pub is_expired: bool,
 }
 
-impl Session {
+impl FakeSession {
     /// What it is told of an event, if its intents let it hear of it.
-    fn heard(&self, event: &Event, me: UserId) -> Option<Value> {
-        let is_meant = event.needs.is_empty() || self.intents.intersects(event.needs);
+    fn visible_data(&self, event: &FakeEvent, me: UserId) -> Option<Value> {
+        let is_meant =
+            event.required_intents.is_empty() || self.intents.intersects(event.required_intents);
         if !is_meant || event.shard(self.shard[1]) != self.shard[0] {
             return None;
         }
         let mut data = event.data.clone();
         if !self.intents.contains(Intents::MESSAGE_CONTENT) && event.name.starts_with("MESSAGE_") {
             let is_direct = data["guild_id"].is_null();
-            hide_content(&mut data, me, is_direct);
+            redact_content(&mut data, me, is_direct);
         }
         Some(data)
     }
@@ -89,43 +90,43 @@ impl Session {
 
 /// How many sessions may begin yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct SessionStartQuota {
     pub total: u32,
     pub remaining: u32,
     pub resets_at: Timestamp,
 }
 
-const BUDGET_LIFE: SignedDuration = SignedDuration::from_hours(24);
+const SESSION_START_QUOTA_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
-impl Budget {
+impl SessionStartQuota {
     pub fn new(total: u32, now: Timestamp) -> Self {
-        Self { total, remaining: total, resets_at: now + BUDGET_LIFE }
+        Self { total, remaining: total, resets_at: now + SESSION_START_QUOTA_PERIOD }
     }
 
-    pub fn renew(&mut self, now: Timestamp) {
+    pub fn reset_if_due(&mut self, now: Timestamp) {
         if self.resets_at <= now {
             *self = Self::new(self.total, now);
         }
     }
 }
 
-pub struct Gateway {
-    pub connections: Vec<Connection>,
-    pub sessions: Vec<Session>,
-    pub greeting: Greeting,
-    pub pulse: Pulse,
-    pub budget: Budget,
+pub struct FakeGateway {
+    pub connections: Vec<FakeConnection>,
+    pub sessions: Vec<FakeSession>,
+    pub connect_behavior: ConnectBehavior,
+    pub heartbeat_behavior: HeartbeatBehavior,
+    pub session_start_quota: SessionStartQuota,
     /// When each rate-limit key began a session last.
     pub identified_at: Vec<(u64, Timestamp)>,
     /// What the next sessions are refused with, one each.
-    pub refusals: VecDeque<Refused>,
+    pub refusals: VecDeque<SessionRefusal>,
     last_connection: u64,
 }
 
 /// What an IDENTIFY or a RESUME meets instead of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Refused {
+pub enum SessionRefusal {
     /// Op 9 that lets the session be resumed.
     Resumable,
     /// Op 9 that ends the session.
@@ -133,98 +134,105 @@ pub enum Refused {
     /// This close code.
     Close(u16),
     /// No answer at all.
-    Nothing,
+    #[serde(rename = "nothing")]
+    NoReply,
 }
 
-impl Gateway {
+impl FakeGateway {
     pub fn new(total: u32, now: Timestamp) -> Self {
         Self {
             connections: Vec::new(),
             sessions: Vec::new(),
-            greeting: Greeting::default(),
-            pulse: Pulse::default(),
-            budget: Budget::new(total, now),
+            connect_behavior: ConnectBehavior::default(),
+            heartbeat_behavior: HeartbeatBehavior::default(),
+            session_start_quota: SessionStartQuota::new(total, now),
             identified_at: Vec::new(),
             refusals: VecDeque::new(),
             last_connection: 0,
         }
     }
 
-    pub fn connect(&mut self, interval: SignedDuration) -> (u64, UnboundedReceiver<Frame>) {
+    pub fn connect(&mut self, interval: SignedDuration) -> (u64, UnboundedReceiver<SocketCommand>) {
         let (frames, receiver) = unbounded_channel();
         self.last_connection += 1;
         let id = self.last_connection;
         let said_at = VecDeque::new();
-        self.connections.push(Connection { id, frames, session: None, is_dead: false, said_at });
-        if self.greeting == Greeting::Hello {
+        self.connections.push(FakeConnection {
+            id,
+            commands: frames,
+            session: None,
+            is_stalled: false,
+            received_at: said_at,
+        });
+        if self.connect_behavior == ConnectBehavior::Hello {
             let milliseconds = u64::try_from(interval.as_millis()).unwrap_or(0);
             let data = json!({ "heartbeat_interval": milliseconds, "_trace": ["[\"dev\"]"] });
-            self.say(id, json!({ "op": 10, "d": data, "s": null, "t": null }));
+            self.send_payload(id, json!({ "op": 10, "d": data, "s": null, "t": null }));
         }
         (id, receiver)
     }
 
     /// A connection has ended; `code` is what the app closed it with. 1000 and 1001 end the session.
     pub fn disconnect(&mut self, id: u64, code: Option<u16>, now: Timestamp) {
-        if let Some(session) = self.session_of(id) {
-            session.is_over |= matches!(code, Some(1000 | 1001));
+        if let Some(session) = self.session_for(id) {
+            session.is_expired |= matches!(code, Some(1000 | 1001));
         }
-        self.let_go(id, now);
+        self.detach_session(id, now);
         self.connections.retain(|connection| connection.id != id);
     }
 
     /// A connection carries its session no longer.
-    pub fn let_go(&mut self, id: u64, now: Timestamp) {
-        if let Some(session) = self.session_of(id) {
+    pub fn detach_session(&mut self, id: u64, now: Timestamp) {
+        if let Some(session) = self.session_for(id) {
             session.connection = None;
-            session.left_at = Some(now);
+            session.disconnected_at = Some(now);
         }
         if let Some(connection) = self.connection(id) {
             connection.session = None;
         }
     }
 
-    pub fn connection(&mut self, id: u64) -> Option<&mut Connection> {
+    pub fn connection(&mut self, id: u64) -> Option<&mut FakeConnection> {
         self.connections.iter_mut().find(|connection| connection.id == id)
     }
 
     /// The session of a connection.
-    pub fn session_of(&mut self, connection: u64) -> Option<&mut Session> {
+    pub fn session_for(&mut self, connection: u64) -> Option<&mut FakeSession> {
         let place = self.connection(connection)?.session?;
         self.sessions.get_mut(place)
     }
 
-    pub fn say(&mut self, connection: u64, frame: Value) {
-        self.send(connection, Frame::Say(frame));
+    pub fn send_payload(&mut self, connection: u64, frame: Value) {
+        self.send(connection, SocketCommand::Send(frame));
     }
 
-    pub fn send(&mut self, connection: u64, frame: Frame) {
+    pub fn send(&mut self, connection: u64, frame: SocketCommand) {
         if let Some(connection) = self.connection(connection) {
             // One that is just ending needs no more.
-            let _ = connection.frames.send(frame);
+            let _ = connection.commands.send(frame);
         }
     }
 
     /// Ends a connection from our side. Some codes end its session, too.
     pub fn close(&mut self, connection: u64, code: u16, words: &'static str) {
-        if let Some(session) = self.session_of(connection) {
-            session.is_over |= matches!(code, 4004 | 4007 | 4009..=4014);
+        if let Some(session) = self.session_for(connection) {
+            session.is_expired |= matches!(code, 4004 | 4007 | 4009..=4014);
         }
-        self.send(connection, Frame::Close(code, words));
+        self.send(connection, SocketCommand::Close(code, words));
     }
 
     /// Begins a session on a connection, and says its place.
-    pub fn begin(&mut self, connection: u64, intents: Intents, shard: [u64; 2]) -> usize {
+    pub fn start_session(&mut self, connection: u64, intents: Intents, shard: [u64; 2]) -> usize {
         let place = self.sessions.len();
-        self.sessions.push(Session {
+        self.sessions.push(FakeSession {
             id: format!("{:032x}", uuid::Uuid::now_v7().as_u128()),
             intents,
             shard,
             seq: 0,
-            told: Vec::new(),
+            sent_events: Vec::new(),
             connection: Some(connection),
-            left_at: None,
-            is_over: false,
+            disconnected_at: None,
+            is_expired: false,
         });
         if let Some(connection) = self.connection(connection) {
             connection.session = Some(place);
@@ -234,21 +242,22 @@ impl Gateway {
 
     /// Tells a session something, or keeps it for when it is resumed.
     pub fn dispatch(&mut self, place: usize, name: &str, data: Value) {
-        let Some(session) = self.sessions.get_mut(place).filter(|session| !session.is_over) else {
+        let Some(session) = self.sessions.get_mut(place).filter(|session| !session.is_expired)
+        else {
             return;
         };
         session.seq += 1;
         let frame = json!({ "op": 0, "t": name, "s": session.seq, "d": data });
-        session.told.push((session.seq, frame.clone()));
+        session.sent_events.push((session.seq, frame.clone()));
         if let Some(connection) = session.connection {
-            self.say(connection, frame);
+            self.send_payload(connection, frame);
         }
     }
 
     /// Tells all sessions that may hear of it.
-    pub fn tell(&mut self, event: &Event, me: UserId) {
+    pub fn broadcast(&mut self, event: &FakeEvent, me: UserId) {
         for place in 0..self.sessions.len() {
-            if let Some(data) = self.sessions[place].heard(event, me) {
+            if let Some(data) = self.sessions[place].visible_data(event, me) {
                 self.dispatch(place, event.name, data);
             }
         }
@@ -260,29 +269,29 @@ impl Gateway {
             return;
         };
         let old = session.connection.replace(connection);
-        session.left_at = None;
-        let missed: Vec<Value> = (session.told.iter().filter(|(number, _)| *number > seq))
+        session.disconnected_at = None;
+        let missed: Vec<Value> = (session.sent_events.iter().filter(|(number, _)| *number > seq))
             .map(|(_, frame)| frame.clone())
             .collect();
         if let Some(old) = old.and_then(|old| self.connection(old)) {
             old.session = None;
-            let _ = old.frames.send(Frame::Close(4000, "Session resumed elsewhere."));
+            let _ = old.commands.send(SocketCommand::Close(4000, "Session resumed elsewhere."));
         }
         if let Some(connection) = self.connection(connection) {
             connection.session = Some(place);
         }
         for frame in missed {
-            self.say(connection, frame);
+            self.send_payload(connection, frame);
         }
         self.dispatch(place, "RESUMED", json!({ "_trace": [] }));
         if let Some(session) = self.sessions.get_mut(place) {
             // It is never missed: another RESUME ends with another one.
-            session.told.pop();
+            session.sent_events.pop();
         }
     }
 
     /// Connections that still carry words.
-    pub fn open(&self) -> usize {
-        self.connections.iter().filter(|connection| !connection.is_dead).count()
+    pub fn open_connections(&self) -> usize {
+        self.connections.iter().filter(|connection| !connection.is_stalled).count()
     }
 }

@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 use twilight_model::channel::ChannelType;
 use twilight_model::gateway::Intents;
 
-use crate::discord::channel::{Channel, Thread};
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::channel::{FakeChannel, FakeThread};
 use crate::discord::id::{ChannelId, MessageId, UserId};
-use crate::discord::message::{Author, Kind, Message, Reference, Telling};
-use crate::discord::refusal::{Reason, Refusal};
-use crate::discord::talk::Place;
-use crate::discord::world::{Topic, World};
+use crate::discord::message::{
+    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
+};
+use crate::discord::message_actions::MessageKey;
+use crate::discord::world::{EventTopic, World};
 
 /// A thread that is to be begun.
 #[derive(Clone, Debug)]
@@ -20,7 +22,7 @@ pub struct NewThread {
     pub owner: UserId,
     pub name: String,
     pub kind: ChannelType,
-    pub minutes: u64,
+    pub auto_archive_minutes: u64,
     pub tags: Vec<Value>,
 }
 
@@ -31,7 +33,7 @@ impl NewThread {
             owner,
             name: name.to_owned(),
             kind: ChannelType::PublicThread,
-            minutes: 4320,
+            auto_archive_minutes: 4320,
             tags: Vec::new(),
         }
     }
@@ -39,92 +41,92 @@ impl NewThread {
 
 impl World {
     /// A thread grows from a message, and has its number.
-    pub fn start_thread_from(
+    pub fn start_thread_from_message(
         &mut self,
         message: MessageId,
         new: NewThread,
-    ) -> Result<ChannelId, Refusal> {
+    ) -> Result<ChannelId, ApiError> {
         let parent = new.parent;
         self.message(parent, message)?;
         let id: ChannelId = message.cast();
         if self.channels.contains_key(&id) {
-            return Err(Reason::AlreadyAThread.into());
+            return Err(ErrorCode::AlreadyAThread.into());
         }
         let owner = new.owner;
-        self.begin_thread(id, new)?;
-        self.tell_of_message("MESSAGE_UPDATE", Place { channel: parent, message })?;
+        self.insert_thread(id, new)?;
+        self.emit_message("MESSAGE_UPDATE", MessageKey { channel: parent, message })?;
         let starter = self.new_id();
-        let mut starter = Message::new(starter, Author::User(owner), "");
-        starter.kind = Kind::ThreadStarter;
-        starter.reference = Some(Reference { channel: parent, message: Some(message) });
-        self.put(id, starter, Telling::Told)?;
+        let mut starter = FakeMessage::new(starter, FakeAuthor::User(owner), "");
+        starter.kind = MessageKind::ThreadStarter;
+        starter.reference = Some(MessageReference { channel: parent, message: Some(message) });
+        self.insert_message(id, starter, EventDelivery::Delivered)?;
         Ok(id)
     }
 
     /// A thread is begun beside the talk; the parent says so.
-    pub fn start_thread(&mut self, new: NewThread) -> Result<ChannelId, Refusal> {
+    pub fn start_thread(&mut self, new: NewThread) -> Result<ChannelId, ApiError> {
         let id: ChannelId = self.new_id();
         let NewThread { parent, owner, name, kind, .. } = new.clone();
-        self.begin_thread(id, new)?;
+        self.insert_thread(id, new)?;
         if kind == ChannelType::PublicThread {
             let note = self.new_id();
-            let mut note = Message::new(note, Author::User(owner), &name);
-            note.kind = Kind::ThreadCreated;
-            note.reference = Some(Reference { channel: id, message: None });
-            self.put(parent, note, Telling::Told)?;
+            let mut note = FakeMessage::new(note, FakeAuthor::User(owner), &name);
+            note.kind = MessageKind::ThreadCreated;
+            note.reference = Some(MessageReference { channel: id, message: None });
+            self.insert_message(parent, note, EventDelivery::Delivered)?;
         }
         Ok(id)
     }
 
     /// A post in a forum: a thread whose first message has its number.
-    pub fn post_in_forum(
+    pub fn create_forum_post(
         &mut self,
         new: NewThread,
-        compose: impl FnOnce(MessageId) -> Message,
-    ) -> Result<ChannelId, Refusal> {
+        compose: impl FnOnce(MessageId) -> FakeMessage,
+    ) -> Result<ChannelId, ApiError> {
         let id: ChannelId = self.new_id();
         let parent = new.parent;
-        self.begin_thread(id, new)?;
+        self.insert_thread(id, new)?;
         self.channel_mut(parent)?.last_message = Some(id.cast());
-        self.put(id, compose(id.cast()), Telling::Told)?;
+        self.insert_message(id, compose(id.cast()), EventDelivery::Delivered)?;
         Ok(id)
     }
 
-    fn begin_thread(&mut self, id: ChannelId, new: NewThread) -> Result<(), Refusal> {
+    fn insert_thread(&mut self, id: ChannelId, new: NewThread) -> Result<(), ApiError> {
         let now = self.now();
-        let mut channel = Channel::new(id, new.kind, &new.name);
+        let mut channel = FakeChannel::new(id, new.kind, &new.name);
         channel.guild = self.channel(new.parent)?.guild;
         channel.parent = Some(new.parent);
-        channel.thread = Some(Thread {
+        channel.thread = Some(FakeThread {
             owner: new.owner,
             created_at: now,
             members: BTreeMap::from([(new.owner, now)]),
             is_archived: false,
             is_locked: false,
             archived_at: now,
-            minutes: new.minutes,
+            auto_archive_minutes: new.auto_archive_minutes,
             tags: new.tags,
-            said: 0,
+            message_count: 0,
         });
-        let mut shape = self.channel_shape(&channel);
+        let mut shape = self.channel_json(&channel);
         self.channels.insert(id, channel);
         shape["newly_created"] = json!(true);
-        self.tell_in(id, Topic::Rooms, "THREAD_CREATE", shape);
+        self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", shape);
         Ok(())
     }
 
     /// Somebody joins, as who speaks in it does, and the app hears of it.
-    pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), Refusal> {
+    pub fn join_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         if self.channel(id)?.thread.is_none() {
-            return Err(Reason::WrongChannelType.into());
+            return Err(ErrorCode::WrongChannelType.into());
         }
-        self.join_thread_quietly(id, user)
+        self.join_if_thread(id, user)
     }
 
     /// Like [`Self::join_thread`], and nothing happens where there is no thread.
-    pub fn join_thread_quietly(&mut self, id: ChannelId, user: UserId) -> Result<(), Refusal> {
+    pub fn join_if_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         let now = self.now();
-        let saw_it = self.sees(self.me, self.channel(id)?);
+        let saw_it = self.can_see(self.bot_user, self.channel(id)?);
         let Some(thread) = &mut self.channel_mut(id)?.thread else {
             return Ok(());
         };
@@ -132,35 +134,35 @@ impl World {
             return Ok(());
         }
         thread.members.insert(user, now);
-        if user == self.me && !saw_it {
-            let shape = self.channel_shape(self.channel(id)?);
-            self.tell_in(id, Topic::Rooms, "THREAD_CREATE", shape);
+        if user == self.bot_user && !saw_it {
+            let shape = self.channel_json(self.channel(id)?);
+            self.emit_in_channel(id, EventTopic::Channels, "THREAD_CREATE", shape);
         }
         let added =
-            self.channel(id)?.thread.as_ref().and_then(|thread| thread.member_shape(id, user));
-        self.tell_of_thread_members(id, user, json!(added.as_slice()), json!([]))
+            self.channel(id)?.thread.as_ref().and_then(|thread| thread.member_json(id, user));
+        self.emit_thread_members(id, user, json!(added.as_slice()), json!([]))
     }
 
-    pub fn leave_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), Refusal> {
+    pub fn leave_thread(&mut self, id: ChannelId, user: UserId) -> Result<(), ApiError> {
         let Some(thread) = &mut self.channel_mut(id)?.thread else {
-            return Err(Reason::WrongChannelType.into());
+            return Err(ErrorCode::WrongChannelType.into());
         };
-        thread.members.remove(&user).ok_or(Reason::UnknownMember)?;
-        self.tell_of_thread_members(id, user, json!([]), json!([user]))
+        thread.members.remove(&user).ok_or(ErrorCode::UnknownMember)?;
+        self.emit_thread_members(id, user, json!([]), json!([user]))
     }
 
-    fn tell_of_thread_members(
+    fn emit_thread_members(
         &mut self,
         id: ChannelId,
         user: UserId,
         mut added: Value,
         removed: Value,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let channel = self.channel(id)?;
         let count = channel.thread.as_ref().map_or(0, |thread| thread.members.len());
         let guild = channel.guild;
         for member in added.as_array_mut().into_iter().flatten() {
-            let whole = guild.and_then(|guild| self.member_shape(guild, user).ok());
+            let whole = guild.and_then(|guild| self.member_json(guild, user).ok());
             member["member"] = whole.unwrap_or_default();
             member["presence"] = Value::Null;
         }
@@ -172,33 +174,33 @@ impl World {
             "removed_member_ids": removed,
         });
         // Everybody hears of oneself.
-        let needs = if user == self.me { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
-        self.tell("THREAD_MEMBERS_UPDATE", needs, data);
+        let needs = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
+        self.emit("THREAD_MEMBERS_UPDATE", needs, data);
         Ok(())
     }
 
-    pub fn change_thread(
+    pub fn update_thread(
         &mut self,
         id: ChannelId,
-        change: impl FnOnce(&mut Channel),
-    ) -> Result<(), Refusal> {
+        change: impl FnOnce(&mut FakeChannel),
+    ) -> Result<(), ApiError> {
         let now = self.now();
         let channel = self.channel_mut(id)?;
         let was_archived = channel.is_archived();
         change(channel);
         let Some(thread) = &mut channel.thread else {
-            return Err(Reason::WrongChannelType.into());
+            return Err(ErrorCode::WrongChannelType.into());
         };
         if thread.is_archived != was_archived {
             thread.archived_at = now;
         }
-        let shape = self.channel_shape(self.channel(id)?);
-        self.tell_in(id, Topic::Rooms, "THREAD_UPDATE", shape);
+        let shape = self.channel_json(self.channel(id)?);
+        self.emit_in_channel(id, EventTopic::Channels, "THREAD_UPDATE", shape);
         Ok(())
     }
 
-    pub fn set_archived(&mut self, id: ChannelId, is_archived: bool) -> Result<(), Refusal> {
-        self.change_thread(id, |channel| {
+    pub fn set_archived(&mut self, id: ChannelId, is_archived: bool) -> Result<(), ApiError> {
+        self.update_thread(id, |channel| {
             if let Some(thread) = &mut channel.thread {
                 thread.is_archived = is_archived;
             }
@@ -206,7 +208,7 @@ impl World {
     }
 
     /// A line in an archived thread opens it again.
-    pub fn unarchive_for_a_line(&mut self, id: ChannelId) -> Result<(), Refusal> {
+    pub fn unarchive_for_message(&mut self, id: ChannelId) -> Result<(), ApiError> {
         if self.channel(id)?.is_archived() {
             self.set_archived(id, false)?;
         }
@@ -214,33 +216,33 @@ impl World {
     }
 
     /// The app has come to see a channel, and hears which threads it has.
-    pub fn tell_of_threads(&mut self, parent: ChannelId) -> Result<(), Refusal> {
+    pub fn emit_thread_list(&mut self, parent: ChannelId) -> Result<(), ApiError> {
         let guild = self.channel(parent)?.guild;
         let threads = self.active_threads(|channel| channel.parent == Some(parent));
         let data = json!({
             "guild_id": guild,
             "channel_ids": [parent],
-            "members": self.my_memberships(&threads),
-            "threads": threads.iter().map(|one| self.channel_shape(one)).collect::<Vec<_>>(),
+            "members": self.bot_memberships(&threads),
+            "threads": threads.iter().map(|one| self.channel_json(one)).collect::<Vec<_>>(),
         });
-        self.tell("THREAD_LIST_SYNC", Intents::GUILDS, data);
+        self.emit("THREAD_LIST_SYNC", Intents::GUILDS, data);
         Ok(())
     }
 
     /// In which of these threads the app is.
-    pub fn my_memberships(&self, threads: &[&Channel]) -> Vec<Value> {
-        let mine = |channel: &&Channel| {
-            channel.thread.as_ref().and_then(|one| one.member_shape(channel.id, self.me))
+    pub fn bot_memberships(&self, threads: &[&FakeChannel]) -> Vec<Value> {
+        let mine = |channel: &&FakeChannel| {
+            channel.thread.as_ref().and_then(|one| one.member_json(channel.id, self.bot_user))
         };
         threads.iter().filter_map(mine).collect()
     }
 
     /// The threads of a guild that are not archived and that the app can see, newest first.
-    pub fn active_threads(&self, is_wanted: impl Fn(&Channel) -> bool) -> Vec<&Channel> {
+    pub fn active_threads(&self, is_wanted: impl Fn(&FakeChannel) -> bool) -> Vec<&FakeChannel> {
         let threads = self.channels.values().rev();
         threads
             .filter(|channel| channel.thread.is_some() && !channel.is_archived())
-            .filter(|channel| is_wanted(channel) && self.sees(self.me, channel))
+            .filter(|channel| is_wanted(channel) && self.can_see(self.bot_user, channel))
             .collect()
     }
 }

@@ -9,42 +9,43 @@ use twilight_model::gateway::Intents;
 use twilight_model::guild::Permissions;
 use twilight_model::id::Id;
 
-use crate::discord::channel::Channel;
-use crate::discord::command::Commands;
-use crate::discord::guild::{Guild, Member, NewUser, Role, User};
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::channel::FakeChannel;
+use crate::discord::command::CommandRegistry;
+use crate::discord::guild::{FakeGuild, FakeMember, FakeRole, FakeUser, NewUser};
 use crate::discord::id::{
-    ApplicationId, ChannelId, GuildId, MessageId, Mint, RoleId, UserId, written,
+    ApplicationId, ChannelId, GuildId, MessageId, RoleId, SnowflakeGenerator, UserId,
+    format_timestamp,
 };
-use crate::discord::message::Message;
-use crate::discord::nonce::Nonces;
-use crate::discord::refusal::{Reason, Refusal};
+use crate::discord::message::FakeMessage;
+use crate::discord::nonce::NonceCache;
 use aizuchi_core::clock::Clock;
 
 pub struct World {
     /// The app's own user. The app has the same number.
-    pub me: UserId,
-    pub users: BTreeMap<UserId, User>,
-    pub guilds: BTreeMap<GuildId, Guild>,
-    pub channels: BTreeMap<ChannelId, Channel>,
-    pub commands: Commands,
-    pub nonces: Nonces,
+    pub bot_user: UserId,
+    pub users: BTreeMap<UserId, FakeUser>,
+    pub guilds: BTreeMap<GuildId, FakeGuild>,
+    pub channels: BTreeMap<ChannelId, FakeChannel>,
+    pub commands: CommandRegistry,
+    pub nonces: NonceCache,
     /// The privileged intents that are switched on for the app.
-    pub privileged: Intents,
+    pub enabled_privileged_intents: Intents,
     /// What the app is to be told, oldest first.
-    pub outbox: Vec<Event>,
+    pub pending_events: Vec<FakeEvent>,
     clock: Clock,
-    mint: Mint,
+    id_generator: SnowflakeGenerator,
 }
 
 /// Something happened that sessions with any of these intents hear of; without any, all do.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct FakeEvent {
     pub name: &'static str,
     pub data: Value,
-    pub needs: Intents,
+    pub required_intents: Intents,
 }
 
-impl Event {
+impl FakeEvent {
     /// Which of so many shards hears of it: each guild has its own, all else goes to the first.
     pub fn shard(&self, shards: u64) -> u64 {
         let guild = match self.name {
@@ -52,33 +53,33 @@ impl Event {
             _ => &self.data["guild_id"],
         };
         let guild = guild.as_str().and_then(|digits| digits.parse().ok());
-        guild.map_or(0, |guild| shard_of(guild, shards))
+        guild.map_or(0, |guild| shard_for_guild(guild, shards))
     }
 }
 
-pub fn shard_of(guild: GuildId, shards: u64) -> u64 {
+pub fn shard_for_guild(guild: GuildId, shards: u64) -> u64 {
     (guild.get() >> 22) % shards.max(1)
 }
 
 /// What an event is about, which decides who hears of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
-    Rooms,
+pub enum EventTopic {
+    Channels,
     Members,
     Messages,
     Reactions,
     Typing,
 }
 
-impl Topic {
+impl EventTopic {
     fn intents(self, is_direct: bool) -> Intents {
         match (self, is_direct) {
-            (Self::Rooms, false) => Intents::GUILDS,
+            (Self::Channels, false) => Intents::GUILDS,
             (Self::Members, _) => Intents::GUILD_MEMBERS,
             (Self::Messages, false) => Intents::GUILD_MESSAGES,
             (Self::Reactions, false) => Intents::GUILD_MESSAGE_REACTIONS,
             (Self::Typing, false) => Intents::GUILD_MESSAGE_TYPING,
-            (Self::Rooms | Self::Messages, true) => Intents::DIRECT_MESSAGES,
+            (Self::Channels | Self::Messages, true) => Intents::DIRECT_MESSAGES,
             (Self::Reactions, true) => Intents::DIRECT_MESSAGE_REACTIONS,
             (Self::Typing, true) => Intents::DIRECT_MESSAGE_TYPING,
         }
@@ -91,7 +92,7 @@ pub fn privileged_intents() -> Intents {
 }
 
 /// What everybody may do in a new guild.
-fn everyone() -> Permissions {
+fn default_everyone_permissions() -> Permissions {
     Permissions::VIEW_CHANNEL
         | Permissions::SEND_MESSAGES
         | Permissions::SEND_MESSAGES_IN_THREADS
@@ -109,26 +110,26 @@ fn everyone() -> Permissions {
 impl World {
     /// A Discord on which nobody is but the app.
     pub fn new(bot_name: &str, clock: Clock) -> Self {
-        let mut mint = Mint::default();
+        let mut mint = SnowflakeGenerator::default();
         let me: UserId = mint.new_id(clock.now());
-        let user = User {
+        let user = FakeUser {
             id: me,
             name: bot_name.to_owned(),
             global_name: None,
             is_bot: true,
-            is_closed: false,
+            has_closed_direct_messages: false,
         };
         Self {
-            me,
+            bot_user: me,
             users: BTreeMap::from([(me, user)]),
             guilds: BTreeMap::new(),
             channels: BTreeMap::new(),
-            commands: Commands::default(),
-            nonces: Nonces::default(),
-            privileged: privileged_intents(),
-            outbox: Vec::new(),
+            commands: CommandRegistry::default(),
+            nonces: NonceCache::default(),
+            enabled_privileged_intents: privileged_intents(),
+            pending_events: Vec::new(),
             clock,
-            mint,
+            id_generator: mint,
         }
     }
 
@@ -137,30 +138,30 @@ impl World {
     }
 
     pub fn application(&self) -> ApplicationId {
-        self.me.cast()
+        self.bot_user.cast()
     }
 
     pub fn new_id<T>(&mut self) -> Id<T> {
         let now = self.clock.now();
-        self.mint.new_id(now)
+        self.id_generator.new_id(now)
     }
 
     /// An id of now, or of another moment.
-    pub fn id_of<T>(&mut self, at: Option<Timestamp>) -> Id<T> {
+    pub fn id_at<T>(&mut self, at: Option<Timestamp>) -> Id<T> {
         match at {
-            Some(at) => self.mint.id_of(at),
+            Some(at) => self.id_generator.id_at(at),
             None => self.new_id(),
         }
     }
 
     pub fn add_user(&mut self, new: NewUser) -> UserId {
         let id = self.new_id();
-        let user = User {
+        let user = FakeUser {
             id,
             name: new.name.to_lowercase().replace(' ', "."),
             global_name: Some(new.name),
             is_bot: new.is_bot,
-            is_closed: false,
+            has_closed_direct_messages: false,
         };
         self.users.insert(id, user);
         id
@@ -169,9 +170,9 @@ impl World {
     /// A guild of `owner`'s, in which the app is, too, with a role of its own.
     pub fn add_guild(&mut self, name: &str, owner: UserId, of_app: Permissions) -> GuildId {
         let id: GuildId = self.new_id();
-        let (me, now) = (self.me, self.now());
+        let (me, now) = (self.bot_user, self.now());
         let app_role: RoleId = self.new_id();
-        let role = |id, name: &str, permissions, bot: Option<UserId>| Role {
+        let role = |id, name: &str, permissions, bot: Option<UserId>| FakeRole {
             id,
             name: name.to_owned(),
             permissions,
@@ -179,83 +180,84 @@ impl World {
             is_mentionable: false,
             bot,
         };
-        let name_of_app = self.users.get(&me).map_or("", User::shown).to_owned();
+        let name_of_app = self.users.get(&me).map_or("", FakeUser::visible_name).to_owned();
         let roles = BTreeMap::from([
-            (id.cast(), role(id.cast(), "@everyone", everyone(), None)),
+            (id.cast(), role(id.cast(), "@everyone", default_everyone_permissions(), None)),
             (app_role, role(app_role, &name_of_app, of_app, Some(me))),
         ]);
-        let member = |roles| Member { nick: None, roles, joined_at: now };
+        let member = |roles| FakeMember { nick: None, roles, joined_at: now };
         let members = BTreeMap::from([(owner, member(Vec::new())), (me, member(vec![app_role]))]);
-        let guild = Guild {
+        let guild = FakeGuild {
             id,
             name: name.to_owned(),
             owner,
             roles,
             members,
             emojis: Vec::new(),
-            lobby: None,
+            system_channel: None,
             is_unavailable: false,
         };
         self.guilds.insert(id, guild);
-        let shape = self.whole_guild_shape(id);
-        self.tell("GUILD_CREATE", Intents::GUILDS, shape);
+        let shape = self.guild_create_json(id);
+        self.emit("GUILD_CREATE", Intents::GUILDS, shape);
         id
     }
 
-    pub fn user(&self, id: UserId) -> Result<&User, Refusal> {
-        self.users.get(&id).ok_or(Reason::UnknownUser.into())
+    pub fn user(&self, id: UserId) -> Result<&FakeUser, ApiError> {
+        self.users.get(&id).ok_or(ErrorCode::UnknownUser.into())
     }
 
-    pub fn guild(&self, id: GuildId) -> Result<&Guild, Refusal> {
-        self.guilds.get(&id).ok_or(Reason::UnknownGuild.into())
+    pub fn guild(&self, id: GuildId) -> Result<&FakeGuild, ApiError> {
+        self.guilds.get(&id).ok_or(ErrorCode::UnknownGuild.into())
     }
 
-    pub fn guild_mut(&mut self, id: GuildId) -> Result<&mut Guild, Refusal> {
-        self.guilds.get_mut(&id).ok_or(Reason::UnknownGuild.into())
+    pub fn guild_mut(&mut self, id: GuildId) -> Result<&mut FakeGuild, ApiError> {
+        self.guilds.get_mut(&id).ok_or(ErrorCode::UnknownGuild.into())
     }
 
-    pub fn channel(&self, id: ChannelId) -> Result<&Channel, Refusal> {
-        self.channels.get(&id).ok_or(Reason::UnknownChannel.into())
+    pub fn channel(&self, id: ChannelId) -> Result<&FakeChannel, ApiError> {
+        self.channels.get(&id).ok_or(ErrorCode::UnknownChannel.into())
     }
 
-    pub fn channel_mut(&mut self, id: ChannelId) -> Result<&mut Channel, Refusal> {
-        self.channels.get_mut(&id).ok_or(Reason::UnknownChannel.into())
+    pub fn channel_mut(&mut self, id: ChannelId) -> Result<&mut FakeChannel, ApiError> {
+        self.channels.get_mut(&id).ok_or(ErrorCode::UnknownChannel.into())
     }
 
-    pub fn message(&self, channel: ChannelId, id: MessageId) -> Result<&Message, Refusal> {
-        self.channel(channel)?.messages.get(&id).ok_or(Reason::UnknownMessage.into())
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> Result<&FakeMessage, ApiError> {
+        self.channel(channel)?.messages.get(&id).ok_or(ErrorCode::UnknownMessage.into())
     }
 
     pub fn message_mut(
         &mut self,
         channel: ChannelId,
         id: MessageId,
-    ) -> Result<&mut Message, Refusal> {
-        self.channel_mut(channel)?.messages.get_mut(&id).ok_or(Reason::UnknownMessage.into())
+    ) -> Result<&mut FakeMessage, ApiError> {
+        self.channel_mut(channel)?.messages.get_mut(&id).ok_or(ErrorCode::UnknownMessage.into())
     }
 
-    pub fn member(&self, guild: GuildId, user: UserId) -> Result<&Member, Refusal> {
-        self.guild(guild)?.members.get(&user).ok_or(Reason::UnknownMember.into())
+    pub fn member(&self, guild: GuildId, user: UserId) -> Result<&FakeMember, ApiError> {
+        self.guild(guild)?.members.get(&user).ok_or(ErrorCode::UnknownMember.into())
     }
 
     /// A member with its user in it.
-    pub fn member_shape(&self, guild: GuildId, user: UserId) -> Result<Value, Refusal> {
-        let mut shape = self.member(guild, user)?.partial_shape();
-        shape["user"] = self.user(user)?.shape();
+    pub fn member_json(&self, guild: GuildId, user: UserId) -> Result<Value, ApiError> {
+        let mut shape = self.member(guild, user)?.partial_json();
+        shape["user"] = self.user(user)?.to_json();
         Ok(shape)
     }
 
     /// As a channel is told everywhere.
-    pub fn channel_shape(&self, channel: &Channel) -> Value {
-        let mut shape = channel.shape(self.me);
+    pub fn channel_json(&self, channel: &FakeChannel) -> Value {
+        let mut shape = channel.to_json(self.bot_user);
         if let Some(user) = channel.recipient {
-            shape["recipients"] = self.users.get(&user).map(User::shape).into_iter().collect();
+            shape["recipients"] =
+                self.users.get(&user).map(FakeUser::to_json).into_iter().collect();
         }
         shape
     }
 
     /// What a session hears of a guild first: all of it.
-    pub fn whole_guild_shape(&self, id: GuildId) -> Value {
+    pub fn guild_create_json(&self, id: GuildId) -> Value {
         let Some(guild) = self.guilds.get(&id) else {
             return json!({ "id": id, "unavailable": true });
         };
@@ -265,17 +267,19 @@ impl World {
         let channels = self.channels.values().filter(|channel| channel.guild == Some(id));
         let (threads, rooms): (Vec<_>, Vec<_>) =
             channels.partition(|channel| channel.thread.is_some());
-        let is_told = |channel: &&&Channel| !channel.is_archived() && self.sees(self.me, channel);
-        let threads = threads.iter().filter(is_told).map(|thread| self.channel_shape(thread));
-        let member = guild.members.get(&self.me);
-        let mut shape = guild.shape();
+        let is_told = |channel: &&&FakeChannel| {
+            !channel.is_archived() && self.can_see(self.bot_user, channel)
+        };
+        let threads = threads.iter().filter(is_told).map(|thread| self.channel_json(thread));
+        let member = guild.members.get(&self.bot_user);
+        let mut shape = guild.to_json();
         shape["unavailable"] = json!(false);
-        shape["joined_at"] = json!(member.map(|me| written(me.joined_at)));
+        shape["joined_at"] = json!(member.map(|me| format_timestamp(me.joined_at)));
         shape["member_count"] = json!(guild.members.len());
         // Of the others one hears by asking, or with their lines.
-        shape["members"] = self.member_shape(id, self.me).into_iter().collect();
+        shape["members"] = self.member_json(id, self.bot_user).into_iter().collect();
         shape["threads"] = threads.collect();
-        shape["channels"] = rooms.iter().map(|room| self.channel_shape(room)).collect();
+        shape["channels"] = rooms.iter().map(|room| self.channel_json(room)).collect();
         for nothing in [
             "voice_states",
             "presences",
@@ -288,16 +292,22 @@ impl World {
         shape
     }
 
-    pub fn tell(&mut self, name: &'static str, needs: Intents, data: Value) {
-        self.outbox.push(Event { name, data, needs });
+    pub fn emit(&mut self, name: &'static str, needs: Intents, data: Value) {
+        self.pending_events.push(FakeEvent { name, data, required_intents: needs });
     }
 
     /// Tells of something in a channel, if the app can see it.
-    pub fn tell_in(&mut self, channel: ChannelId, topic: Topic, name: &'static str, data: Value) {
+    pub fn emit_in_channel(
+        &mut self,
+        channel: ChannelId,
+        topic: EventTopic,
+        name: &'static str,
+        data: Value,
+    ) {
         let Some(place) = self.channels.get(&channel) else {
             return;
         };
-        if !self.sees(self.me, place) {
+        if !self.can_see(self.bot_user, place) {
             return;
         }
         let mut data = data;
@@ -305,6 +315,6 @@ impl World {
             data["guild_id"] = json!(guild);
         }
         let is_direct = place.kind == ChannelType::Private;
-        self.tell(name, topic.intents(is_direct), data);
+        self.emit(name, topic.intents(is_direct), data);
     }
 }

@@ -4,8 +4,8 @@ mod access;
 mod chat;
 mod conversations;
 mod history;
-mod pages;
-mod people;
+mod pagination;
+mod users;
 mod reactions;
 
 use axum::Json;
@@ -15,109 +15,117 @@ use axum::response::{IntoResponse, Response};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::fault::{Faulty, Hang, meet};
-use crate::slack::Served;
+use crate::fault::{FaultTarget, Hang, respond};
+use crate::slack::ServerContext;
+use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::arguments::Arguments;
-use crate::slack::journal::Call;
-use crate::slack::refusal::{Refusal, refuse};
-use crate::slack::state::{Chore, State};
-use crate::wire::Cutter;
+use crate::slack::journal::RecordedCall;
+use crate::slack::state::{FakeSlackState, TimerTask};
+use crate::tcp::ResetHandle;
 
 /// Answers one call.
-pub async fn call(
-    Reached(served): Reached<Served>,
-    ConnectInfo(cutter): ConnectInfo<Cutter>,
+pub async fn handle_call(
+    Reached(served): Reached<ServerContext>,
+    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
     Path(method): Path<String>,
     request: Request,
 ) -> Response {
-    let host = host(request.headers());
-    let (arguments, token) = match Arguments::read(request).await {
+    let host = request_host(request.headers());
+    let (arguments, token) = match Arguments::from_request(request).await {
         Ok(read) => read,
-        Err(refusal) => return Answer::from(Err(refusal)).into_response(),
+        Err(refusal) => return ApiResponse::from(Err(refusal)).into_response(),
     };
     let (number, fault) = served.fake.change(|state| {
         state.host.clone_from(&host);
-        state.journal.calls.push(Call {
+        state.journal.calls.push(RecordedCall {
             method: method.clone(),
             at: state.workspace.now(),
             arguments: Value::Object(arguments.0.clone()),
             answer: None,
         });
-        (state.journal.calls.len() - 1, state.faults.take(&method))
+        (state.journal.calls.len() - 1, state.faults.pop(&method))
     });
-    let call = Asked { served, cutter, method, arguments, token, host, number };
-    meet(&call, fault).await
+    let call = ApiCall {
+        served,
+        reset_handle: cutter,
+        method,
+        arguments,
+        token,
+        host,
+        journal_index: number,
+    };
+    respond(&call, fault).await
 }
 
 /// What the app tells whoever gave a slash command, later than in its first answer.
-pub async fn answer_later(
-    Reached(served): Reached<Served>,
+pub async fn delayed_command_response(
+    Reached(served): Reached<ServerContext>,
     Path((channel, user)): Path<(String, String)>,
     Json(said): Json<Value>,
 ) -> Result<&'static str, StatusCode> {
     let text = said["text"].as_str().ok_or(StatusCode::BAD_REQUEST)?;
-    served.fake.change(|state| match state.faults.take(&"response_url".to_owned()) {
+    served.fake.change(|state| match state.faults.pop(&"response_url".to_owned()) {
         Some(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
         None => {
-            state.workspace.whisper(&channel, &user, text);
+            state.workspace.post_ephemeral(&channel, &user, text);
             Ok("ok")
         }
     })
 }
 
-fn host(headers: &HeaderMap) -> String {
+fn request_host(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     host.unwrap_or("127.0.0.1").to_owned()
 }
 
 /// A call that is to be answered.
-struct Asked {
-    served: Served,
-    cutter: Cutter,
+struct ApiCall {
+    served: ServerContext,
+    reset_handle: ResetHandle,
     method: String,
     arguments: Arguments,
     token: Option<String>,
     host: String,
     /// Its place in the journal.
-    number: usize,
+    journal_index: usize,
 }
 
-impl Faulty for Asked {
-    type Refusal = Refusal;
+impl FaultTarget for ApiCall {
+    type ApiError = ApiError;
 
     fn commit(&self) -> Response {
-        self.answered().into_response()
+        self.execute().into_response()
     }
 
     fn commit_later(&self, after: SignedDuration) {
         let fake = &self.served.fake;
         let (method, arguments) = (self.method.clone(), self.arguments.clone());
-        let chore = Chore::Commit { method, arguments };
-        fake.change(|state| state.later(&fake.settings, after, chore));
+        let chore = TimerTask::Commit { method, arguments };
+        fake.change(|state| state.schedule(&fake.settings, after, chore));
     }
 
-    fn refuse(&self, refusal: Refusal) -> Response {
-        let answer = Answer::from(Err(refusal));
+    fn refuse(&self, refusal: ApiError) -> Response {
+        let answer = ApiResponse::from(Err(refusal));
         self.served.fake.change(|state| {
-            state.journal.calls[self.number].answer = Some(answer.body.clone());
+            state.journal.calls[self.journal_index].answer = Some(answer.body.clone());
         });
         answer.into_response()
     }
 
     async fn hang(&self, hang: Hang) {
-        let Served { fake, shutdown } = &self.served;
-        let releases = |state: &State| state.faults.releases;
+        let ServerContext { fake, shutdown } = &self.served;
+        let releases = |state: &FakeSlackState| state.faults.releases;
         fake.state.hang(hang, releases, &fake.settings.clock, shutdown).await;
     }
 
-    fn cutter(&self) -> &Cutter {
-        &self.cutter
+    fn reset_handle(&self) -> &ResetHandle {
+        &self.reset_handle
     }
 }
 
-impl Asked {
+impl ApiCall {
     /// Does what is asked for.
-    fn answered(&self) -> Answer {
+    fn execute(&self) -> ApiResponse {
         let fake = &self.served.fake;
         fake.change(|state| {
             let checked = access::check(
@@ -129,35 +137,39 @@ impl Asked {
             );
             let answer = checked.and_then(|()| match self.method.as_str() {
                 "apps.connections.open" => Ok(self.open_connection(state)),
-                method => answer(state, method, &self.arguments),
+                method => dispatch(state, method, &self.arguments),
             });
-            let answer = Answer::from(answer);
-            state.journal.calls[self.number].answer = Some(answer.body.clone());
-            answer.scoped(&fake.settings.scopes.join(","))
+            let answer = ApiResponse::from(answer);
+            state.journal.calls[self.journal_index].answer = Some(answer.body.clone());
+            answer.with_scopes(&fake.settings.scopes.join(","))
         })
     }
 
-    fn open_connection(&self, state: &mut State) -> Value {
-        let ticket = crate::slack::workspace::unique("");
+    fn open_connection(&self, state: &mut FakeSlackState) -> Value {
+        let ticket = crate::slack::workspace::unique_id("");
         let app = &state.workspace.bot.app_id;
         let url = format!("ws://{}/link?ticket={ticket}&app_id={app}", self.host);
-        state.mail.tickets.push(ticket);
+        state.dispatcher.tickets.push(ticket);
         json!({ "ok": true, "url": url })
     }
 }
 
 /// What a method returns, by its name.
-pub fn answer(state: &mut State, method: &str, arguments: &Arguments) -> Result<Value, Refusal> {
+pub fn dispatch(
+    state: &mut FakeSlackState,
+    method: &str,
+    arguments: &Arguments,
+) -> Result<Value, ApiError> {
     let team = &mut state.workspace;
     match method {
         "api.test" => Ok(json!({ "ok": true, "args": arguments.0 })),
-        "auth.test" => people::auth_test(team),
-        "team.info" => people::team_info(team),
+        "auth.test" => users::auth_test(team),
+        "team.info" => users::team_info(team),
         "emoji.list" => Ok(json!({ "ok": true, "emoji": team.emoji, "cache_ts": "1" })),
         "usergroups.list" => Ok(json!({ "ok": true, "usergroups": team.usergroups })),
-        "users.list" => people::users_list(team, arguments),
-        "users.info" => people::users_info(team, arguments),
-        "users.conversations" => conversations::of_user(team, arguments),
+        "users.list" => users::users_list(team, arguments),
+        "users.info" => users::users_info(team, arguments),
+        "users.conversations" => conversations::list_for_user(team, arguments),
         "conversations.list" => conversations::list(team, arguments),
         "conversations.info" => conversations::info(team, arguments),
         "conversations.members" => conversations::members(team, arguments),
@@ -174,35 +186,35 @@ pub fn answer(state: &mut State, method: &str, arguments: &Arguments) -> Result<
         "reactions.add" => reactions::add(team, arguments),
         "reactions.remove" => reactions::remove(team, arguments),
         "reactions.get" => reactions::list(team, arguments),
-        _ => Err(refuse("unknown_method").with("req_method", method)),
+        _ => Err(api_error("unknown_method").with("req_method", method)),
     }
 }
 
 /// What goes back over HTTP.
-struct Answer {
+struct ApiResponse {
     body: Value,
     retry_after: Option<u64>,
     scopes: Option<String>,
 }
 
-impl From<Result<Value, Refusal>> for Answer {
-    fn from(answer: Result<Value, Refusal>) -> Self {
+impl From<Result<Value, ApiError>> for ApiResponse {
+    fn from(answer: Result<Value, ApiError>) -> Self {
         match answer {
             Ok(body) => Self { body, retry_after: None, scopes: None },
             Err(refusal) => {
-                Self { body: refusal.shape(), retry_after: refusal.retry_after, scopes: None }
+                Self { body: refusal.to_json(), retry_after: refusal.retry_after, scopes: None }
             }
         }
     }
 }
 
-impl Answer {
-    fn scoped(self, scopes: &str) -> Self {
+impl ApiResponse {
+    fn with_scopes(self, scopes: &str) -> Self {
         Self { scopes: Some(scopes.to_owned()), ..self }
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
         let status = match self.retry_after {
             Some(_) => StatusCode::TOO_MANY_REQUESTS,

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Query, Request};
 use axum::http::{HeaderMap, header};
 use serde_json::{Map, Value};
 
-use crate::slack::refusal::{Refusal, refuse};
+use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::ts::Ts;
 
 /// Values as they came: of a form or a query, all are strings.
@@ -15,7 +15,7 @@ pub struct Arguments(pub Map<String, Value>);
 
 type Pairs = Vec<(String, String)>;
 
-enum Content {
+enum ContentType {
     Json,
     Form,
     /// Nothing that has arguments.
@@ -24,36 +24,36 @@ enum Content {
 
 impl Arguments {
     /// Reads the query and the body of a request, and takes out the token.
-    pub async fn read(request: Request) -> Result<(Self, Option<String>), Refusal> {
+    pub async fn from_request(request: Request) -> Result<(Self, Option<String>), ApiError> {
         let headers = request.headers().clone();
         let query = Query::<Pairs>::try_from_uri(request.uri());
         let mut arguments = Self::from_pairs(query.map(|Query(pairs)| pairs).unwrap_or_default());
         let more = match content_type(&headers) {
-            Content::Json => {
+            ContentType::Json => {
                 let body = Bytes::from_request(request, &()).await;
-                Self::from_json(&body.map_err(|_| refuse("request_timeout"))?)?
+                Self::from_json(&body.map_err(|_| api_error("request_timeout"))?)?
             }
-            Content::Form => {
+            ContentType::Form => {
                 let form = Form::<Pairs>::from_request(request, &()).await;
                 Self::from_pairs(
-                    form.map(|Form(pairs)| pairs).map_err(|_| refuse("invalid_form_data"))?,
+                    form.map(|Form(pairs)| pairs).map_err(|_| api_error("invalid_form_data"))?,
                 )
             }
-            Content::Other => Self::default(),
+            ContentType::Other => Self::default(),
         };
         arguments.0.extend(more.0);
         let token = arguments.take_token(&headers);
         Ok((arguments, token))
     }
 
-    fn from_json(body: &[u8]) -> Result<Self, Refusal> {
+    fn from_json(body: &[u8]) -> Result<Self, ApiError> {
         if body.is_empty() {
             return Ok(Self::default());
         }
         match serde_json::from_slice(body) {
             Ok(Value::Object(arguments)) => Ok(Self(arguments)),
-            Ok(_) => Err(refuse("json_not_object")),
-            Err(_) => Err(refuse("invalid_json")),
+            Ok(_) => Err(api_error("json_not_object")),
+            Err(_) => Err(api_error("invalid_json")),
         }
     }
 
@@ -66,11 +66,11 @@ impl Arguments {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    pub fn required(&self, name: &str, error: &str) -> Result<&str, Refusal> {
-        self.text(name).ok_or_else(|| refuse(error))
+    pub fn required(&self, name: &str, error: &str) -> Result<&str, ApiError> {
+        self.text(name).ok_or_else(|| api_error(error))
     }
 
-    pub fn is_set(&self, name: &str) -> bool {
+    pub fn is_true(&self, name: &str) -> bool {
         match self.0.get(name) {
             Some(Value::Bool(is_set)) => *is_set,
             Some(Value::String(text)) => matches!(text.as_str(), "true" | "1"),
@@ -87,26 +87,26 @@ impl Arguments {
         }
     }
 
-    pub fn ts(&self, name: &str, error: &str) -> Result<Option<Ts>, Refusal> {
+    pub fn ts(&self, name: &str, error: &str) -> Result<Option<Ts>, ApiError> {
         let text = match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
             _ => return Ok(None),
         };
-        text.parse().map(Some).map_err(|_| refuse(error))
+        text.parse().map(Some).map_err(|_| api_error(error))
     }
 
-    pub fn required_ts(&self, name: &str, error: &str) -> Result<Ts, Refusal> {
-        self.ts(name, error)?.ok_or_else(|| refuse(error))
+    pub fn required_ts(&self, name: &str, error: &str) -> Result<Ts, ApiError> {
+        self.ts(name, error)?.ok_or_else(|| api_error(error))
     }
 
     /// A value that forms carry as JSON in a string.
-    pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, Refusal> {
+    pub fn json(&self, name: &str, error: &str) -> Result<Option<Value>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if text.is_empty() => Ok(None),
             Some(Value::String(text)) => {
-                serde_json::from_str(text).map(Some).map_err(|_| refuse(error))
+                serde_json::from_str(text).map(Some).map_err(|_| api_error(error))
             }
             Some(value) => Ok(Some(value.clone())),
         }
@@ -121,11 +121,11 @@ impl Arguments {
     }
 }
 
-fn content_type(headers: &HeaderMap) -> Content {
+fn content_type(headers: &HeaderMap) -> ContentType {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     match kind.map(|kind| kind.split(';').next().unwrap_or_default().trim()) {
-        Some("application/json") => Content::Json,
-        Some("application/x-www-form-urlencoded") => Content::Form,
-        _ => Content::Other,
+        Some("application/json") => ContentType::Json,
+        Some("application/x-www-form-urlencoded") => ContentType::Form,
+        _ => ContentType::Other,
     }
 }

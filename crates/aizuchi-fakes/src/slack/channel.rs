@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::slack::message::Message;
+use crate::slack::message::FakeMessage;
 use crate::slack::ts::Ts;
-use crate::slack::user::extend;
+use crate::slack::user::merge_fields;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Channel {
+pub struct FakeChannel {
     pub id: String,
     /// Empty for a direct message.
     pub name: String,
-    pub kind: Kind,
+    pub kind: ChannelKind,
     pub creator: String,
     pub members: BTreeSet<String>,
     pub is_archived: bool,
@@ -23,12 +23,12 @@ pub struct Channel {
     pub previous_names: Vec<String>,
     /// Unix seconds.
     pub created: u64,
-    pub messages: BTreeMap<Ts, Message>,
+    pub messages: BTreeMap<Ts, FakeMessage>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ChannelKind {
     #[default]
     Public,
     Private,
@@ -43,80 +43,80 @@ pub enum Kind {
 #[serde(default, deny_unknown_fields)]
 pub struct NewChannel {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ChannelKind,
     /// The first one is its creator. The bot is a member only if it is named.
     pub members: Vec<String>,
     pub topic: String,
     pub purpose: String,
 }
 
-impl Kind {
+impl ChannelKind {
     /// As `conversations.list` takes it.
-    pub fn listed_as(self) -> &'static str {
+    pub fn conversation_type(self) -> &'static str {
         match self {
-            Kind::Public => "public_channel",
-            Kind::Private => "private_channel",
-            Kind::Direct => "im",
-            Kind::Group => "mpim",
+            ChannelKind::Public => "public_channel",
+            ChannelKind::Private => "private_channel",
+            ChannelKind::Direct => "im",
+            ChannelKind::Group => "mpim",
         }
     }
 
     /// As events of messages name it.
     pub fn channel_type(self) -> &'static str {
         match self {
-            Kind::Public => "channel",
-            Kind::Private => "group",
-            Kind::Direct => "im",
-            Kind::Group => "mpim",
+            ChannelKind::Public => "channel",
+            ChannelKind::Private => "group",
+            ChannelKind::Direct => "im",
+            ChannelKind::Group => "mpim",
         }
     }
 
     /// As scopes name it.
-    pub fn scope(self) -> &'static str {
+    pub fn scope_prefix(self) -> &'static str {
         match self {
-            Kind::Public => "channels",
-            Kind::Private => "groups",
-            Kind::Direct => "im",
-            Kind::Group => "mpim",
+            ChannelKind::Public => "channels",
+            ChannelKind::Private => "groups",
+            ChannelKind::Direct => "im",
+            ChannelKind::Group => "mpim",
         }
     }
 
     /// What events about the channel itself begin with.
     pub fn event_prefix(self) -> &'static str {
         match self {
-            Kind::Public => "channel",
-            Kind::Private | Kind::Group => "group",
-            Kind::Direct => "im",
+            ChannelKind::Public => "channel",
+            ChannelKind::Private | ChannelKind::Group => "group",
+            ChannelKind::Direct => "im",
         }
     }
 }
 
-impl Channel {
+impl FakeChannel {
     /// A thread's replies, oldest first.
-    pub fn replies(&self, parent: Ts) -> impl DoubleEndedIterator<Item = &Message> {
+    pub fn replies(&self, parent: Ts) -> impl DoubleEndedIterator<Item = &FakeMessage> {
         let of_thread =
-            move |message: &&Message| message.thread == Some(parent) && message.ts != parent;
+            move |message: &&FakeMessage| message.thread == Some(parent) && message.ts != parent;
         self.messages.values().filter(of_thread)
     }
 
     /// The other one of a direct message.
-    pub fn other(&self, user: &str) -> Option<&String> {
+    pub fn other_member(&self, user: &str) -> Option<&String> {
         self.members.iter().find(|member| *member != user).or_else(|| self.members.first())
     }
 
-    pub fn shape(&self, team: &str, viewer: &str) -> Value {
-        if self.kind == Kind::Direct {
-            return self.direct_shape(team, viewer);
+    pub fn to_json(&self, team: &str, viewer: &str) -> Value {
+        if self.kind == ChannelKind::Direct {
+            return self.direct_message_json(team, viewer);
         }
-        let is_group = matches!(self.kind, Kind::Private);
+        let is_group = matches!(self.kind, ChannelKind::Private);
         json!({
             "id": self.id,
             "name": self.name,
-            "is_channel": self.kind == Kind::Public,
+            "is_channel": self.kind == ChannelKind::Public,
             "is_group": is_group,
             "is_im": false,
-            "is_mpim": self.kind == Kind::Group,
-            "is_private": self.kind != Kind::Public,
+            "is_mpim": self.kind == ChannelKind::Group,
+            "is_private": self.kind != ChannelKind::Public,
             "created": self.created,
             "is_archived": self.is_archived,
             "is_general": self.name == "general",
@@ -140,7 +140,7 @@ impl Channel {
         })
     }
 
-    fn direct_shape(&self, team: &str, viewer: &str) -> Value {
+    fn direct_message_json(&self, team: &str, viewer: &str) -> Value {
         json!({
             "id": self.id,
             "created": self.created,
@@ -149,23 +149,23 @@ impl Channel {
             "is_org_shared": false,
             "context_team_id": team,
             "updated": self.created * 1000,
-            "user": self.other(viewer),
+            "user": self.other_member(viewer),
             "is_user_deleted": false,
             "priority": 0,
         })
     }
 
     /// With what only some methods tell.
-    pub fn counted_shape(&self, team: &str, viewer: &str) -> Value {
-        let mut shape = self.shape(team, viewer);
-        if self.kind != Kind::Direct {
-            extend(&mut shape, json!({ "num_members": self.members.len() }));
+    pub fn to_json_with_member_count(&self, team: &str, viewer: &str) -> Value {
+        let mut shape = self.to_json(team, viewer);
+        if self.kind != ChannelKind::Direct {
+            merge_fields(&mut shape, json!({ "num_members": self.members.len() }));
         }
         shape
     }
 
     /// What a parent tells of its thread; `null` without replies.
-    pub fn thread_shape(&self, parent: Ts) -> Option<Value> {
+    pub fn thread_json(&self, parent: Ts) -> Option<Value> {
         let latest = self.replies(parent).next_back()?.ts;
         let mut users: Vec<&str> = Vec::new();
         for reply in self.replies(parent) {

@@ -6,24 +6,25 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::order::{self, Answer};
-use crate::slack::channel::{Channel, NewChannel};
-use crate::slack::fault::{Cap, FaultShape};
-use crate::slack::hands::{Reason, Then};
-use crate::slack::mail::{Delivery, Fate, Greeting, Receipt};
-use crate::slack::message::Saying;
-use crate::slack::people::Names;
-use crate::slack::refusal::Refusal;
-use crate::slack::state::Standing;
+use crate::control::{self, ControlResponse};
+use crate::slack::api_error::ApiError;
+use crate::slack::channel::{FakeChannel, NewChannel};
+use crate::slack::delivery::{AckStatus, ConnectBehavior, Delivery, EnvelopeStatus};
+use crate::slack::driver::{AfterDisconnect, DisconnectReason};
+use crate::slack::fault::{FaultSpec, HistoryCap};
+use crate::slack::message::NewFakeMessage;
+use crate::slack::state::TokenStatus;
 use crate::slack::ts::Ts;
 use crate::slack::user::NewUser;
-use crate::slack::{FakeSlack, Served};
+use crate::slack::user_actions::NameChange;
+use crate::slack::{FakeSlack, ServerContext};
 
 /// What can be asked for: `POST /control/{verb}` with the rest as JSON.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
-enum Order {
-    Say(Saying),
+enum ControlCommand {
+    #[serde(rename = "say")]
+    SendMessage(NewFakeMessage),
     Edit {
         channel: String,
         ts: Ts,
@@ -102,23 +103,27 @@ enum Order {
     Interact {
         payload: Value,
     },
-    Tell {
+    #[serde(rename = "tell")]
+    EmitEvent {
         event: Value,
     },
     Disconnect {
-        reason: Reason,
+        reason: DisconnectReason,
         #[serde(default)]
-        then: Then,
+        then: AfterDisconnect,
     },
-    Cut,
-    HalfDead,
-    Greet {
-        greeting: Greeting,
+    #[serde(rename = "cut")]
+    ResetConnections,
+    #[serde(rename = "half_dead")]
+    StallConnections,
+    #[serde(rename = "greet")]
+    SetConnectBehavior {
+        greeting: ConnectBehavior,
     },
     Fault {
         method: String,
-        fault: FaultShape,
-        #[serde(default = "once")]
+        fault: FaultSpec,
+        #[serde(default = "default_times")]
         times: usize,
     },
     ClearFaults,
@@ -128,106 +133,118 @@ enum Order {
         seconds: i64,
     },
     UncapHistory,
-    Standing {
-        standing: Standing,
+    #[serde(rename = "standing")]
+    SetTokenStatus {
+        standing: TokenStatus,
     },
     Uninstall,
-    LimitEvents,
+    #[serde(rename = "limit_events")]
+    SendAppRateLimited,
     Redeliver,
     SetTime {
         now: Timestamp,
     },
-    MarkConnections,
-    Push {
+    #[serde(rename = "mark_connections")]
+    ResetMinOpen,
+    #[serde(rename = "push")]
+    SetRequestUrl {
         url: String,
     },
 }
 
-fn once() -> usize {
+fn default_times() -> usize {
     1
 }
 
-pub async fn order(
-    State(served): State<Served>,
+pub async fn handle_command(
+    State(served): State<ServerContext>,
     Path(verb): Path<String>,
     body: Option<Json<Value>>,
-) -> Answer {
-    order::obey(&verb, body, |order| obey(&served.fake, order))
+) -> ControlResponse {
+    control::run_command(&verb, body, |order| run_command(&served.fake, order))
 }
 
-fn obey(fake: &FakeSlack, order: Order) -> Result<Value, Refusal> {
+fn run_command(fake: &FakeSlack, order: ControlCommand) -> Result<Value, ApiError> {
     match order {
-        Order::Say(saying) => {
-            return Ok(json!({ "ok": true, "ts": fake.say_with(saying)? }));
+        ControlCommand::SendMessage(saying) => {
+            return Ok(json!({ "ok": true, "ts": fake.send_message_with(saying)? }));
         }
-        Order::AddUser(new) => return Ok(json!({ "ok": true, "user": fake.add_user_with(new) })),
-        Order::AddChannel(new) => {
+        ControlCommand::AddUser(new) => {
+            return Ok(json!({ "ok": true, "user": fake.add_user_with(new) }));
+        }
+        ControlCommand::AddChannel(new) => {
             return Ok(json!({ "ok": true, "channel": fake.add_channel(new)? }));
         }
-        Order::OpenDirect { user } => {
-            return Ok(json!({ "ok": true, "channel": fake.open_direct(&user)? }));
+        ControlCommand::OpenDirect { user } => {
+            return Ok(json!({ "ok": true, "channel": fake.open_direct_message(&user)? }));
         }
-        Order::Edit { channel, ts, text } => fake.edit(&channel, ts, &text)?,
-        Order::Unfurl { channel, ts } => fake.unfurl(&channel, ts)?,
-        Order::Delete { channel, ts } => fake.delete(&channel, ts)?,
-        Order::React { channel, ts, user, name } => fake.react(&channel, ts, &user, &name)?,
-        Order::Unreact { channel, ts, user, name } => fake.unreact(&channel, ts, &user, &name)?,
-        Order::Join { channel, user } => fake.join(&channel, &user)?,
-        Order::Leave { channel, user } => fake.leave(&channel, &user)?,
-        Order::RenameChannel { channel, user, name } => {
+        ControlCommand::Edit { channel, ts, text } => fake.edit_message(&channel, ts, &text)?,
+        ControlCommand::Unfurl { channel, ts } => fake.unfurl(&channel, ts)?,
+        ControlCommand::Delete { channel, ts } => fake.delete_message(&channel, ts)?,
+        ControlCommand::React { channel, ts, user, name } => {
+            fake.add_reaction(&channel, ts, &user, &name)?
+        }
+        ControlCommand::Unreact { channel, ts, user, name } => {
+            fake.remove_reaction(&channel, ts, &user, &name)?
+        }
+        ControlCommand::Join { channel, user } => fake.join_channel(&channel, &user)?,
+        ControlCommand::Leave { channel, user } => fake.leave_channel(&channel, &user)?,
+        ControlCommand::RenameChannel { channel, user, name } => {
             fake.rename_channel(&channel, &user, &name)?;
         }
-        Order::Archive { channel, user } => fake.archive(&channel, &user)?,
-        Order::Unarchive { channel, user } => fake.unarchive(&channel, &user)?,
-        Order::MakePrivate { channel, user } => fake.make_private(&channel, &user)?,
-        Order::DeleteChannel { channel, user } => fake.delete_channel(&channel, &user)?,
-        Order::RenameUser { user, real_name, display_name } => {
-            let names = Names { real_name: &real_name, display_name: &display_name };
+        ControlCommand::Archive { channel, user } => fake.archive_channel(&channel, &user)?,
+        ControlCommand::Unarchive { channel, user } => fake.unarchive_channel(&channel, &user)?,
+        ControlCommand::MakePrivate { channel, user } => fake.make_private(&channel, &user)?,
+        ControlCommand::DeleteChannel { channel, user } => fake.delete_channel(&channel, &user)?,
+        ControlCommand::RenameUser { user, real_name, display_name } => {
+            let names = NameChange { real_name: &real_name, display_name: &display_name };
             fake.rename_user(&user, names)?;
         }
-        Order::DeactivateUser { user } => fake.deactivate_user(&user)?,
-        Order::Command { channel, user, command, text } => {
-            fake.command(&channel, &user, &command, &text)?;
+        ControlCommand::DeactivateUser { user } => fake.deactivate_user(&user)?,
+        ControlCommand::Command { channel, user, command, text } => {
+            fake.run_command(&channel, &user, &command, &text)?;
         }
-        Order::Interact { payload } => fake.interact(payload),
-        Order::Tell { event } => fake.tell(event),
-        Order::Disconnect { reason, then } => fake.disconnect(reason, then),
-        Order::Cut => fake.cut(),
-        Order::HalfDead => fake.half_dead(),
-        Order::Greet { greeting } => fake.greet_with(greeting),
-        Order::Fault { method, fault, times } => fake.fault_times(&method, &fault.into(), times),
-        Order::ClearFaults => fake.clear_faults(),
-        Order::Release => fake.release(),
-        Order::CapHistory { objects, seconds } => {
+        ControlCommand::Interact { payload } => fake.interact(payload),
+        ControlCommand::EmitEvent { event } => fake.emit_event(event),
+        ControlCommand::Disconnect { reason, then } => fake.request_disconnect(reason, then),
+        ControlCommand::ResetConnections => fake.reset_connections(),
+        ControlCommand::StallConnections => fake.stall_connections(),
+        ControlCommand::SetConnectBehavior { greeting } => fake.set_connect_behavior(greeting),
+        ControlCommand::Fault { method, fault, times } => {
+            fake.inject_fault_times(&method, &fault.into(), times)
+        }
+        ControlCommand::ClearFaults => fake.clear_faults(),
+        ControlCommand::Release => fake.release_hanging(),
+        ControlCommand::CapHistory { objects, seconds } => {
             let interval = SignedDuration::from_secs(seconds);
-            fake.cap_history(Some(Cap { objects, interval }));
+            fake.cap_history(Some(HistoryCap { objects, interval }));
         }
-        Order::UncapHistory => fake.cap_history(None),
-        Order::Standing { standing } => fake.set_standing(standing),
-        Order::Uninstall => fake.uninstall(),
-        Order::LimitEvents => fake.limit_events(),
-        Order::Redeliver => fake.redeliver(),
-        Order::SetTime { now } => fake.set_time(now),
-        Order::MarkConnections => fake.mark_connections(),
-        Order::Push { url } => fake.push_to(&url),
+        ControlCommand::UncapHistory => fake.cap_history(None),
+        ControlCommand::SetTokenStatus { standing } => fake.set_token_status(standing),
+        ControlCommand::Uninstall => fake.uninstall(),
+        ControlCommand::SendAppRateLimited => fake.send_app_rate_limited(),
+        ControlCommand::Redeliver => fake.redeliver(),
+        ControlCommand::SetTime { now } => fake.set_time(now),
+        ControlCommand::ResetMinOpen => fake.reset_min_open(),
+        ControlCommand::SetRequestUrl { url } => fake.set_request_url(&url),
     }
     Ok(json!({ "ok": true }))
 }
 
 /// Everything that can be seen.
-pub async fn state(State(served): State<Served>) -> Json<Value> {
-    let connections = served.fake.connections();
+pub async fn state(State(served): State<ServerContext>) -> Json<Value> {
+    let connections = served.fake.connection_counts();
     let seen = served.fake.read(|state| {
         let team = &state.workspace;
-        let channel = |channel: &Channel| {
-            let mut shape = channel.counted_shape(&team.id, &team.bot_user);
+        let channel = |channel: &FakeChannel| {
+            let mut shape = channel.to_json_with_member_count(&team.id, &team.bot_user);
             let messages = channel.messages.values();
             shape["members"] = json!(channel.members);
             shape["messages"] =
-                messages.map(|message| team.message_shape(channel, message)).collect();
+                messages.map(|message| team.message_json(channel, message)).collect();
             shape
         };
-        let users: Vec<Value> = team.users.values().map(|user| team.user_shape(user)).collect();
+        let users: Vec<Value> = team.users.values().map(|user| team.user_json(user)).collect();
         let channels: Vec<Value> = team.channels.values().map(channel).collect();
         let ephemeral = team.ephemeral.iter().map(|one| {
             json!({ "channel": one.channel, "user": one.user, "ts": one.ts, "text": one.text })
@@ -238,7 +255,7 @@ pub async fn state(State(served): State<Served>) -> Json<Value> {
         let calls = state.journal.calls.iter().map(|call| {
             json!({ "method": call.method, "at": call.at, "arguments": call.arguments, "answer": call.answer })
         });
-        let dropped = state.mail.letters.iter().filter(|letter| letter.fate == Fate::Dropped);
+        let dropped = state.dispatcher.envelopes.iter().filter(|letter| letter.status == EnvelopeStatus::Dropped);
         json!({
             "team": { "id": team.id, "name": team.name, "bot_user": team.bot_user, "bot": team.bot.id },
             "users": users,
@@ -246,24 +263,24 @@ pub async fn state(State(served): State<Served>) -> Json<Value> {
             "ephemeral": ephemeral.collect::<Vec<_>>(),
             "posts": posts.collect::<Vec<_>>(),
             "calls": calls.collect::<Vec<_>>(),
-            "deliveries": state.mail.deliveries.iter().map(delivery_shape).collect::<Vec<_>>(),
+            "deliveries": state.dispatcher.deliveries.iter().map(delivery_json).collect::<Vec<_>>(),
             "dropped": dropped.count(),
-            "connections": { "open": connections.open, "fewest": connections.fewest },
+            "connections": { "open": connections.open, "fewest": connections.min_open },
         })
     });
     Json(seen)
 }
 
-fn delivery_shape(delivery: &Delivery) -> Value {
-    let (receipt, after) = match delivery.receipt {
-        Receipt::Awaited => ("awaited", None),
-        Receipt::Acked(after) => ("acked", Some(after)),
-        Receipt::Missed => ("missed", None),
-        Receipt::Late(after) => ("late", Some(after)),
+fn delivery_json(delivery: &Delivery) -> Value {
+    let (receipt, after) = match delivery.ack_status {
+        AckStatus::Pending => ("awaited", None),
+        AckStatus::Acked(after) => ("acked", Some(after)),
+        AckStatus::TimedOut => ("missed", None),
+        AckStatus::Late(after) => ("late", Some(after)),
     };
     json!({
         "envelope_id": delivery.envelope_id,
-        "attempt": delivery.attempt,
+        "attempt": delivery.retry_attempt,
         "connection": delivery.connection,
         "payload": delivery.payload,
         "receipt": receipt,

@@ -7,7 +7,7 @@ use crate::slack::ts::Ts;
 
 /// A call of a method, with its arguments as they were sent, but for the token.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct RecordedCall {
     pub method: String,
     pub at: Timestamp,
     pub arguments: Value,
@@ -17,7 +17,7 @@ pub struct Call {
 
 /// What `chat.postMessage` has put into a channel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Post {
+pub struct RecordedPost {
     pub channel: String,
     pub ts: Ts,
     pub thread: Option<Ts>,
@@ -28,6 +28,6 @@ pub struct Post {
 
 #[derive(Default)]
 pub struct Journal {
-    pub calls: Vec<Call>,
-    pub posts: Vec<Post>,
+    pub calls: Vec<RecordedCall>,
+    pub posts: Vec<RecordedPost>,
 }

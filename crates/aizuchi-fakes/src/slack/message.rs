@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::slack::ts::Ts;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Message {
+pub struct FakeMessage {
     pub ts: Ts,
     pub user: Option<String>,
     pub bot_id: Option<String>,
@@ -19,20 +19,20 @@ pub struct Message {
     pub files: Vec<Value>,
     pub attachments: Vec<Value>,
     pub metadata: Option<Value>,
-    pub edited: Option<Edited>,
-    pub reactions: Vec<Reaction>,
+    pub edited: Option<EditInfo>,
+    pub reactions: Vec<FakeReaction>,
     /// What messages of its subtype have and others have not.
-    pub more: Map<String, Value>,
+    pub extra_fields: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edited {
+pub struct EditInfo {
     pub user: String,
     pub ts: Ts,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reaction {
+pub struct FakeReaction {
     pub name: String,
     pub users: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub struct Reaction {
 /// A line that somebody says, with whatever is unusual about it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Saying {
+pub struct NewFakeMessage {
     pub channel: String,
     pub user: String,
     pub text: String,
@@ -61,7 +61,7 @@ pub struct Saying {
     pub is_delivered: bool,
 }
 
-impl Default for Saying {
+impl Default for NewFakeMessage {
     fn default() -> Self {
         Self {
             channel: String::new(),
@@ -80,7 +80,7 @@ impl Default for Saying {
     }
 }
 
-impl Saying {
+impl NewFakeMessage {
     pub fn new(channel: &str, user: &str, text: &str) -> Self {
         Self {
             channel: channel.to_owned(),
@@ -91,15 +91,15 @@ impl Saying {
     }
 }
 
-impl Message {
+impl FakeMessage {
     /// Whether the channel's top level shows it.
-    pub fn is_at_top(&self) -> bool {
+    pub fn is_top_level(&self) -> bool {
         let is_reply = self.thread.is_some_and(|thread| thread != self.ts);
         !is_reply || self.subtype.as_deref() == Some("thread_broadcast")
     }
 
     /// The fields that it has by itself.
-    pub fn shape(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let mut shape = json!({ "type": "message", "ts": self.ts, "text": self.text });
         let texts = [
             ("user", &self.user),
@@ -133,23 +133,23 @@ impl Message {
             shape["attachments"] = json!(self.attachments);
         }
         if !self.reactions.is_empty() {
-            shape["reactions"] = self.reactions.iter().map(Reaction::shape).collect();
+            shape["reactions"] = self.reactions.iter().map(FakeReaction::to_json).collect();
         }
-        for (name, value) in &self.more {
+        for (name, value) in &self.extra_fields {
             shape[name] = value.clone();
         }
         shape
     }
 }
 
-impl Reaction {
-    pub fn shape(&self) -> Value {
+impl FakeReaction {
+    pub fn to_json(&self) -> Value {
         json!({ "name": self.name, "users": self.users, "count": self.users.len() })
     }
 }
 
 /// What Slack makes of a plain text.
-pub fn rich_text(text: &str) -> Value {
+pub fn rich_text_blocks(text: &str) -> Value {
     let section = json!({
         "type": "rich_text_section",
         "elements": [{ "type": "text", "text": text }],

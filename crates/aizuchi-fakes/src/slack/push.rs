@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::slack::FakeSlack;
-use crate::slack::mail::{Letter, LetterKind};
-use crate::slack::state::State;
-use crate::slack::workspace::unique;
+use crate::slack::delivery::{Envelope, PayloadKind};
+use crate::slack::state::FakeSlackState;
+use crate::slack::workspace::unique_id;
 
 /// Where events go instead of to a socket.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Address {
+pub struct RequestUrl {
     pub url: String,
-    pub trust: Trust,
+    pub verification: UrlVerification,
 }
 
 /// Whether the app has shown that the address is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    Asked,
+pub enum UrlVerification {
+    Pending,
     Verified,
-    Refused,
+    Failed,
 }
 
 /// A request that is to be made.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Push {
+pub enum PushRequest {
     /// Asks the app to repeat a word.
     Verify,
     /// A delivery, by its number.
@@ -36,7 +36,7 @@ pub enum Push {
 }
 
 /// What is sent.
-struct Parcel {
+struct SignedRequest {
     url: String,
     body: String,
     headers: Vec<(&'static str, String)>,
@@ -44,21 +44,22 @@ struct Parcel {
 
 impl FakeSlack {
     /// From here on events go to this address, if it answers as Slack asks.
-    pub fn push_to(&self, url: &str) {
+    pub fn set_request_url(&self, url: &str) {
         self.change(|state| {
-            state.address = Some(Address { url: url.to_owned(), trust: Trust::Asked });
-            state.pushes.push(Push::Verify);
+            state.request_url =
+                Some(RequestUrl { url: url.to_owned(), verification: UrlVerification::Pending });
+            state.pending_pushes.push(PushRequest::Verify);
         });
     }
 
-    pub fn address(&self) -> Option<Address> {
-        self.read(|state| state.address.clone())
+    pub fn request_url(&self) -> Option<RequestUrl> {
+        self.read(|state| state.request_url.clone())
     }
 
     /// Makes one request, and takes note of what came of it.
-    pub(super) async fn push(&self, client: reqwest::Client, push: Push) {
-        let challenge = unique("");
-        let Some(parcel) = self.read(|state| parcel(state, self, &push, &challenge)) else {
+    pub(super) async fn push(&self, client: reqwest::Client, push: PushRequest) {
+        let challenge = unique_id("");
+        let Some(parcel) = self.read(|state| build_request(state, self, &push, &challenge)) else {
             return;
         };
         let limit = Duration::try_from(self.settings.ack_deadline).unwrap_or_default();
@@ -72,59 +73,70 @@ impl FakeSlack {
             Ok(_) | Err(_) => None,
         };
         self.change(|state| match push {
-            Push::Verify => {
+            PushRequest::Verify => {
                 let is_repeated = answer.is_some_and(|answer| answer.contains(&challenge));
-                if let Some(address) = &mut state.address {
-                    address.trust = if is_repeated { Trust::Verified } else { Trust::Refused };
+                if let Some(address) = &mut state.request_url {
+                    address.verification = if is_repeated {
+                        UrlVerification::Verified
+                    } else {
+                        UrlVerification::Failed
+                    };
                 }
             }
-            Push::Deliver(delivery) if answer.is_some() => {
-                let envelope = state.mail.deliveries[delivery].envelope_id.clone();
+            PushRequest::Deliver(delivery) if answer.is_some() => {
+                let envelope = state.dispatcher.deliveries[delivery].envelope_id.clone();
                 let answer = answer.and_then(|answer| serde_json::from_str(&answer).ok());
-                state.answer_command(&envelope, &answer.unwrap_or(Value::Null));
-                state.mail.ack(&envelope);
+                state.respond_to_command(&envelope, &answer.unwrap_or(Value::Null));
+                state.dispatcher.ack(&envelope);
             }
-            Push::Deliver(delivery) => state.fail(delivery, &self.settings, "http_error"),
+            PushRequest::Deliver(delivery) => {
+                state.fail_delivery(delivery, &self.settings, "http_error")
+            }
         });
     }
 }
 
 /// A client for it; reqwest wants to know who encrypts.
-pub fn client() -> anyhow::Result<reqwest::Client> {
+pub fn http_client() -> anyhow::Result<reqwest::Client> {
     // It fails where a provider of cryptography is installed already, which is as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?)
 }
 
-fn parcel(state: &State, fake: &FakeSlack, push: &Push, challenge: &str) -> Option<Parcel> {
-    let url = state.address.as_ref()?.url.clone();
-    let (body, letter): (Value, Option<&Letter>) = match push {
-        Push::Verify => {
+fn build_request(
+    state: &FakeSlackState,
+    fake: &FakeSlack,
+    push: &PushRequest,
+    challenge: &str,
+) -> Option<SignedRequest> {
+    let url = state.request_url.as_ref()?.url.clone();
+    let (body, letter): (Value, Option<&Envelope>) = match push {
+        PushRequest::Verify => {
             let kind = "url_verification";
             let token = "dev-verification";
             (json!({ "token": token, "challenge": challenge, "type": kind }), None)
         }
-        Push::Deliver(delivery) => {
-            let delivery = state.mail.deliveries.get(*delivery)?;
-            (delivery.payload.clone(), state.mail.letters.get(delivery.letter))
+        PushRequest::Deliver(delivery) => {
+            let delivery = state.dispatcher.deliveries.get(*delivery)?;
+            (delivery.payload.clone(), state.dispatcher.envelopes.get(delivery.envelope_index))
         }
     };
     let body = body.to_string();
     let now = state.workspace.unix_seconds().to_string();
     let mut headers = vec![
         ("content-type", "application/json".to_owned()),
-        ("x-slack-signature", signature(&fake.settings.signing_secret, &now, &body)?),
+        ("x-slack-signature", sign(&fake.settings.signing_secret, &now, &body)?),
         ("x-slack-request-timestamp", now),
     ];
-    if let Some(letter) = letter.filter(|letter| letter.attempt > 0) {
-        headers.push(("x-slack-retry-num", letter.attempt.to_string()));
-        headers.push(("x-slack-retry-reason", letter.reason.to_owned()));
+    if let Some(letter) = letter.filter(|letter| letter.retry_attempt > 0) {
+        headers.push(("x-slack-retry-num", letter.retry_attempt.to_string()));
+        headers.push(("x-slack-retry-reason", letter.retry_reason.to_owned()));
     }
-    Some(Parcel { url, body, headers })
+    Some(SignedRequest { url, body, headers })
 }
 
 /// What shows that a request is Slack's.
-pub fn signature(secret: &str, timestamp: &str, body: &str) -> Option<String> {
+pub fn sign(secret: &str, timestamp: &str, body: &str) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
     mac.update(format!("v0:{timestamp}:{body}").as_bytes());
     let digest = mac.finalize().into_bytes();
@@ -132,12 +144,14 @@ pub fn signature(secret: &str, timestamp: &str, body: &str) -> Option<String> {
     Some(format!("v0={hex}"))
 }
 
-impl State {
+impl FakeSlackState {
     /// Whether this letter goes to an address rather than to a socket.
-    pub fn is_pushed(&self, letter: usize) -> bool {
-        let is_verified =
-            self.address.as_ref().is_some_and(|address| address.trust == Trust::Verified);
-        is_verified && self.mail.letters[letter].kind == LetterKind::Event
+    pub fn is_sent_over_http(&self, letter: usize) -> bool {
+        let is_verified = self
+            .request_url
+            .as_ref()
+            .is_some_and(|address| address.verification == UrlVerification::Verified);
+        is_verified && self.dispatcher.envelopes[letter].kind == PayloadKind::Event
     }
 }
 
@@ -149,7 +163,7 @@ mod tests {
     fn requests_are_signed_as_slack_documents_it() {
         // The example of "Verifying requests from Slack".
         let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-        let signed = signature("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", body);
+        let signed = sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", body);
         let expected = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
         assert_eq!(signed.as_deref(), Some(expected));
     }

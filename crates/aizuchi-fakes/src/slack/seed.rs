@@ -1,13 +1,13 @@
 //! A small team to begin with, for people who try things out.
 
 use crate::slack::FakeSlack;
-use crate::slack::channel::{Kind, NewChannel};
-use crate::slack::refusal::Refusal;
+use crate::slack::api_error::ApiError;
+use crate::slack::channel::{ChannelKind, NewChannel};
 use crate::slack::user::NewUser;
 
 impl FakeSlack {
     /// Adds three people, another bot and a few rooms; the bot is in two of them.
-    pub fn seed(&self) -> Result<(), Refusal> {
+    pub fn seed(&self) -> Result<(), ApiError> {
         let person = |name: &str, real_name: &str, is_admin| {
             self.add_user_with(NewUser {
                 name: name.to_lowercase(),
@@ -35,10 +35,10 @@ impl FakeSlack {
                 ..NewChannel::default()
             })
         };
-        room("general", Kind::Public, &everybody)?;
-        room("plans", Kind::Private, &[mio.clone(), ken.clone(), bot])?;
-        room("random", Kind::Public, &[mio.clone(), ken])?;
-        room("board", Kind::Private, std::slice::from_ref(&mio))?;
-        self.open_direct(&mio).map(|_| ())
+        room("general", ChannelKind::Public, &everybody)?;
+        room("plans", ChannelKind::Private, &[mio.clone(), ken.clone(), bot])?;
+        room("random", ChannelKind::Public, &[mio.clone(), ken])?;
+        room("board", ChannelKind::Private, std::slice::from_ref(&mio))?;
+        self.open_direct_message(&mio).map(|_| ())
     }
 }

@@ -10,76 +10,77 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::slack::hands::{Reason, disconnect_frame};
-use crate::slack::mail::Frame;
-use crate::slack::{FakeSlack, Served};
-use crate::wire::Cutter;
+use crate::slack::delivery::SocketCommand;
+use crate::slack::driver::{DisconnectReason, disconnect_frame};
+use crate::slack::{FakeSlack, ServerContext};
+use crate::tcp::ResetHandle;
 
 #[derive(Deserialize)]
-pub struct LinkQuery {
+pub struct ConnectQuery {
     #[serde(default)]
     ticket: String,
 }
 
-pub async fn link(
-    State(served): State<Served>,
-    ConnectInfo(cutter): ConnectInfo<Cutter>,
-    Query(query): Query<LinkQuery>,
+pub async fn connect(
+    State(served): State<ServerContext>,
+    ConnectInfo(cutter): ConnectInfo<ResetHandle>,
+    Query(query): Query<ConnectQuery>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     // A ticket opens one socket.
     let is_valid = served.fake.change(|state| {
-        let place = state.mail.tickets.iter().position(|ticket| *ticket == query.ticket);
-        place.map(|place| state.mail.tickets.remove(place)).is_some()
+        let place = state.dispatcher.tickets.iter().position(|ticket| *ticket == query.ticket);
+        place.map(|place| state.dispatcher.tickets.remove(place)).is_some()
     });
     if !is_valid {
         return StatusCode::FORBIDDEN.into_response();
     }
-    upgrade.on_upgrade(move |socket| attend(socket, served, cutter))
+    upgrade.on_upgrade(move |socket| serve_connection(socket, served, cutter))
 }
 
 /// A place among the open connections, given up when its task ends in any way.
-struct Seat {
+struct ConnectionGuard {
     fake: Arc<FakeSlack>,
     id: u64,
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.fake.change(|state| state.mail.disconnect(self.id));
+        self.fake.change(|state| state.dispatcher.disconnect(self.id));
     }
 }
 
-async fn attend(mut socket: WebSocket, served: Served, cutter: Cutter) {
+async fn serve_connection(mut socket: WebSocket, served: ServerContext, cutter: ResetHandle) {
     let fake = served.fake.clone();
-    let most = fake.settings.most_connections;
-    let place =
-        fake.change(|state| (state.mail.connections.len() < most).then(|| state.mail.connect()));
+    let most = fake.settings.max_connections;
+    let place = fake.change(|state| {
+        (state.dispatcher.connections.len() < most).then(|| state.dispatcher.connect())
+    });
     let Some((id, mut frames)) = place else {
-        let full = disconnect_frame(Reason::TooManyWebsockets);
+        let full = disconnect_frame(DisconnectReason::TooManyWebsockets);
         // Whoever has gone meanwhile need not be told.
         let _ = socket.send(Message::text(full.to_string())).await;
-        let _ = socket.send(goodbye()).await;
+        let _ = socket.send(close_frame()).await;
         return;
     };
-    let seat = Seat { fake: fake.clone(), id };
+    let seat = ConnectionGuard { fake: fake.clone(), id };
     fake.change(|state| {
         let app = state.workspace.bot.app_id.clone();
-        state.mail.greet(id, &app);
+        state.dispatcher.send_hello(id, &app);
     });
     tokio::select! {
-        () = talk(&mut socket, &fake, &mut frames, &cutter) => {}
-        () = served.shutdown.cancelled() => cutter.cut(),
+        () = run_connection(&mut socket, &fake, &mut frames, &cutter) => {}
+        () = served.shutdown.cancelled() => cutter.reset(),
     }
     drop(seat);
 }
 
 /// Goes on until one of both sides ends it.
-async fn talk(
+async fn run_connection(
     socket: &mut WebSocket,
     fake: &FakeSlack,
-    frames: &mut UnboundedReceiver<Frame>,
-    cutter: &Cutter,
+    frames: &mut UnboundedReceiver<SocketCommand>,
+    cutter: &ResetHandle,
 ) {
     let clock = &fake.settings.clock;
     loop {
@@ -88,18 +89,18 @@ async fn talk(
             frame = frames.recv() => {
                 let Some(frame) = frame else { return };
                 let goes_on = match frame {
-                    Frame::Text(text) => socket.send(Message::text(text)).await.is_ok(),
-                    Frame::Close => {
-                        let _ = socket.send(goodbye()).await;
+                    SocketCommand::Send(text) => socket.send(Message::text(text)).await.is_ok(),
+                    SocketCommand::Close => {
+                        let _ = socket.send(close_frame()).await;
                         false
                     }
-                    Frame::Cut => {
-                        cutter.cut();
+                    SocketCommand::Reset => {
+                        cutter.reset();
                         false
                     }
-                    Frame::PlayDead => {
-                        play_dead(frames).await;
-                        cutter.cut();
+                    SocketCommand::Stall => {
+                        stall(frames).await;
+                        cutter.reset();
                         false
                     }
                 };
@@ -109,7 +110,7 @@ async fn talk(
             }
             message = socket.recv() => {
                 let Some(Ok(message)) = message else { return };
-                hear(fake, &message);
+                receive(fake, &message);
             }
             () = clock.sleep_until(next_ping) => {
                 let ping = Message::Ping("Ping from applink-dev".into());
@@ -122,27 +123,27 @@ async fn talk(
 }
 
 /// Keeps the connection, and neither reads nor writes until it is cut.
-async fn play_dead(frames: &mut UnboundedReceiver<Frame>) {
+async fn stall(frames: &mut UnboundedReceiver<SocketCommand>) {
     while let Some(frame) = frames.recv().await {
         match frame {
-            Frame::Cut => return,
-            Frame::Text(_) | Frame::Close | Frame::PlayDead => {}
+            SocketCommand::Reset => return,
+            SocketCommand::Send(_) | SocketCommand::Close | SocketCommand::Stall => {}
         }
     }
 }
 
-fn hear(fake: &FakeSlack, message: &Message) {
+fn receive(fake: &FakeSlack, message: &Message) {
     let Message::Text(text) = message else { return };
     let said: Option<Value> = serde_json::from_str(text.as_str()).ok();
     let envelope = said.as_ref().and_then(|said| said["envelope_id"].as_str());
     if let (Some(said), Some(envelope)) = (&said, envelope) {
         fake.change(|state| {
-            state.answer_command(envelope, &said["payload"]);
-            state.mail.ack(envelope);
+            state.respond_to_command(envelope, &said["payload"]);
+            state.dispatcher.ack(envelope);
         });
     }
 }
 
-fn goodbye() -> Message {
+fn close_frame() -> Message {
     Message::Close(Some(CloseFrame { code: 1000, reason: "".into() }))
 }

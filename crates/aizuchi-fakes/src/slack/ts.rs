@@ -13,10 +13,10 @@ pub struct Ts(pub u64);
 /// It is not written as seconds, a point and up to six digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a timestamp of Slack's")]
-pub struct NotATs;
+pub struct InvalidTs;
 
 impl Ts {
-    pub fn at(moment: Timestamp) -> Self {
+    pub fn from_timestamp(moment: Timestamp) -> Self {
         Self(u64::try_from(moment.as_microsecond()).unwrap_or(0))
     }
 
@@ -36,21 +36,21 @@ impl fmt::Display for Ts {
 }
 
 impl FromStr for Ts {
-    type Err = NotATs;
+    type Err = InvalidTs;
 
-    fn from_str(text: &str) -> Result<Self, NotATs> {
+    fn from_str(text: &str) -> Result<Self, InvalidTs> {
         let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if seconds.is_empty() || fraction.len() > 6 || !is_number(seconds) || !is_number(fraction) {
-            return Err(NotATs);
+            return Err(InvalidTs);
         }
-        let seconds: u64 = seconds.parse().map_err(|_| NotATs)?;
-        let micros: u64 = format!("{fraction:0<6}").parse().map_err(|_| NotATs)?;
+        let seconds: u64 = seconds.parse().map_err(|_| InvalidTs)?;
+        let micros: u64 = format!("{fraction:0<6}").parse().map_err(|_| InvalidTs)?;
         seconds
             .checked_mul(1_000_000)
             .and_then(|all| all.checked_add(micros))
             .map(Self)
-            .ok_or(NotATs)
+            .ok_or(InvalidTs)
     }
 }
 

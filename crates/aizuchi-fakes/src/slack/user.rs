@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// A person, or an app's bot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct User {
+pub struct FakeUser {
     pub id: String,
     /// The handle, in small letters.
     pub name: String,
@@ -38,20 +38,20 @@ pub struct NewUser {
     pub is_admin: bool,
 }
 
-impl User {
+impl FakeUser {
     /// What people see.
-    pub fn shown(&self) -> &str {
+    pub fn visible_name(&self) -> &str {
         let names = [&self.display_name, &self.real_name, &self.name];
         names.into_iter().find(|name| !name.is_empty()).map_or("", |name| name)
     }
 
-    pub fn shape(&self, team: &str) -> Value {
+    pub fn to_json(&self, team: &str) -> Value {
         let mut shape = json!({
             "id": self.id,
             "team_id": team,
             "name": self.name,
             "deleted": self.is_deleted,
-            "profile": self.profile(team),
+            "profile": self.profile_json(team),
             "is_bot": self.bot.is_some(),
             "is_app_user": false,
             "updated": self.updated,
@@ -71,12 +71,12 @@ impl User {
                 "is_email_confirmed": self.bot.is_none(),
                 "who_can_share_contact_card": "EVERYONE",
             });
-            extend(&mut shape, more);
+            merge_fields(&mut shape, more);
         }
         shape
     }
 
-    fn profile(&self, team: &str) -> Value {
+    fn profile_json(&self, team: &str) -> Value {
         let picture = |size: &str| format!("https://secure.gravatar.com/avatar/0?s={size}");
         let mut profile = json!({
             "title": "",
@@ -104,14 +104,14 @@ impl User {
         }
         if let Some(bot) = &self.bot {
             let more = json!({ "api_app_id": bot.app_id, "bot_id": bot.id, "always_active": true });
-            extend(&mut profile, more);
+            merge_fields(&mut profile, more);
         }
         profile
     }
 }
 
 /// Adds the fields of one object to another.
-pub fn extend(shape: &mut Value, more: Value) {
+pub fn merge_fields(shape: &mut Value, more: Value) {
     if let (Some(shape), Value::Object(more)) = (shape.as_object_mut(), more) {
         shape.extend(more);
     }

@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::slack::channel::{Channel, Kind};
-use crate::slack::message::Message;
-use crate::slack::refusal::{Refusal, refuse};
+use crate::slack::api_error::{ApiError, api_error};
+use crate::slack::channel::{ChannelKind, FakeChannel};
+use crate::slack::message::FakeMessage;
 use crate::slack::ts::Ts;
-use crate::slack::user::{Bot, User, extend};
+use crate::slack::user::{Bot, FakeUser, merge_fields};
 use aizuchi_core::clock::Clock;
 
 pub struct Workspace {
@@ -20,23 +20,23 @@ pub struct Workspace {
     /// The user whose tokens the app has.
     pub bot_user: String,
     pub bot: Bot,
-    pub users: BTreeMap<String, User>,
-    pub channels: BTreeMap<String, Channel>,
+    pub users: BTreeMap<String, FakeUser>,
+    pub channels: BTreeMap<String, FakeChannel>,
     /// What only one person sees.
-    pub ephemeral: Vec<Ephemeral>,
+    pub ephemeral: Vec<EphemeralMessage>,
     pub usergroups: Vec<Value>,
     pub emoji: BTreeMap<String, String>,
     /// What the app is to be told, oldest first.
-    pub outbox: Vec<Value>,
+    pub pending_events: Vec<Value>,
     clock: Clock,
     /// How far the team's time is ahead of the clock.
-    ahead: SignedDuration,
-    newest: Ts,
+    clock_offset: SignedDuration,
+    last_ts: Ts,
     last_id: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ephemeral {
+pub struct EphemeralMessage {
     pub channel: String,
     pub user: String,
     pub thread: Option<Ts>,
@@ -46,7 +46,7 @@ pub struct Ephemeral {
 
 /// A line was said here.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct MessageKey {
     pub channel: String,
     pub ts: Ts,
 }
@@ -66,14 +66,14 @@ impl Workspace {
             ephemeral: Vec::new(),
             usergroups: Vec::new(),
             emoji: BTreeMap::new(),
-            outbox: Vec::new(),
+            pending_events: Vec::new(),
             clock,
-            ahead: SignedDuration::ZERO,
-            newest: Ts::default(),
+            clock_offset: SignedDuration::ZERO,
+            last_ts: Ts::default(),
             last_id: 0,
         };
         workspace.bot_user = workspace.new_id('U');
-        let user = User {
+        let user = FakeUser {
             id: workspace.bot_user.clone(),
             name: bot_name.to_lowercase(),
             real_name: bot_name.to_owned(),
@@ -88,30 +88,30 @@ impl Workspace {
     }
 
     pub fn now(&self) -> Timestamp {
-        self.clock.now().checked_add(self.ahead).unwrap_or_else(|_| self.clock.now())
+        self.clock.now().checked_add(self.clock_offset).unwrap_or_else(|_| self.clock.now())
     }
 
     /// From here on, time goes on from this moment.
     pub fn set_time(&mut self, now: Timestamp) {
-        self.ahead = now.duration_since(self.clock.now());
-        self.newest = Ts::default();
+        self.clock_offset = now.duration_since(self.clock.now());
+        self.last_ts = Ts::default();
     }
 
     pub fn unix_seconds(&self) -> u64 {
-        Ts::at(self.now()).unix_seconds()
+        Ts::from_timestamp(self.now()).unix_seconds()
     }
 
     /// Now, but never the same twice.
     /// Only this person sees it.
-    pub fn whisper(&mut self, channel: &str, user: &str, text: &str) {
+    pub fn post_ephemeral(&mut self, channel: &str, user: &str, text: &str) {
         let ts = self.new_ts();
         let (channel, user, text) = (channel.to_owned(), user.to_owned(), text.to_owned());
-        self.ephemeral.push(Ephemeral { channel, user, thread: None, ts, text });
+        self.ephemeral.push(EphemeralMessage { channel, user, thread: None, ts, text });
     }
 
     pub fn new_ts(&mut self) -> Ts {
-        self.newest = Ts::at(self.now()).max(self.newest.next());
-        self.newest
+        self.last_ts = Ts::from_timestamp(self.now()).max(self.last_ts.next());
+        self.last_ts
     }
 
     /// Ids of people, channels and bots are the same at each start.
@@ -120,64 +120,65 @@ impl Workspace {
         format!("{letter}0DEV{:05}", self.last_id)
     }
 
-    pub fn user(&self, id: &str) -> Result<&User, Refusal> {
-        self.users.get(id).ok_or_else(|| refuse("user_not_found"))
+    pub fn user(&self, id: &str) -> Result<&FakeUser, ApiError> {
+        self.users.get(id).ok_or_else(|| api_error("user_not_found"))
     }
 
-    pub fn user_mut(&mut self, id: &str) -> Result<&mut User, Refusal> {
-        self.users.get_mut(id).ok_or_else(|| refuse("user_not_found"))
+    pub fn user_mut(&mut self, id: &str) -> Result<&mut FakeUser, ApiError> {
+        self.users.get_mut(id).ok_or_else(|| api_error("user_not_found"))
     }
 
-    pub fn channel(&self, id: &str) -> Result<&Channel, Refusal> {
-        self.channels.get(id).ok_or_else(|| refuse("channel_not_found"))
+    pub fn channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
+        self.channels.get(id).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    pub fn channel_mut(&mut self, id: &str) -> Result<&mut Channel, Refusal> {
-        self.channels.get_mut(id).ok_or_else(|| refuse("channel_not_found"))
+    pub fn channel_mut(&mut self, id: &str) -> Result<&mut FakeChannel, ApiError> {
+        self.channels.get_mut(id).ok_or_else(|| api_error("channel_not_found"))
     }
 
-    pub fn message(&self, channel: &str, ts: Ts) -> Result<&Message, Refusal> {
-        self.channel(channel)?.messages.get(&ts).ok_or_else(|| refuse("message_not_found"))
+    pub fn message(&self, channel: &str, ts: Ts) -> Result<&FakeMessage, ApiError> {
+        self.channel(channel)?.messages.get(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
-    pub fn message_mut(&mut self, channel: &str, ts: Ts) -> Result<&mut Message, Refusal> {
+    pub fn message_mut(&mut self, channel: &str, ts: Ts) -> Result<&mut FakeMessage, ApiError> {
         let messages = &mut self.channel_mut(channel)?.messages;
-        messages.get_mut(&ts).ok_or_else(|| refuse("message_not_found"))
+        messages.get_mut(&ts).ok_or_else(|| api_error("message_not_found"))
     }
 
     /// A channel that the app may know of.
-    pub fn visible_channel(&self, id: &str) -> Result<&Channel, Refusal> {
+    pub fn visible_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
         let channel = self.channel(id)?;
-        let is_visible = channel.kind == Kind::Public || channel.members.contains(&self.bot_user);
-        is_visible.then_some(channel).ok_or_else(|| refuse("channel_not_found"))
+        let is_visible =
+            channel.kind == ChannelKind::Public || channel.members.contains(&self.bot_user);
+        is_visible.then_some(channel).ok_or_else(|| api_error("channel_not_found"))
     }
 
     /// A channel that the app is in.
-    pub fn joined_channel(&self, id: &str) -> Result<&Channel, Refusal> {
+    pub fn joined_channel(&self, id: &str) -> Result<&FakeChannel, ApiError> {
         let channel = self.visible_channel(id)?;
         let is_member = channel.members.contains(&self.bot_user);
-        is_member.then_some(channel).ok_or_else(|| refuse("not_in_channel"))
+        is_member.then_some(channel).ok_or_else(|| api_error("not_in_channel"))
     }
 
-    pub fn channel_shape(&self, channel: &Channel) -> Value {
-        channel.shape(&self.id, &self.bot_user)
+    pub fn channel_json(&self, channel: &FakeChannel) -> Value {
+        channel.to_json(&self.id, &self.bot_user)
     }
 
-    pub fn user_shape(&self, user: &User) -> Value {
-        user.shape(&self.id)
+    pub fn user_json(&self, user: &FakeUser) -> Value {
+        user.to_json(&self.id)
     }
 
     /// A message as histories and events show it.
-    pub fn message_shape(&self, channel: &Channel, message: &Message) -> Value {
-        let mut shape = message.shape();
+    pub fn message_json(&self, channel: &FakeChannel, message: &FakeMessage) -> Value {
+        let mut shape = message.to_json();
         if message.user.is_some() {
             shape["team"] = json!(self.id);
         }
         if let Some(profile) = self.bot_profile(message) {
             shape["bot_profile"] = profile;
         }
-        if let Some(thread) = channel.thread_shape(message.ts) {
-            extend(&mut shape, thread);
+        if let Some(thread) = channel.thread_json(message.ts) {
+            merge_fields(&mut shape, thread);
         }
         if let Some(parent) = message.thread.filter(|thread| *thread != message.ts) {
             let parent = channel.messages.get(&parent).and_then(|parent| parent.user.as_ref());
@@ -186,7 +187,7 @@ impl Workspace {
         shape
     }
 
-    fn bot_profile(&self, message: &Message) -> Option<Value> {
+    fn bot_profile(&self, message: &FakeMessage) -> Option<Value> {
         let user = self.users.get(message.user.as_ref()?)?;
         let bot = user.bot.as_ref()?;
         let icon = |size: &str| format!("https://a.slack-edge.com/dev/bot_{size}.png");
@@ -203,24 +204,24 @@ impl Workspace {
     }
 
     /// Tells the app of something in a channel, if it is in it.
-    pub fn tell_of(&mut self, channel: &str, event: Value) {
+    pub fn emit_in_channel(&mut self, channel: &str, event: Value) {
         let channel = self.channels.get(channel);
         if channel.is_some_and(|channel| channel.members.contains(&self.bot_user)) {
-            self.tell(event);
+            self.emit(event);
         }
     }
 
     /// Tells the app of something.
-    pub fn tell(&mut self, mut event: Value) {
+    pub fn emit(&mut self, mut event: Value) {
         if event.get("event_ts").is_none() {
             event["event_ts"] = json!(self.new_ts());
         }
-        self.outbox.push(event);
+        self.pending_events.push(event);
     }
 }
 
 /// An id that no other team, start or test has.
-pub fn unique(prefix: &str) -> String {
+pub fn unique_id(prefix: &str) -> String {
     let letters = Uuid::now_v7().simple().to_string().to_uppercase();
     format!("{prefix}{}", &letters[12..])
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aizuchi_fakes::discord::channel::NewChannel;
 use aizuchi_fakes::discord::id::{ChannelId, GuildId, UserId};
-use aizuchi_fakes::discord::{FakeDiscord, Settings, serve};
+use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
 use futures_util::{SinkExt, StreamExt};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ use aizuchi_harness::net::http;
 mod gateway;
 mod messages;
 mod page;
-mod places;
-mod words;
+mod channels;
+mod payloads;
 
 /// A fake Discord with a guild of Mio's and one channel in it.
 struct Stage {
@@ -50,8 +50,11 @@ fn usual() -> Intents {
 }
 
 /// As in life, but sessions may begin as fast as they like.
-fn settings() -> Settings {
-    Settings { identify_interval: SignedDuration::ZERO, ..Settings::default() }
+fn settings() -> FakeDiscordSettings {
+    FakeDiscordSettings {
+        identify_interval: SignedDuration::ZERO,
+        ..FakeDiscordSettings::default()
+    }
 }
 
 impl Stage {
@@ -59,7 +62,7 @@ impl Stage {
         Self::with(settings()).await
     }
 
-    async fn with(settings: Settings) -> Self {
+    async fn with(settings: FakeDiscordSettings) -> Self {
         let discord = FakeDiscord::new(settings);
         let mio = discord.add_user("Mio");
         let guild = discord.add_guild("Tea House", mio);
@@ -123,7 +126,7 @@ impl Stage {
     }
 
     async fn until(&self, is_so: impl Fn(&FakeDiscord) -> bool) {
-        let mut changed = self.discord.changed();
+        let mut changed = self.discord.subscribe();
         let come = async {
             while !is_so(&self.discord) {
                 changed.changed().await.unwrap();

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use aizuchi_core::clock::Clock;
 use aizuchi_fakes::fault::Hang;
-use aizuchi_fakes::slack::channel::{Kind, NewChannel};
+use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
+use aizuchi_fakes::slack::delivery::{AckStatus, ConnectBehavior};
+use aizuchi_fakes::slack::driver::{AfterDisconnect, ConnectionCounts, DisconnectReason};
 use aizuchi_fakes::slack::fault::Fault;
-use aizuchi_fakes::slack::hands::{Connections, Reason, Then};
-use aizuchi_fakes::slack::mail::{Greeting, Receipt};
-use aizuchi_fakes::slack::message::Saying;
-use aizuchi_fakes::slack::push::Trust;
-use aizuchi_fakes::slack::{FakeSlack, Settings, serve};
+use aizuchi_fakes::slack::message::NewFakeMessage;
+use aizuchi_fakes::slack::push::UrlVerification;
+use aizuchi_fakes::slack::{FakeSlack, FakeSlackSettings, serve};
 use futures_util::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -42,10 +42,10 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 impl Stage {
     async fn new() -> Self {
-        Self::with(Settings::default()).await
+        Self::with(FakeSlackSettings::default()).await
     }
 
-    async fn with(settings: Settings) -> Self {
+    async fn with(settings: FakeSlackSettings) -> Self {
         let slack = FakeSlack::new(settings);
         let bot = slack.bot_user();
         let mio = slack.add_user("Mio");
@@ -91,7 +91,7 @@ impl Stage {
     }
 
     async fn until(&self, is_so: impl Fn(&FakeSlack) -> bool) {
-        let mut changed = self.slack.changed();
+        let mut changed = self.slack.subscribe();
         let come = async {
             while !is_so(&self.slack) {
                 changed.changed().await.unwrap();
@@ -129,7 +129,7 @@ async fn a_line_is_told_and_a_mention_twice() {
     let stage = Stage::new().await;
     let mut socket = stage.listen().await;
     let text = format!("<@{}> tea?", stage.bot);
-    let ts = stage.slack.say(&stage.tea, &stage.mio, &text).unwrap();
+    let ts = stage.slack.send_message(&stage.tea, &stage.mio, &text).unwrap();
     let (message, mention) = (heard(&mut socket).await, heard(&mut socket).await);
     let (message, mention) = (&message["payload"], &mention["payload"]);
     assert_eq!(message["event"]["type"], "message");
@@ -143,9 +143,11 @@ async fn a_line_is_told_and_a_mention_twice() {
 #[tokio::test]
 async fn what_is_not_acknowledged_comes_again_as_often_as_slack_tries() {
     let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let stage = Stage::with(Settings { clock: clock.clone(), ..Settings::default() }).await;
+    let stage =
+        Stage::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
+            .await;
     let mut socket = stage.listen().await;
-    stage.slack.say(&stage.tea, &stage.mio, "hello").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "hello").unwrap();
     let first = heard(&mut socket).await;
     assert_eq!(first["retry_attempt"], 0);
     let mut ids = vec![first["envelope_id"].clone()];
@@ -161,27 +163,31 @@ async fn what_is_not_acknowledged_comes_again_as_often_as_slack_tries() {
         ids.push(again["envelope_id"].clone());
     }
     clock.advance_to(clock.now() + SignedDuration::from_secs(3));
-    stage.until(|slack| slack.dropped().len() == 1).await;
+    stage.until(|slack| slack.dropped_envelopes().len() == 1).await;
     ack(&mut socket, &json!({ "envelope_id": ids[3] })).await;
-    stage.until(|slack| matches!(slack.unacked().last().unwrap().receipt, Receipt::Late(_))).await;
-    assert_eq!(stage.slack.acked(), []);
+    stage
+        .until(|slack| {
+            matches!(slack.unacked_deliveries().last().unwrap().ack_status, AckStatus::Late(_))
+        })
+        .await;
+    assert_eq!(stage.slack.acked_deliveries(), []);
 }
 
 fn missed(slack: &FakeSlack) -> usize {
     let missed = slack.deliveries().into_iter();
-    missed.filter(|delivery| delivery.receipt == Receipt::Missed).count()
+    missed.filter(|delivery| delivery.ack_status == AckStatus::TimedOut).count()
 }
 
 #[tokio::test]
 async fn an_acknowledged_line_does_not_come_again() {
     let stage = Stage::new().await;
     let mut socket = stage.listen().await;
-    stage.slack.say(&stage.tea, &stage.mio, "one").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "one").unwrap();
     let one = heard(&mut socket).await;
     ack(&mut socket, &one).await;
-    stage.until(|slack| slack.acked().len() == 1).await;
+    stage.until(|slack| slack.acked_deliveries().len() == 1).await;
     stage.slack.redeliver();
-    stage.slack.say(&stage.tea, &stage.mio, "two").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "two").unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "two");
 }
 
@@ -190,7 +196,7 @@ async fn each_line_goes_to_one_of_the_sockets() {
     let stage = Stage::new().await;
     let (mut one, mut two) = (stage.listen().await, stage.listen().await);
     for text in ["a", "b"] {
-        stage.slack.say(&stage.tea, &stage.mio, text).unwrap();
+        stage.slack.send_message(&stage.tea, &stage.mio, text).unwrap();
     }
     let first = heard(&mut one).await["payload"]["event"]["text"].clone();
     let second = heard(&mut two).await["payload"]["event"]["text"].clone();
@@ -203,22 +209,22 @@ async fn each_line_goes_to_one_of_the_sockets() {
 async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
     let stage = Stage::new().await;
     let mut old = stage.listen().await;
-    stage.slack.mark_connections();
-    stage.slack.disconnect(Reason::Warning, Then::Stay);
+    stage.slack.reset_min_open();
+    stage.slack.request_disconnect(DisconnectReason::Warning, AfterDisconnect::Stay);
     let frame = heard(&mut old).await;
     assert_eq!((&frame["type"], &frame["reason"]), (&json!("disconnect"), &json!("warning")));
     let mut new = stage.listen().await;
     old.close(None).await.unwrap();
-    stage.until(|slack| slack.connections().open == 1).await;
-    assert_eq!(stage.slack.connections().fewest, 1);
-    stage.slack.half_dead();
-    assert_eq!(stage.slack.connections(), Connections { open: 0, fewest: 0 });
-    stage.slack.say(&stage.tea, &stage.mio, "into the void").unwrap();
+    stage.until(|slack| slack.connection_counts().open == 1).await;
+    assert_eq!(stage.slack.connection_counts().min_open, 1);
+    stage.slack.stall_connections();
+    assert_eq!(stage.slack.connection_counts(), ConnectionCounts { open: 0, min_open: 0 });
+    stage.slack.send_message(&stage.tea, &stage.mio, "into the void").unwrap();
     let mut newest = stage.listen().await;
     stage.slack.redeliver();
     stage.slack.redeliver();
     assert_eq!(heard(&mut newest).await["payload"]["event"]["text"], "into the void");
-    stage.slack.cut();
+    stage.slack.reset_connections();
     for socket in [&mut new, &mut newest] {
         let ended = tokio::time::timeout(PATIENCE, socket.next()).await;
         let ended = ended.expect("it comes in time");
@@ -227,23 +233,24 @@ async fn sockets_are_asked_to_end_cut_or_left_for_dead() {
         };
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     }
-    stage.until(|slack| slack.read(|state| state.mail.connections.is_empty())).await;
+    stage.until(|slack| slack.read(|state| state.dispatcher.connections.is_empty())).await;
 }
 
 #[tokio::test]
 async fn a_socket_may_open_and_never_say_hello() {
     let stage = Stage::new().await;
-    stage.slack.greet_with(Greeting::Silence);
+    stage.slack.set_connect_behavior(ConnectBehavior::Silence);
     let mut silent = stage.connect().await;
-    stage.until(|slack| slack.connections().open == 1).await;
-    stage.slack.say(&stage.tea, &stage.mio, "anybody?").unwrap();
-    stage.slack.disconnect(Reason::RefreshRequested, Then::Close);
+    stage.until(|slack| slack.connection_counts().open == 1).await;
+    stage.slack.send_message(&stage.tea, &stage.mio, "anybody?").unwrap();
+    stage.slack.request_disconnect(DisconnectReason::RefreshRequested, AfterDisconnect::Close);
     assert_eq!(heard(&mut silent).await["type"], "disconnect", "nothing came before");
 }
 
 #[tokio::test]
 async fn one_socket_too_many_is_turned_away() {
-    let stage = Stage::with(Settings { most_connections: 1, ..Settings::default() }).await;
+    let stage =
+        Stage::with(FakeSlackSettings { max_connections: 1, ..FakeSlackSettings::default() }).await;
     let _one = stage.listen().await;
     let mut other = stage.connect().await;
     assert_eq!(heard(&mut other).await["reason"], "too_many_websockets");
@@ -265,7 +272,7 @@ async fn what_the_bot_says_is_kept_with_its_metadata() {
     assert_eq!(heard["ts"], answer["ts"]);
     assert_eq!(heard["user"], json!(stage.bot));
     assert!(heard["bot_id"].is_string() && heard["app_id"].is_string(), "{heard}");
-    stage.slack.say(&stage.tea, &stage.mio, "fine").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "fine").unwrap();
     let posts = stage.slack.posts();
     assert_eq!(posts.len(), 1);
     assert_eq!(posts[0].arguments["unfurl_links"], json!(false));
@@ -281,16 +288,16 @@ async fn what_the_bot_says_is_kept_with_its_metadata() {
 #[tokio::test]
 async fn histories_come_in_pages_newest_first_and_threads_apart() {
     let stage = Stage::new().await;
-    let parent = stage.slack.say(&stage.tea, &stage.mio, "1").unwrap();
-    let reply = |text: &str, is_broadcast| Saying {
+    let parent = stage.slack.send_message(&stage.tea, &stage.mio, "1").unwrap();
+    let reply = |text: &str, is_broadcast| NewFakeMessage {
         thread: Some(parent),
         is_broadcast,
-        ..Saying::new(&stage.tea, &stage.mio, text)
+        ..NewFakeMessage::new(&stage.tea, &stage.mio, text)
     };
     for (text, is_broadcast) in [("1a", false), ("1b", true), ("1c", false)] {
-        stage.slack.say_with(reply(text, is_broadcast)).unwrap();
+        stage.slack.send_message_with(reply(text, is_broadcast)).unwrap();
     }
-    stage.slack.say(&stage.tea, &stage.mio, "2").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "2").unwrap();
     let mut arguments = json!({ "channel": stage.tea, "limit": 2 });
     let first = stage.call("conversations.history", arguments.clone()).await;
     assert_eq!((texts(&first["messages"]), &first["has_more"]), (vec!["2", "1b"], &json!(true)));
@@ -313,12 +320,13 @@ async fn histories_come_in_pages_newest_first_and_threads_apart() {
 async fn a_line_can_change_go_and_leave_a_stone() {
     let stage = Stage::new().await;
     let mut socket = stage.listen().await;
-    let ts = stage.slack.say(&stage.tea, &stage.mio, "teh").unwrap();
-    stage.slack.edit(&stage.tea, ts, "tea").unwrap();
-    let reply = Saying { thread: Some(ts), ..Saying::new(&stage.tea, &stage.mio, "yes") };
-    let reply = stage.slack.say_with(reply).unwrap();
-    stage.slack.delete(&stage.tea, ts).unwrap();
-    stage.slack.delete(&stage.tea, reply).unwrap();
+    let ts = stage.slack.send_message(&stage.tea, &stage.mio, "teh").unwrap();
+    stage.slack.edit_message(&stage.tea, ts, "tea").unwrap();
+    let reply =
+        NewFakeMessage { thread: Some(ts), ..NewFakeMessage::new(&stage.tea, &stage.mio, "yes") };
+    let reply = stage.slack.send_message_with(reply).unwrap();
+    stage.slack.delete_message(&stage.tea, ts).unwrap();
+    stage.slack.delete_message(&stage.tea, reply).unwrap();
     let mut events = Vec::new();
     for _ in 0..5 {
         events.push(heard(&mut socket).await["payload"]["event"].clone());
@@ -342,12 +350,12 @@ async fn what_the_bot_must_not_see_is_not_there() {
         members: vec![stage.mio.clone()],
         ..NewChannel::default()
     };
-    let secret = stage.slack.add_channel(new("secret", Kind::Private)).unwrap();
-    let garden = stage.slack.add_channel(new("garden", Kind::Public)).unwrap();
+    let secret = stage.slack.add_channel(new("secret", ChannelKind::Private)).unwrap();
+    let garden = stage.slack.add_channel(new("garden", ChannelKind::Public)).unwrap();
     for channel in [&secret, &garden] {
-        stage.slack.say(channel, &stage.mio, "not for bots").unwrap();
+        stage.slack.send_message(channel, &stage.mio, "not for bots").unwrap();
     }
-    stage.slack.say(&stage.tea, &stage.mio, "for bots").unwrap();
+    stage.slack.send_message(&stage.tea, &stage.mio, "for bots").unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "for bots");
     for (channel, error) in [(&secret, "channel_not_found"), (&garden, "not_in_channel")] {
         let answer = stage.call("conversations.history", json!({ "channel": channel })).await;
@@ -365,21 +373,21 @@ async fn a_fault_is_met_once() {
     let stage = Stage::new().await;
     let arguments = json!({ "channel": stage.tea, "text": "hello" });
     for (fault, posts) in [(Fault::ResetBefore, 0), (Fault::ResetAfter, 1)] {
-        stage.slack.fault("chat.postMessage", fault.clone());
+        stage.slack.inject_fault("chat.postMessage", fault.clone());
         let broken = stage.send("chat.postMessage", &arguments).await;
         assert!(broken.is_err(), "{fault:?}");
         assert_eq!(stage.slack.posts().len(), posts, "{fault:?}");
     }
-    stage.slack.fault("chat.postMessage", Fault::rate_limited(7));
+    stage.slack.inject_fault("chat.postMessage", Fault::rate_limited(7));
     let limited = stage.send("chat.postMessage", &arguments).await.unwrap();
     assert_eq!(
         (limited.status().as_u16(), &limited.headers()["retry-after"]),
         (429, &"7".parse().unwrap())
     );
-    stage.slack.fault("chat.postMessage", Fault::error("restricted_action"));
+    stage.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
     assert_eq!(stage.post("hello").await["error"], "restricted_action");
     for fault in [Fault::Status(503), Fault::Garbage] {
-        stage.slack.fault("chat.postMessage", fault);
+        stage.slack.inject_fault("chat.postMessage", fault);
         let answer = stage.send("chat.postMessage", &arguments).await.unwrap();
         assert!(answer.json::<Value>().await.is_err());
     }
@@ -394,11 +402,11 @@ async fn a_call_hangs_until_it_is_released() {
         (Fault::HangBefore(Hang::UntilReleased), 0, 1),
         (Fault::HangAfter(Hang::UntilReleased), 2, 2),
     ] {
-        stage.slack.fault("chat.postMessage", fault);
+        stage.slack.inject_fault("chat.postMessage", fault);
         let release = async {
             stage.until(|slack| slack.calls("chat.postMessage").len() == after).await;
             stage.until(|slack| slack.posts().len() == before).await;
-            stage.slack.release();
+            stage.slack.release_hanging();
         };
         let (answer, ()) = tokio::join!(stage.post("hello"), release);
         assert_eq!(answer["ok"], true);
@@ -409,9 +417,11 @@ async fn a_call_hangs_until_it_is_released() {
 #[tokio::test]
 async fn a_late_commit_does_not_need_its_caller() {
     let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let stage = Stage::with(Settings { clock: clock.clone(), ..Settings::default() }).await;
+    let stage =
+        Stage::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
+            .await;
     let late = Fault::CommitLater { after: SignedDuration::from_secs(40), answer: Some(504) };
-    stage.slack.fault("chat.postMessage", late);
+    stage.slack.inject_fault("chat.postMessage", late);
     let arguments = json!({ "channel": stage.tea, "text": "late" });
     let answer = stage.send("chat.postMessage", &arguments).await.unwrap();
     assert_eq!((answer.status().as_u16(), stage.slack.posts().len()), (504, 0));
@@ -422,9 +432,11 @@ async fn a_late_commit_does_not_need_its_caller() {
 #[tokio::test]
 async fn capped_histories_are_short_and_rare() {
     let clock = Clock::manual(Timestamp::from_second(1_800_000_000).unwrap());
-    let stage = Stage::with(Settings { clock: clock.clone(), ..Settings::default() }).await;
+    let stage =
+        Stage::with(FakeSlackSettings { clock: clock.clone(), ..FakeSlackSettings::default() })
+            .await;
     for count in 0..16 {
-        stage.slack.say(&stage.tea, &stage.mio, &count.to_string()).unwrap();
+        stage.slack.send_message(&stage.tea, &stage.mio, &count.to_string()).unwrap();
     }
     stage.slack.cap_history(Some(Default::default()));
     let arguments = json!({ "channel": stage.tea, "limit": 100 });
@@ -442,7 +454,7 @@ async fn capped_histories_are_short_and_rare() {
 #[tokio::test]
 async fn tokens_and_scopes_are_looked_at() {
     let scopes = vec!["channels:read".to_owned()];
-    let stage = Stage::with(Settings { scopes, ..Settings::default() }).await;
+    let stage = Stage::with(FakeSlackSettings { scopes, ..FakeSlackSettings::default() }).await;
     let refused = stage.post("hello").await;
     let expected = json!({
         "ok": false,
@@ -517,17 +529,17 @@ async fn a_person_reads_and_writes_on_its_page() {
 async fn events_over_http_need_an_address_that_answers() {
     let stage = Stage::new().await;
     // The Web API answers with JSON, but does not repeat the word.
-    stage.slack.push_to(&format!("{}/auth.test", stage.api));
-    let trust = |slack: &FakeSlack| slack.address().map(|address| address.trust);
-    stage.until(|slack| trust(slack) == Some(Trust::Refused)).await;
+    stage.slack.set_request_url(&format!("{}/auth.test", stage.api));
+    let trust = |slack: &FakeSlack| slack.request_url().map(|address| address.verification);
+    stage.until(|slack| trust(slack) == Some(UrlVerification::Failed)).await;
     // `api.test` repeats all that it is given.
-    stage.slack.push_to(&format!("{}/api.test", stage.api));
-    stage.until(|slack| trust(slack) == Some(Trust::Verified)).await;
-    stage.slack.fault("api.test", Fault::Status(500));
-    stage.slack.say(&stage.tea, &stage.mio, "by post").unwrap();
-    stage.until(|slack| slack.acked().len() == 1).await;
+    stage.slack.set_request_url(&format!("{}/api.test", stage.api));
+    stage.until(|slack| trust(slack) == Some(UrlVerification::Verified)).await;
+    stage.slack.inject_fault("api.test", Fault::Status(500));
+    stage.slack.send_message(&stage.tea, &stage.mio, "by post").unwrap();
+    stage.until(|slack| slack.acked_deliveries().len() == 1).await;
     let attempts: Vec<u32> =
-        stage.slack.deliveries().iter().map(|delivery| delivery.attempt).collect();
+        stage.slack.deliveries().iter().map(|delivery| delivery.retry_attempt).collect();
     assert_eq!(attempts, [0, 1]);
 }
 
@@ -538,12 +550,12 @@ async fn what_happens_to_a_channel_is_told_in_its_own_words() {
     let (slack, tea, mio) = (&stage.slack, &*stage.tea, &*stage.mio);
     slack.rename_channel(tea, mio, "coffee").unwrap();
     slack.make_private(tea, mio).unwrap();
-    slack.archive(tea, mio).unwrap();
-    assert_eq!(slack.say(tea, mio, "too late").unwrap_err().error, "is_archived");
-    slack.unarchive(tea, mio).unwrap();
-    slack.leave(tea, &stage.bot).unwrap();
-    slack.say(tea, mio, "among ourselves").unwrap();
-    slack.join(tea, &stage.bot).unwrap();
+    slack.archive_channel(tea, mio).unwrap();
+    assert_eq!(slack.send_message(tea, mio, "too late").unwrap_err().error, "is_archived");
+    slack.unarchive_channel(tea, mio).unwrap();
+    slack.leave_channel(tea, &stage.bot).unwrap();
+    slack.send_message(tea, mio, "among ourselves").unwrap();
+    slack.join_channel(tea, &stage.bot).unwrap();
     slack.delete_channel(tea, mio).unwrap();
     let mut told = Vec::new();
     while told.last() != Some(&"group_deleted".to_owned()) {
@@ -571,11 +583,11 @@ async fn what_happens_to_a_channel_is_told_in_its_own_words() {
 async fn a_mention_in_a_direct_message_is_told_once() {
     let stage = Stage::new().await;
     let mut socket = stage.listen().await;
-    let direct = stage.slack.open_direct(&stage.mio).unwrap();
+    let direct = stage.slack.open_direct_message(&stage.mio).unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["type"], "im_created");
     let text = format!("<@{}> psst", stage.bot);
-    stage.slack.say(&direct, &stage.mio, &text).unwrap();
+    stage.slack.send_message(&direct, &stage.mio, &text).unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["channel_type"], "im");
-    stage.slack.say(&direct, &stage.mio, "are you there?").unwrap();
+    stage.slack.send_message(&direct, &stage.mio, "are you there?").unwrap();
     assert_eq!(heard(&mut socket).await["payload"]["event"]["text"], "are you there?");
 }

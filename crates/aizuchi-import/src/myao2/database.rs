@@ -13,13 +13,13 @@ use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::rows;
 use aizuchi_core::store::sqlite::myao2;
 
-pub struct Myao2 {
+pub struct Myao2Database {
     connection: Connection,
 }
 
 /// A row of `channels`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OldChannel {
+pub struct Myao2Channel {
     pub id: String,
     /// Empty where myao2 has lost it.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct OldChannel {
 
 /// A row of `users`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OldUser {
+pub struct Myao2User {
     pub id: String,
     pub name: String,
     pub is_bot: bool,
@@ -35,7 +35,7 @@ pub struct OldUser {
 
 /// A row of `messages`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OldMessage {
+pub struct Myao2Message {
     /// Slack's, or one of myao2's own for what it said itself.
     pub id: String,
     pub channel: String,
@@ -52,11 +52,11 @@ pub struct OldMessage {
 
 /// A row of `memories`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OldMemory {
+pub struct Myao2Memory {
     /// `workspace`, `channel` or `thread`.
     pub scope: String,
     /// `default`, a channel, or a channel and a thread with a colon between them.
-    pub place: String,
+    pub scope_id: String,
     /// `long_term` or `short_term`.
     pub term: String,
     pub content: String,
@@ -67,7 +67,7 @@ pub struct OldMemory {
 
 /// A row of `memos`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OldMemo {
+pub struct Myao2Memo {
     pub name: String,
     pub content: String,
     pub priority: i64,
@@ -77,22 +77,22 @@ pub struct OldMemo {
     pub updated: Option<Timestamp>,
 }
 
-impl Myao2 {
+impl Myao2Database {
     /// `None` if the file is anything else.
     pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         Ok(myao2::open(path).await?.map(|connection| Self { connection }))
     }
 
-    pub async fn channels(&mut self) -> Result<Vec<OldChannel>, StoreError> {
-        self.read("channels", sql::CHANNELS, |row| {
-            Ok(OldChannel { id: rows::column(row, "channel")?, name: rows::column(row, "name")? })
+    pub async fn channels(&mut self) -> Result<Vec<Myao2Channel>, StoreError> {
+        self.read_table("channels", sql::CHANNELS, |row| {
+            Ok(Myao2Channel { id: rows::column(row, "channel")?, name: rows::column(row, "name")? })
         })
         .await
     }
 
-    pub async fn users(&mut self) -> Result<Vec<OldUser>, StoreError> {
-        self.read("users", sql::USERS, |row| {
-            Ok(OldUser {
+    pub async fn users(&mut self) -> Result<Vec<Myao2User>, StoreError> {
+        self.read_table("users", sql::USERS, |row| {
+            Ok(Myao2User {
                 id: rows::column(row, "user")?,
                 name: rows::column(row, "name")?,
                 is_bot: rows::column::<i64>(row, "is_bot")? != 0,
@@ -102,31 +102,31 @@ impl Myao2 {
     }
 
     /// Oldest first.
-    pub async fn messages(&mut self) -> Result<Vec<OldMessage>, StoreError> {
-        self.read("messages", sql::MESSAGES, |row| {
-            Ok(OldMessage {
+    pub async fn messages(&mut self) -> Result<Vec<Myao2Message>, StoreError> {
+        self.read_table("messages", sql::MESSAGES, |row| {
+            Ok(Myao2Message {
                 id: rows::column(row, "id")?,
                 channel: rows::column(row, "channel")?,
                 user: rows::column(row, "user")?,
                 name: rows::column(row, "name")?,
                 is_bot: rows::column::<i64>(row, "is_bot")? != 0,
                 text: rows::column(row, "text")?,
-                at: time(row, "at")?,
+                at: parse_time(row, "at")?,
                 thread: rows::column(row, "thread")?,
-                mentions: list(row, "mentions")?,
+                mentions: parse_list(row, "mentions")?,
             })
         })
         .await
     }
 
-    pub async fn memories(&mut self) -> Result<Vec<OldMemory>, StoreError> {
-        self.read("memories", sql::MEMORIES, |row| {
-            Ok(OldMemory {
+    pub async fn memories(&mut self) -> Result<Vec<Myao2Memory>, StoreError> {
+        self.read_table("memories", sql::MEMORIES, |row| {
+            Ok(Myao2Memory {
                 scope: rows::column(row, "scope")?,
-                place: rows::column(row, "place")?,
+                scope_id: rows::column(row, "place")?,
                 term: rows::column(row, "term")?,
                 content: rows::column(row, "content")?,
-                updated: time(row, "updated")?,
+                updated: parse_time(row, "updated")?,
                 latest: rows::column(row, "latest")?,
             })
         })
@@ -134,30 +134,31 @@ impl Myao2 {
     }
 
     /// How many judgments are kept.
-    pub async fn judgments(&mut self) -> Result<usize, StoreError> {
-        let count = self.read("judgment_caches", sql::JUDGMENTS, |row| rows::column(row, "n"));
+    pub async fn count_judgments(&mut self) -> Result<usize, StoreError> {
+        let count =
+            self.read_table("judgment_caches", sql::COUNT_JUDGMENTS, |row| rows::column(row, "n"));
         let count: Vec<i64> = count.await?;
         Ok(count.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0)))
     }
 
     /// Oldest first.
-    pub async fn memos(&mut self) -> Result<Vec<OldMemo>, StoreError> {
-        self.read("memos", sql::MEMOS, |row| {
-            Ok(OldMemo {
+    pub async fn memos(&mut self) -> Result<Vec<Myao2Memo>, StoreError> {
+        self.read_table("memos", sql::MEMOS, |row| {
+            Ok(Myao2Memo {
                 name: rows::column(row, "name")?,
                 content: rows::column(row, "content")?,
                 priority: rows::column(row, "priority")?,
-                tags: list(row, "tags")?,
+                tags: parse_list(row, "tags")?,
                 detail: rows::column(row, "detail")?,
-                created: time(row, "created")?,
-                updated: time(row, "updated")?,
+                created: parse_time(row, "created")?,
+                updated: parse_time(row, "updated")?,
             })
         })
         .await
     }
 
     /// All rows of a table. Older versions of myao2 do not have every table.
-    async fn read<T>(
+    async fn read_table<T>(
         &mut self,
         table: &'static str,
         statement: &'static str,
@@ -173,7 +174,7 @@ impl Myao2 {
 }
 
 /// Python writes `2025-12-30 12:34:56.123456`, with or without its fraction.
-fn time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
+fn parse_time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| {
         // One with an offset says itself when it is.
@@ -183,7 +184,7 @@ fn time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
 }
 
 /// What is no list of texts is as good as none.
-fn list(row: &Row, column: &str) -> Result<Vec<String>, StoreError> {
+fn parse_list(row: &Row, column: &str) -> Result<Vec<String>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }

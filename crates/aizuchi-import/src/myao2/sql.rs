@@ -20,4 +20,4 @@ pub const MEMOS: &str = "
     SELECT name, content, CAST(priority AS INTEGER) AS priority, CAST(tags AS TEXT) AS tags, detail,
         CAST(created_at AS TEXT) AS created, CAST(updated_at AS TEXT) AS updated
     FROM memos ORDER BY created_at, id";
-pub const JUDGMENTS: &str = "SELECT count(*) AS n FROM judgment_caches";
+pub const COUNT_JUDGMENTS: &str = "SELECT count(*) AS n FROM judgment_caches";

@@ -3,115 +3,118 @@
 
 use serde_json::Value;
 
-use crate::mrkdwn::read::read;
-use crate::mrkdwn::{Names, escape};
-use aizuchi_core::chat::one_line;
+use crate::mrkdwn::read::parse_mrkdwn;
+use crate::mrkdwn::{NameLookup, escape};
+use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::read::Read;
+use aizuchi_core::platform::parsed_text::ParsedText;
 
 /// The words of a message and a line for each file. Both may be missing.
-pub fn read_message(message: &Value, names: &Names<'_>, language: Language) -> Read {
-    let words = read(&words(message), names);
-    let files = list(message, "files").map(|file| describe(file, language));
-    let text = joined([words.text.trim_end().to_owned()].into_iter().chain(files), "\n");
-    Read { text, mentions: words.mentions }
+pub fn read_message(message: &Value, names: &NameLookup<'_>, language: Language) -> ParsedText {
+    let words = parse_mrkdwn(&message_text(message), names);
+    let files = array_at(message, "files").map(|file| describe_file(file, language));
+    let text = join_non_empty([words.text.trim_end().to_owned()].into_iter().chain(files), "\n");
+    ParsedText { text, mentions: words.mentions }
 }
 
 /// `[file: plan.pdf, PDF]`
-fn describe(file: &Value, language: Language) -> String {
-    let name = first(file, &["name", "title"]);
-    let kind = first(file, &["pretty_type", "filetype", "mimetype"]);
-    let known = joined([name, kind].map(one_line), language.pick(", ", "、"));
+fn describe_file(file: &Value, language: Language) -> String {
+    let name = first_non_empty(file, &["name", "title"]);
+    let kind = first_non_empty(file, &["pretty_type", "filetype", "mimetype"]);
+    let known = join_non_empty([name, kind].map(to_single_line), language.pick(", ", "、"));
     let file = language.pick("file", "ファイル");
     if known.is_empty() { format!("[{file}]") } else { format!("[{file}: {known}]") }
 }
 
 /// All of it as mrkdwn. Programs may say everything in blocks or in attachments; for people, blocks
 /// only repeat the text.
-fn words(message: &Value) -> String {
-    let text = text_of(message, "text");
+fn message_text(message: &Value) -> String {
+    let text = str_at(message, "text");
     if !text.trim().is_empty() {
         return text.to_owned();
     }
-    let attached = list(message, "attachments").map(attachment);
-    joined([blocks(message)].into_iter().chain(attached), "\n")
+    let attached = array_at(message, "attachments").map(attachment_text);
+    join_non_empty([blocks_text(message)].into_iter().chain(attached), "\n")
 }
 
-fn attachment(attachment: &Value) -> String {
-    let title = text_of(attachment, "title");
-    let link = text_of(attachment, "title_link");
+fn attachment_text(attachment: &Value) -> String {
+    let title = str_at(attachment, "title");
+    let link = str_at(attachment, "title_link");
     let title = match (title, link) {
         ("", _) | (_, "") => title.to_owned(),
         (title, link) => format!("<{link}|{title}>"),
     };
-    let fields = list(attachment, "fields")
-        .map(|field| joined(["title", "value"].map(|part| text_of(field, part).to_owned()), ": "));
-    let parts = [text_of(attachment, "pretext").to_owned(), title]
+    let fields = array_at(attachment, "fields").map(|field| {
+        join_non_empty(["title", "value"].map(|part| str_at(field, part).to_owned()), ": ")
+    });
+    let parts = [str_at(attachment, "pretext").to_owned(), title]
         .into_iter()
-        .chain([text_of(attachment, "text").to_owned(), blocks(attachment)])
+        .chain([str_at(attachment, "text").to_owned(), blocks_text(attachment)])
         .chain(fields);
-    let said = joined(parts, "\n");
-    if said.is_empty() { text_of(attachment, "fallback").to_owned() } else { said }
+    let said = join_non_empty(parts, "\n");
+    if said.is_empty() { str_at(attachment, "fallback").to_owned() } else { said }
 }
 
-fn blocks(holder: &Value) -> String {
-    joined(list(holder, "blocks").map(block), "\n")
+fn blocks_text(holder: &Value) -> String {
+    join_non_empty(array_at(holder, "blocks").map(block_text), "\n")
 }
 
-fn block(block: &Value) -> String {
-    match text_of(block, "type") {
-        "rich_text" => joined(list(block, "elements").map(rich_part), "\n"),
+fn block_text(block: &Value) -> String {
+    match str_at(block, "type") {
+        "rich_text" => join_non_empty(array_at(block, "elements").map(rich_text_part), "\n"),
         "section" => {
-            let fields = list(block, "fields").map(text_object);
-            joined([text_object(&block["text"])].into_iter().chain(fields), "\n")
+            let fields = array_at(block, "fields").map(text_object_text);
+            join_non_empty([text_object_text(&block["text"])].into_iter().chain(fields), "\n")
         }
-        "header" => text_object(&block["text"]),
-        "context" => joined(list(block, "elements").map(text_object), " "),
+        "header" => text_object_text(&block["text"]),
+        "context" => join_non_empty(array_at(block, "elements").map(text_object_text), " "),
         // Markdown, which is near enough, but none of Slack's brackets.
-        "markdown" => escape(text_of(block, "text")),
-        "image" | "video" => escape(first(block, &["alt_text"])),
+        "markdown" => escape(str_at(block, "text")),
+        "image" | "video" => escape(first_non_empty(block, &["alt_text"])),
         _ => String::new(),
     }
 }
 
 /// `{"type": "mrkdwn" | "plain_text", "text": …}`, or an image among the text.
-fn text_object(object: &Value) -> String {
-    match text_of(object, "type") {
-        "mrkdwn" => text_of(object, "text").to_owned(),
-        "image" => escape(text_of(object, "alt_text")),
-        _ => escape(text_of(object, "text")),
+fn text_object_text(object: &Value) -> String {
+    match str_at(object, "type") {
+        "mrkdwn" => str_at(object, "text").to_owned(),
+        "image" => escape(str_at(object, "alt_text")),
+        _ => escape(str_at(object, "text")),
     }
 }
 
-fn rich_part(part: &Value) -> String {
-    match text_of(part, "type") {
+fn rich_text_part(part: &Value) -> String {
+    match str_at(part, "type") {
         "rich_text_list" => {
             let indent = part["indent"].as_u64().unwrap_or_default().min(8);
-            let is_numbered = text_of(part, "style") == "ordered";
+            let is_numbered = str_at(part, "style") == "ordered";
             let offset = part["offset"].as_u64().unwrap_or_default();
             let items =
-                list(part, "elements").zip(offset.saturating_add(1)..).map(|(item, number)| {
+                array_at(part, "elements").zip(offset.saturating_add(1)..).map(|(item, number)| {
                     let mark = if is_numbered { format!("{number}.") } else { "•".to_owned() };
-                    format!("{}{mark} {}", "    ".repeat(indent as usize), line(item))
+                    format!("{}{mark} {}", "    ".repeat(indent as usize), rich_text_line(item))
                 });
             items.collect::<Vec<_>>().join("\n")
         }
-        "rich_text_quote" => {
-            line(part).lines().map(|line| format!("&gt; {line}")).collect::<Vec<_>>().join("\n")
-        }
-        "rich_text_preformatted" => format!("```\n{}\n```", line(part)),
-        _ => line(part).trim_end_matches('\n').to_owned(),
+        "rich_text_quote" => rich_text_line(part)
+            .lines()
+            .map(|line| format!("&gt; {line}"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        "rich_text_preformatted" => format!("```\n{}\n```", rich_text_line(part)),
+        _ => rich_text_line(part).trim_end_matches('\n').to_owned(),
     }
 }
 
-fn line(part: &Value) -> String {
-    list(part, "elements").map(element).collect()
+fn rich_text_line(part: &Value) -> String {
+    array_at(part, "elements").map(rich_text_element).collect()
 }
 
-fn element(element: &Value) -> String {
-    let id = |key: &str| text_of(element, key);
-    match text_of(element, "type") {
-        "text" => styled(escape(id("text")), &element["style"]),
+fn rich_text_element(element: &Value) -> String {
+    let id = |key: &str| str_at(element, key);
+    match str_at(element, "type") {
+        "text" => apply_style(escape(id("text")), &element["style"]),
         "link" if id("text").is_empty() => format!("<{}>", escape(id("url"))),
         "link" => format!("<{}|{}>", escape(id("url")), escape(id("text"))),
         "user" => format!("<@{}>", id("user_id")),
@@ -127,29 +130,29 @@ fn element(element: &Value) -> String {
     }
 }
 
-fn styled(text: String, style: &Value) -> String {
+fn apply_style(text: String, style: &Value) -> String {
     let is = |key: &str| style[key].as_bool().unwrap_or_default();
     let marks = [("code", '`'), ("strike", '~'), ("italic", '_'), ("bold", '*')];
     let marks = marks.iter().filter(|(key, _)| is(key) && !text.trim().is_empty());
     marks.fold(text.clone(), |text, (_, mark)| format!("{mark}{text}{mark}"))
 }
 
-fn list<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+fn array_at<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     holder[key].as_array().into_iter().flatten()
 }
 
-fn text_of<'a>(holder: &'a Value, key: &str) -> &'a str {
+fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {
     holder[key].as_str().unwrap_or_default()
 }
 
 /// The first of the texts that says anything.
-fn first<'a>(holder: &'a Value, keys: &[&str]) -> &'a str {
-    let mut texts = keys.iter().map(|key| text_of(holder, key));
+fn first_non_empty<'a>(holder: &'a Value, keys: &[&str]) -> &'a str {
+    let mut texts = keys.iter().map(|key| str_at(holder, key));
     texts.find(|text| !text.trim().is_empty()).unwrap_or_default()
 }
 
 /// Those that say anything.
-fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
+fn join_non_empty(parts: impl IntoIterator<Item = String>, between: &str) -> String {
     let said = parts.into_iter().filter(|part| !part.trim().is_empty());
     said.collect::<Vec<_>>().join(between)
 }
@@ -163,8 +166,8 @@ mod tests {
 
     use super::*;
 
-    fn reads(message: &Value, language: Language) -> Read {
-        let names = Names {
+    fn reads(message: &Value, language: Language) -> ParsedText {
+        let names = NameLookup {
             persona: &UserId::new("UBOT"),
             persona_name: "Aizuchi",
             user: &|_| None,

@@ -2,23 +2,23 @@
 //! stay as they are written.
 
 use crate::emoji;
-use crate::mrkdwn::{Names, is_id};
-use aizuchi_core::chat::{ChannelId, Mention, UserId, one_line};
-use aizuchi_core::platform::read::{Read, clean};
+use crate::mrkdwn::{NameLookup, is_id};
+use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
+use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
 /// Reads any text; what is not of Slack's making in it stays as it is.
-pub fn read(text: &str, names: &Names<'_>) -> Read {
-    let text = clean(text);
+pub fn parse_mrkdwn(text: &str, names: &NameLookup<'_>) -> ParsedText {
+    let text = normalize_text(text);
     let mut reading =
-        Reading { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
+        MrkdwnReader { names, text: String::with_capacity(text.len()), mentions: Vec::new() };
     let mut rest = text.as_str();
     while let Some((prose, code, more)) = next_code(rest) {
-        reading.part(prose, Place::Prose);
-        reading.part(code, Place::Code);
+        reading.read_segment(prose, Segment::Prose);
+        reading.read_segment(code, Segment::Code);
         rest = more;
     }
-    reading.part(rest, Place::Prose);
-    Read { text: reading.text, mentions: reading.mentions }
+    reading.read_segment(rest, Segment::Prose);
+    ParsedText { text: reading.text, mentions: reading.mentions }
 }
 
 /// The text before a span or a block of code, the code with its marks, and what follows.
@@ -26,7 +26,7 @@ fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(start) = text[from..].find('`').map(|at| from + at) {
         let behind = &text[start..];
-        let length = block_length(behind).or_else(|| span_length(behind));
+        let length = code_block_length(behind).or_else(|| code_span_length(behind));
         if let Some(length) = length {
             return Some((&text[..start], &behind[..length], &behind[length..]));
         }
@@ -35,31 +35,31 @@ fn next_code(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn block_length(from: &str) -> Option<usize> {
+fn code_block_length(from: &str) -> Option<usize> {
     let code = from.strip_prefix("```")?;
     Some(code.find("```").filter(|end| *end > 0)? + 6)
 }
 
-fn span_length(from: &str) -> Option<usize> {
+fn code_span_length(from: &str) -> Option<usize> {
     let line = from.split('\n').next().unwrap_or(from);
     let code = line.strip_prefix('`')?;
     Some(code.find('`').filter(|end| *end > 0)? + 2)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Segment {
     Prose,
     Code,
 }
 
-struct Reading<'a> {
-    names: &'a Names<'a>,
+struct MrkdwnReader<'a> {
+    names: &'a NameLookup<'a>,
     text: String,
     mentions: Vec<Mention>,
 }
 
-impl Reading<'_> {
-    fn part(&mut self, text: &str, place: Place) {
+impl MrkdwnReader<'_> {
+    fn read_segment(&mut self, text: &str, place: Segment) {
         let mut rest = text;
         // A colon that ends one emoji may stand before the next one.
         let mut is_behind_emoji = false;
@@ -67,7 +67,7 @@ impl Reading<'_> {
             let taken = match letter {
                 '<' => self.bracket(rest),
                 '&' => self.entity(rest),
-                ':' if place == Place::Prose => self.emoji(rest, is_behind_emoji),
+                ':' if place == Segment::Prose => self.emoji(rest, is_behind_emoji),
                 _ => None,
             };
             is_behind_emoji = letter == ':' && taken.is_some();
@@ -79,7 +79,7 @@ impl Reading<'_> {
     }
 
     fn entity(&mut self, from: &str) -> Option<usize> {
-        let (length, letter) = entity(from)?;
+        let (length, letter) = parse_entity(from)?;
         self.text.push(letter);
         Some(length)
     }
@@ -91,13 +91,13 @@ impl Reading<'_> {
         if is_inside && !is_behind_emoji {
             return None;
         }
-        let name = name_length(&from[1..])?;
+        let name = emoji_name_length(&from[1..])?;
         let tone = from[name + 2..].strip_prefix(":skin-tone-").and_then(|tone| tone.find(':'));
         let toned = tone.map(|tone| &from[1..name + 2 + ":skin-tone-".len() + tone]);
-        let toned = toned.map(|toned| (toned, emoji::character(toned)));
+        let toned = toned.map(|toned| (toned, emoji::to_character(toned)));
         let (name, shown) = match toned.filter(|(_, shown)| !shown.starts_with(':')) {
             Some((toned, shown)) => (toned, shown),
-            None => (&from[1..=name], emoji::character(&from[1..=name])),
+            None => (&from[1..=name], emoji::to_character(&from[1..=name])),
         };
         self.text.push_str(&shown);
         Some(name.len() + 2)
@@ -108,24 +108,24 @@ impl Reading<'_> {
         let inner = &from[1..];
         let end = inner.find(['<', '>', '\n']).filter(|end| inner[*end..].starts_with('>'))?;
         let (target, label) = inner[..end].split_once('|').unwrap_or((&inner[..end], ""));
-        let label = one_line(&decoded(label));
+        let label = to_single_line(&decode_entities(label));
         let shown = match target.chars().next()? {
-            '@' => self.person(target.get(1..)?, &label)?,
-            '#' => self.channel(target.get(1..)?, &label)?,
-            '!' => self.order(target.get(1..)?, label)?,
-            _ => link(&decoded(target), label)?,
+            '@' => self.user_mention(target.get(1..)?, &label)?,
+            '#' => self.channel_mention(target.get(1..)?, &label)?,
+            '!' => self.special_mention(target.get(1..)?, label)?,
+            _ => format_link(&decode_entities(target), label)?,
         };
         self.text.push_str(&shown);
         Some(end + 2)
     }
 
-    fn person(&mut self, id: &str, label: &str) -> Option<String> {
+    fn user_mention(&mut self, id: &str, label: &str) -> Option<String> {
         let user = UserId::new(id.to_owned());
         is_id(id).then_some(())?;
         let is_persona = user == *self.names.persona;
         let name = match (self.names.user)(&user) {
             _ if is_persona => self.names.persona_name.to_owned(),
-            Some(name) => one_line(&name),
+            Some(name) => to_single_line(&name),
             None if label.is_empty() => id.to_owned(),
             None => label.trim_start_matches('@').to_owned(),
         };
@@ -136,17 +136,17 @@ impl Reading<'_> {
         Some(format!("@{name}"))
     }
 
-    fn channel(&self, id: &str, label: &str) -> Option<String> {
+    fn channel_mention(&self, id: &str, label: &str) -> Option<String> {
         is_id(id).then_some(())?;
         let known =
-            (self.names.channel)(&ChannelId::new(id.to_owned())).map(|name| one_line(&name));
+            (self.names.channel)(&ChannelId::new(id.to_owned())).map(|name| to_single_line(&name));
         let label =
             Some(label.trim_start_matches('#').to_owned()).filter(|label| !label.is_empty());
         let name = known.or(label).unwrap_or_else(|| id.to_owned());
         Some(format!("#{}", name.trim_start_matches('#')))
     }
 
-    fn order(&self, order: &str, label: String) -> Option<String> {
+    fn special_mention(&self, order: &str, label: String) -> Option<String> {
         if let "here" | "channel" | "everyone" = order {
             return Some(format!("@{order}"));
         }
@@ -155,19 +155,19 @@ impl Reading<'_> {
             // A date, or what Slack may think of next: its label is for those who cannot show it.
             return label;
         };
-        let known = || (self.names.group)(group).map(|name| one_line(&name));
+        let known = || (self.names.group)(group).map(|name| to_single_line(&name));
         let name = label.or_else(known).unwrap_or_else(|| group.to_owned());
         Some(format!("@{}", name.trim_start_matches('@')))
     }
 }
 
-fn name_length(from: &str) -> Option<usize> {
+fn emoji_name_length(from: &str) -> Option<usize> {
     let end = from.char_indices().take(101).find(|(_, letter)| *letter == ':')?.0;
     emoji::is_name(&from[..end]).then_some(end)
 }
 
-fn link(target: &str, label: String) -> Option<String> {
-    let target = one_line(target);
+fn format_link(target: &str, label: String) -> Option<String> {
+    let target = to_single_line(target);
     let (scheme, address) = target.split_once(':')?;
     let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
         && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
@@ -183,19 +183,19 @@ fn link(target: &str, label: String) -> Option<String> {
     Some(if is_made_by_slack { label } else { format!("{label} ({shown})") })
 }
 
-fn entity(from: &str) -> Option<(usize, char)> {
+fn parse_entity(from: &str) -> Option<(usize, char)> {
     let entities = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>')];
     let (entity, letter) = entities.iter().find(|(entity, _)| from.starts_with(entity))?;
     Some((entity.len(), *letter))
 }
 
 /// In one go: what comes out may look like an entity again.
-fn decoded(text: &str) -> String {
+fn decode_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         decoded.push_str(&rest[..at]);
-        let (length, letter) = entity(&rest[at..]).unwrap_or((1, '&'));
+        let (length, letter) = parse_entity(&rest[at..]).unwrap_or((1, '&'));
         decoded.push(letter);
         rest = &rest[at + length..];
     }
@@ -209,11 +209,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use aizuchi_core::chat::ends_line;
+    use aizuchi_core::chat::is_line_break;
 
-    fn with_names<T>(then: impl FnOnce(&Names<'_>) -> T) -> T {
+    fn with_names<T>(then: impl FnOnce(&NameLookup<'_>) -> T) -> T {
         let persona = UserId::new("UBOT");
-        let names = Names {
+        let names = NameLookup {
             persona: &persona,
             persona_name: "Aizuchi",
             user: &|id| (id.as_str() == "U1").then(|| Arc::from("山田 花子")),
@@ -223,8 +223,8 @@ mod tests {
         then(&names)
     }
 
-    fn reads(text: &str) -> Read {
-        with_names(|names| read(text, names))
+    fn reads(text: &str) -> ParsedText {
+        with_names(|names| parse_mrkdwn(text, names))
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
             let read = reads(&text);
             let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
             prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
-            prop_assert!(!read.text.contains(|letter| letter != '\n' && ends_line(letter)));
+            prop_assert!(!read.text.contains(|letter| letter != '\n' && is_line_break(letter)));
             let unique = read.mentions.iter().enumerate();
             for (place, mention) in unique {
                 prop_assert!(!read.mentions[..place].contains(mention));

@@ -1,43 +1,45 @@
 //! What a model writes in Markdown becomes Slack's mrkdwn. Whatever it writes, nobody is called but
 //! those whom it calls by `@` and their name: every other `<` goes out as an entity.
 
-mod page;
+mod buffer;
 
 use pulldown_cmark::{
     Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
 };
 
 use crate::mrkdwn::{escape, is_id};
-use aizuchi_core::chat::{UserId, is_unseen, one_line};
-use aizuchi_core::platform::people::{Part, parts as called};
-use aizuchi_core::platform::read::clean;
-use aizuchi_core::platform::strong::{has_marks, parts, plain, with_marks};
+use aizuchi_core::chat::{UserId, is_invisible, to_single_line};
+use aizuchi_core::platform::emphasis::{
+    has_emphasis_marks, mark_emphasis, restore_asterisks, to_events,
+};
+use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::table;
-use page::{Holder, Page};
+use aizuchi_core::platform::user_names::{TextPart, split_mentions as called};
+use buffer::{Container, MrkdwnBuffer};
 
 /// Looks like a backtick, and ends no code.
-const BACKTICK: &str = "\u{2cb}";
+const BACKTICK_LOOKALIKE: &str = "\u{2cb}";
 
 /// `people` knows the id of whoever has exactly this name.
-pub fn write(markdown: &str, people: &dyn Fn(&str) -> Option<UserId>) -> String {
-    let text = with_marks(&clean(markdown));
+pub fn to_mrkdwn(markdown: &str, people: &dyn Fn(&str) -> Option<UserId>) -> String {
+    let text = mark_emphasis(&normalize_text(markdown));
     let options =
         Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(people);
+    let mut writer = MrkdwnWriter::new(people);
     for event in TextMergeStream::new(Parser::new_ext(&text, options)) {
         match event {
-            Event::Text(text) if writer.code.is_none() && has_marks(&text) => {
-                parts(&text).into_iter().for_each(|event| writer.event(event));
+            Event::Text(text) if writer.code.is_none() && has_emphasis_marks(&text) => {
+                to_events(&text).into_iter().for_each(|event| writer.event(event));
             }
             event => writer.event(event),
         }
     }
-    writer.page.finish()
+    writer.buffer.finish()
 }
 
-struct Writer<'a> {
-    people: &'a dyn Fn(&str) -> Option<UserId>,
-    page: Page,
+struct MrkdwnWriter<'a> {
+    find_user: &'a dyn Fn(&str) -> Option<UserId>,
+    buffer: MrkdwnBuffer,
     /// The block of code that is being read.
     code: Option<String>,
     /// The plain texts of a cell and of a link in it, or of a link.
@@ -45,20 +47,20 @@ struct Writer<'a> {
     /// Where the links around lead.
     links: Vec<String>,
     /// How many images are around.
-    images: usize,
+    image_depth: usize,
     columns: Vec<Alignment>,
     rows: Vec<Vec<String>>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> MrkdwnWriter<'a> {
     fn new(people: &'a dyn Fn(&str) -> Option<UserId>) -> Self {
         Self {
-            people,
-            page: Page::default(),
+            find_user: people,
+            buffer: MrkdwnBuffer::default(),
             code: None,
             captured: Vec::new(),
             links: Vec::new(),
-            images: 0,
+            image_depth: 0,
             columns: Vec::new(),
             rows: Vec::new(),
         }
@@ -68,48 +70,48 @@ impl<'a> Writer<'a> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) => self.text(&plain(&text)),
-            Event::Code(code) => self.span(&plain(&code)),
-            Event::Html(text) | Event::InlineHtml(text) => self.html(&plain(&text)),
+            Event::Text(text) => self.text(&restore_asterisks(&text)),
+            Event::Code(code) => self.code_span(&restore_asterisks(&code)),
+            Event::Html(text) | Event::InlineHtml(text) => self.html(&restore_asterisks(&text)),
             Event::SoftBreak | Event::HardBreak => self.text("\n"),
             Event::Rule => {
-                self.page.begin_block();
-                self.page.put("———");
-                self.page.end_block();
+                self.buffer.begin_block();
+                self.buffer.push_text("———");
+                self.buffer.end_block();
             }
-            Event::TaskListMarker(true) => self.page.mark_item("☑"),
-            Event::TaskListMarker(false) => self.page.mark_item("☐"),
+            Event::TaskListMarker(true) => self.buffer.set_item_marker("☑"),
+            Event::TaskListMarker(false) => self.buffer.set_item_marker("☐"),
             // Not asked for by the options.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.text(&plain(&text));
+                self.text(&restore_asterisks(&text));
             }
         }
     }
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Strong => self.page.begin('*'),
-            Tag::Emphasis => self.page.begin('_'),
-            Tag::Strikethrough => self.page.begin('~'),
+            Tag::Strong => self.buffer.push_style('*'),
+            Tag::Emphasis => self.buffer.push_style('_'),
+            Tag::Strikethrough => self.buffer.push_style('~'),
             Tag::Heading { .. } => {
-                self.page.begin_block();
-                self.page.begin('*');
+                self.buffer.begin_block();
+                self.buffer.push_style('*');
             }
-            Tag::BlockQuote(_) => self.page.hold(Holder::Quote),
-            Tag::List(first) => self.page.hold(Holder::List(first)),
-            Tag::Item => self.page.hold_item(),
+            Tag::BlockQuote(_) => self.buffer.begin_container(Container::Quote),
+            Tag::List(first) => self.buffer.begin_container(Container::List(first)),
+            Tag::Item => self.buffer.begin_item(),
             Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
-                self.page.begin_block();
+                self.buffer.begin_block();
                 self.code = Some(String::new());
             }
             Tag::Link { link_type, dest_url, .. } => {
                 let mail = if link_type == LinkType::Email { "mailto:" } else { "" };
-                self.links.push(one_line(&format!("{mail}{}", plain(&dest_url))));
+                self.links.push(to_single_line(&format!("{mail}{}", restore_asterisks(&dest_url))));
                 self.captured.push(String::new());
             }
-            Tag::Image { .. } => self.images += 1,
+            Tag::Image { .. } => self.image_depth += 1,
             Tag::Table(columns) => {
-                self.page.begin_block();
+                self.buffer.begin_block();
                 self.columns = columns;
                 self.rows = Vec::new();
             }
@@ -121,28 +123,30 @@ impl<'a> Writer<'a> {
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
-            | Tag::MetadataBlock(_) => self.page.begin_block(),
+            | Tag::MetadataBlock(_) => self.buffer.begin_block(),
             Tag::Superscript | Tag::Subscript => {}
         }
     }
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Strong => self.page.end('*'),
-            TagEnd::Emphasis => self.page.end('_'),
-            TagEnd::Strikethrough => self.page.end('~'),
+            TagEnd::Strong => self.buffer.pop_style('*'),
+            TagEnd::Emphasis => self.buffer.pop_style('_'),
+            TagEnd::Strikethrough => self.buffer.pop_style('~'),
             TagEnd::Heading(_) => {
-                self.page.end('*');
-                self.page.end_block();
+                self.buffer.pop_style('*');
+                self.buffer.end_block();
             }
-            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => self.page.release(),
+            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => self.buffer.end_container(),
             TagEnd::CodeBlock => {
                 let code = self.code.take().unwrap_or_default();
-                self.page.put_code(code.trim_end_matches('\n'));
+                self.buffer.push_code_block(code.trim_end_matches('\n'));
             }
             TagEnd::Link => self.link(),
-            TagEnd::Image => self.images = self.images.saturating_sub(1),
-            TagEnd::Table => self.page.put_code(&table::aligned(&self.rows, &self.columns)),
+            TagEnd::Image => self.image_depth = self.image_depth.saturating_sub(1),
+            TagEnd::Table => {
+                self.buffer.push_code_block(&table::format_table(&self.rows, &self.columns))
+            }
             TagEnd::TableCell => {
                 let cell = self.captured.pop().unwrap_or_default();
                 self.rows.last_mut().into_iter().for_each(|row| row.push(cell.trim().to_owned()));
@@ -153,13 +157,13 @@ impl<'a> Writer<'a> {
             | TagEnd::DefinitionList
             | TagEnd::DefinitionListTitle
             | TagEnd::DefinitionListDefinition
-            | TagEnd::MetadataBlock(_) => self.page.end_block(),
+            | TagEnd::MetadataBlock(_) => self.buffer.end_block(),
             TagEnd::TableHead | TagEnd::TableRow | TagEnd::Superscript | TagEnd::Subscript => {}
         }
     }
 
     fn text(&mut self, text: &str) {
-        let text = clean(text);
+        let text = normalize_text(text);
         if let Some(code) = &mut self.code {
             code.push_str(&text);
             return;
@@ -170,34 +174,36 @@ impl<'a> Writer<'a> {
         }
         for (number, line) in text.split('\n').enumerate() {
             if number > 0 {
-                self.page.end_line();
+                self.buffer.end_line();
             }
             self.line(line);
         }
     }
 
     fn line(&mut self, line: &str) {
-        if self.images > 0 {
-            self.page.put(&escape(line));
+        if self.image_depth > 0 {
+            self.buffer.push_text(&escape(line));
             return;
         }
-        let people = |name: &str| (self.people)(name).filter(|id| is_id(id.as_str()));
+        let people = |name: &str| (self.find_user)(name).filter(|id| is_id(id.as_str()));
         for part in called(line, &people) {
             match part {
                 // A text with three backticks in it must not begin a block of code.
-                Part::Words(words) => {
-                    self.page.put(&escape(words).replace("``", "`\u{200b}`"));
+                TextPart::Text(words) => {
+                    self.buffer.push_text(&escape(words).replace("``", "`\u{200b}`"));
                 }
-                Part::Person(id) => self.page.put(&format!("<@{id}>")),
+                TextPart::Mention(id) => self.buffer.push_text(&format!("<@{id}>")),
             }
         }
     }
 
-    fn span(&mut self, code: &str) {
-        let code = clean(code).replace('\n', " ");
+    fn code_span(&mut self, code: &str) {
+        let code = normalize_text(code).replace('\n', " ");
         match self.captured.last_mut() {
             Some(captured) => captured.push_str(&code),
-            None => self.page.put_span(&format!("`{}`", escape(&code.replace('`', BACKTICK)))),
+            None => self
+                .buffer
+                .push_code_span(&format!("`{}`", escape(&code.replace('`', BACKTICK_LOOKALIKE)))),
         }
     }
 
@@ -212,7 +218,7 @@ impl<'a> Writer<'a> {
     /// A link within a table is text: nothing in code is a link.
     fn link(&mut self) {
         let target = self.links.pop().unwrap_or_default();
-        let label = one_line(&self.captured.pop().unwrap_or_default());
+        let label = to_single_line(&self.captured.pop().unwrap_or_default());
         let address = target.strip_prefix("mailto:").unwrap_or(&target);
         let as_text = match label.as_str() {
             "" => address.to_owned(),
@@ -221,21 +227,21 @@ impl<'a> Writer<'a> {
         };
         match self.captured.last_mut() {
             Some(captured) => captured.push_str(&as_text),
-            None if is_web(&target) => self.page.put(&live(&target, &label)),
-            None => self.page.put(&escape(&as_text)),
+            None if is_linkable(&target) => self.buffer.push_text(&format_link(&target, &label)),
+            None => self.buffer.push_text(&escape(&as_text)),
         }
     }
 }
 
-fn is_web(target: &str) -> bool {
+fn is_linkable(target: &str) -> bool {
     let target = target.to_ascii_lowercase();
     ["http://", "https://", "mailto:"]
         .iter()
         .any(|scheme| target.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
 }
 
-fn live(target: &str, label: &str) -> String {
-    let address = escape(&encoded(target));
+fn format_link(target: &str, label: &str) -> String {
+    let address = escape(&percent_encode(target));
     if label.is_empty() || label == target {
         return format!("<{address}>");
     }
@@ -243,10 +249,10 @@ fn live(target: &str, label: &str) -> String {
 }
 
 /// Without anything that could end the address before its end.
-fn encoded(target: &str) -> String {
+fn percent_encode(target: &str) -> String {
     let mut encoded = String::with_capacity(target.len());
     for letter in target.chars() {
-        let ends = letter.is_whitespace() || letter.is_control() || is_unseen(letter);
+        let ends = letter.is_whitespace() || letter.is_control() || is_invisible(letter);
         if ends || matches!(letter, '<' | '>' | '|' | '`' | '"' | '\\' | '^') {
             let mut bytes = [0; 4];
             let bytes = letter.encode_utf8(&mut bytes).bytes();

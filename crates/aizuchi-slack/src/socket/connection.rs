@@ -18,70 +18,70 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use crate::from_slack::text;
-use crate::socket::{Lost, Sign};
-use crate::{JoinError, Slack};
+use crate::from_slack::non_empty_str;
+use crate::socket::{ConnectionSignal, SlackDisconnect};
+use crate::{SlackConnectError, SlackPlatform};
 
 /// How long a frame may take to be sent.
-const SENDING: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection that is not needed any more takes for so long what was on its way to it.
-const LEAVING: Duration = Duration::from_millis(500);
+const CLOSE_GRACE: Duration = Duration::from_millis(500);
 /// How long it may finish what it has taken.
-const DRAINING: Duration = Duration::from_secs(3);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection that has lasted so long is a good one.
-const STEADY: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 /// How many envelopes are worked at side by side.
-const MOST_AT_ONCE: usize = 256;
+const MAX_IN_FLIGHT: usize = 256;
 /// There are too many connections already, so the next one is not tried soon.
-const CROWDED: SignedDuration = SignedDuration::from_secs(30);
+const TOO_MANY_CONNECTIONS_DELAY: SignedDuration = SignedDuration::from_secs(30);
 
-pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub type SlackSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-pub struct Connection<'a> {
-    slack: &'a Slack,
+pub struct SocketConnection<'a> {
+    slack: &'a SlackPlatform,
     number: u64,
-    signs: mpsc::UnboundedSender<Sign>,
+    signals: mpsc::UnboundedSender<ConnectionSignal>,
     /// Nobody needs it any more.
     replaced: CancellationToken,
-    writer: SplitSink<Socket, Message>,
-    reader: SplitStream<Socket>,
+    writer: SplitSink<SlackSocket, Message>,
+    reader: SplitStream<SlackSocket>,
     /// Envelopes that are being taken, each with its acknowledgement if it was kept.
-    working: FuturesUnordered<BoxFuture<'a, Option<Value>>>,
+    in_flight: FuturesUnordered<BoxFuture<'a, Option<Value>>>,
     began: Instant,
     /// When anything came last.
-    last: Instant,
+    last_received: Instant,
     is_open: bool,
-    is_steady: bool,
+    is_stable: bool,
 }
 
 /// What a frame calls for.
-enum Frame {
+enum SocketFrame {
     Hello,
-    Leaving,
-    Crowded,
-    SwitchedOff,
+    Disconnecting,
+    TooManyConnections,
+    SocketModeDisabled,
     /// Something to hear, and to acknowledge by this id.
     Envelope {
         id: String,
-        kind: Kind,
+        kind: EnvelopeKind,
         payload: Value,
     },
-    Other,
+    Ignored,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum EnvelopeKind {
     Event,
     Command,
     Interaction,
 }
 
-impl<'a> Connection<'a> {
+impl<'a> SocketConnection<'a> {
     pub(super) fn new(
-        slack: &'a Slack,
-        socket: Socket,
+        slack: &'a SlackPlatform,
+        socket: SlackSocket,
         number: u64,
-        signs: mpsc::UnboundedSender<Sign>,
+        signs: mpsc::UnboundedSender<ConnectionSignal>,
         replaced: CancellationToken,
     ) -> Self {
         let (writer, reader) = socket.split();
@@ -89,40 +89,43 @@ impl<'a> Connection<'a> {
         Self {
             slack,
             number,
-            signs,
+            signals: signs,
             replaced,
             writer,
             reader,
-            working: FuturesUnordered::new(),
+            in_flight: FuturesUnordered::new(),
             began: now,
-            last: now,
+            last_received: now,
             is_open: false,
-            is_steady: false,
+            is_stable: false,
         }
     }
 
     /// Listens until the connection ends or is replaced. What was taken is finished before.
-    pub(super) async fn keep(mut self) -> Result<(), Lost> {
+    pub(super) async fn run(mut self) -> Result<(), SlackDisconnect> {
         let ended = self.listen().await;
         if self.is_open {
-            self.slack.air.closed();
+            self.slack.connection.record_closed();
         }
         let finished = async {
-            while let Some(ack) = self.working.next().await {
+            while let Some(ack) = self.in_flight.next().await {
                 acknowledge(&mut self.writer, ack).await?;
             }
-            self.writer.close().await.map_err(|_| Lost::because("it could not be closed"))
+            self.writer
+                .close()
+                .await
+                .map_err(|_| SlackDisconnect::retryable("it could not be closed"))
         };
         // Whatever is not acknowledged comes again, or is read.
-        if timeout(DRAINING, finished).await.is_err() {
-            let rooms = self.slack.roster.joined();
-            rooms.iter().for_each(|room| self.slack.wanted.add_later(room));
+        if timeout(DRAIN_TIMEOUT, finished).await.is_err() {
+            let rooms = self.slack.cache.joined();
+            rooms.iter().for_each(|room| self.slack.backfill.enqueue_later(room));
         }
         ended
     }
 
-    async fn listen(&mut self) -> Result<(), Lost> {
-        let mut pings = interval(self.slack.settings.patience.ping);
+    async fn listen(&mut self) -> Result<(), SlackDisconnect> {
+        let mut pings = interval(self.slack.settings.timeouts.ping_interval);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut leaves_at = None;
         loop {
@@ -135,139 +138,151 @@ impl<'a> Connection<'a> {
             tokio::select! {
                 () = leaving => return Ok(()),
                 () = self.replaced.cancelled(), if leaves_at.is_none() => {
-                    leaves_at = Some(Instant::now() + LEAVING);
+                    leaves_at = Some(Instant::now() + CLOSE_GRACE);
                 }
-                Some(ack) = self.working.next(), if !self.working.is_empty() => {
+                Some(ack) = self.in_flight.next(), if !self.in_flight.is_empty() => {
                     acknowledge(&mut self.writer, ack).await?;
                 }
-                frame = self.reader.next(), if self.working.len() < MOST_AT_ONCE => {
-                    if leaves_at.is_some() && is_end(&frame) {
+                frame = self.reader.next(), if self.in_flight.len() < MAX_IN_FLIGHT => {
+                    if leaves_at.is_some() && is_end_of_stream(&frame) {
                         return Ok(());
                     }
-                    self.take(frame)?;
+                    self.receive(frame)?;
                 }
-                _ = pings.tick() => self.look().await?,
+                _ = pings.tick() => self.check_alive().await?,
             }
         }
     }
 
-    fn take(&mut self, frame: Option<Result<Message, Error>>) -> Result<(), Lost> {
-        self.last = Instant::now();
+    fn receive(&mut self, frame: Option<Result<Message, Error>>) -> Result<(), SlackDisconnect> {
+        self.last_received = Instant::now();
         let text = match frame {
             Some(Ok(Message::Text(text))) => text,
-            Some(Ok(Message::Close(_))) | None => return Err(Lost::because("Slack closed it")),
+            Some(Ok(Message::Close(_))) | None => {
+                return Err(SlackDisconnect::retryable("Slack closed it"));
+            }
             Some(Ok(_)) => return Ok(()),
-            Some(Err(_)) => return Err(Lost::because("it broke")),
+            Some(Err(_)) => return Err(SlackDisconnect::retryable("it broke")),
         };
-        match frame_of(&text) {
-            Frame::Hello if !self.is_open => {
+        match parse_frame(&text) {
+            SocketFrame::Hello if !self.is_open => {
                 self.is_open = true;
-                self.slack.air.opened(self.slack.now());
-                self.say(Sign::Hello(self.number));
+                self.slack.connection.record_opened(self.slack.now());
+                self.signal(ConnectionSignal::Hello(self.number));
                 debug!("a connection to Slack is open");
             }
-            Frame::Hello | Frame::Other => {}
-            Frame::Leaving => {
+            SocketFrame::Hello | SocketFrame::Ignored => {}
+            SocketFrame::Disconnecting => {
                 info!("Slack is about to close a connection");
-                self.say(Sign::Leaving(self.number));
+                self.signal(ConnectionSignal::Closing(self.number));
             }
-            Frame::Crowded => {
+            SocketFrame::TooManyConnections => {
                 let why = "there are too many connections".to_owned();
-                return Err(Lost::For { why, wait: CROWDED });
+                return Err(SlackDisconnect::Retryable { why, wait: TOO_MANY_CONNECTIONS_DELAY });
             }
-            Frame::SwitchedOff => return Err(Lost::ForGood(JoinError::SwitchedOff)),
-            Frame::Envelope { id, kind, payload } => {
-                self.working.push(open(self.slack, id, kind, payload).boxed());
+            SocketFrame::SocketModeDisabled => {
+                return Err(SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled));
+            }
+            SocketFrame::Envelope { id, kind, payload } => {
+                self.in_flight.push(process_envelope(self.slack, id, kind, payload).boxed());
             }
         }
         Ok(())
     }
 
     /// Is the other side there, and does it say what it should?
-    async fn look(&mut self) -> Result<(), Lost> {
-        let patience = self.slack.settings.patience;
-        if !self.is_open && self.began.elapsed() > patience.opening {
-            return Err(Lost::because("Slack said no hello"));
+    async fn check_alive(&mut self) -> Result<(), SlackDisconnect> {
+        let patience = self.slack.settings.timeouts;
+        if !self.is_open && self.began.elapsed() > patience.open {
+            return Err(SlackDisconnect::retryable("Slack said no hello"));
         }
-        if self.working.len() >= MOST_AT_ONCE {
+        if self.in_flight.len() >= MAX_IN_FLIGHT {
             // Nothing was read, so nothing is known of its silence.
-            self.last = Instant::now();
+            self.last_received = Instant::now();
         }
-        if self.last.elapsed() > patience.silence {
-            return Err(Lost::because("it fell silent"));
+        if self.last_received.elapsed() > patience.idle {
+            return Err(SlackDisconnect::retryable("it fell silent"));
         }
-        if !self.is_steady && self.began.elapsed() > STEADY {
-            self.is_steady = true;
-            self.say(Sign::Steady(self.number));
+        if !self.is_stable && self.began.elapsed() > STABLE_AFTER {
+            self.is_stable = true;
+            self.signal(ConnectionSignal::Stable(self.number));
         }
         send(&mut self.writer, Message::Ping(Vec::new().into())).await
     }
 
-    fn say(&self, sign: Sign) {
+    fn signal(&self, sign: ConnectionSignal) {
         // Whoever keeps this connection is there as long as it is.
-        let _ = self.signs.send(sign);
+        let _ = self.signals.send(sign);
     }
 }
 
 /// Takes what an envelope holds, and returns its acknowledgement if it is kept.
-async fn open(slack: &Slack, id: String, kind: Kind, payload: Value) -> Option<Value> {
+async fn process_envelope(
+    slack: &SlackPlatform,
+    id: String,
+    kind: EnvelopeKind,
+    payload: Value,
+) -> Option<Value> {
     match kind {
-        Kind::Command => {
-            let answer = slack.command(payload).await;
+        EnvelopeKind::Command => {
+            let answer = slack.answer_command(payload).await;
             Some(json!({ "envelope_id": id, "payload": answer }))
         }
-        Kind::Event => slack.takes(&payload).await.then(|| json!({ "envelope_id": id })),
-        Kind::Interaction => Some(json!({ "envelope_id": id })),
+        EnvelopeKind::Event => slack.ingest(&payload).await.then(|| json!({ "envelope_id": id })),
+        EnvelopeKind::Interaction => Some(json!({ "envelope_id": id })),
     }
 }
 
 /// No more will come.
-fn is_end(frame: &Option<Result<Message, Error>>) -> bool {
+fn is_end_of_stream(frame: &Option<Result<Message, Error>>) -> bool {
     matches!(frame, None | Some(Err(_)) | Some(Ok(Message::Close(_))))
 }
 
 async fn acknowledge(
-    writer: &mut SplitSink<Socket, Message>,
+    writer: &mut SplitSink<SlackSocket, Message>,
     ack: Option<Value>,
-) -> Result<(), Lost> {
+) -> Result<(), SlackDisconnect> {
     match ack {
         Some(ack) => send(writer, Message::Text(ack.to_string().into())).await,
         None => Ok(()),
     }
 }
 
-async fn send(writer: &mut SplitSink<Socket, Message>, message: Message) -> Result<(), Lost> {
-    match timeout(SENDING, writer.send(message)).await {
+async fn send(
+    writer: &mut SplitSink<SlackSocket, Message>,
+    message: Message,
+) -> Result<(), SlackDisconnect> {
+    match timeout(SEND_TIMEOUT, writer.send(message)).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(Lost::because("it broke")),
-        Err(_) => Err(Lost::because("it takes nothing any more")),
+        Ok(Err(_)) => Err(SlackDisconnect::retryable("it broke")),
+        Err(_) => Err(SlackDisconnect::retryable("it takes nothing any more")),
     }
 }
 
 /// Only kinds of envelopes that are known are acknowledged: against a server that sends back what it gets,
 /// anything else would go on for ever.
-fn frame_of(frame: &str) -> Frame {
+fn parse_frame(frame: &str) -> SocketFrame {
     let Ok(mut frame) = serde_json::from_str::<Value>(frame) else {
         warn!("Slack sent a frame that is no JSON");
-        return Frame::Other;
+        return SocketFrame::Ignored;
     };
-    let kind = match text(&frame["type"]).unwrap_or_default() {
-        "hello" => return Frame::Hello,
+    let kind = match non_empty_str(&frame["type"]).unwrap_or_default() {
+        "hello" => return SocketFrame::Hello,
         "disconnect" => {
-            return match text(&frame["reason"]).unwrap_or_default() {
-                "link_disabled" => Frame::SwitchedOff,
-                "too_many_websockets" => Frame::Crowded,
-                _ => Frame::Leaving,
+            return match non_empty_str(&frame["reason"]).unwrap_or_default() {
+                "link_disabled" => SocketFrame::SocketModeDisabled,
+                "too_many_websockets" => SocketFrame::TooManyConnections,
+                _ => SocketFrame::Disconnecting,
             };
         }
-        "events_api" => Kind::Event,
-        "slash_commands" => Kind::Command,
-        "interactive" => Kind::Interaction,
-        _ => return Frame::Other,
+        "events_api" => EnvelopeKind::Event,
+        "slash_commands" => EnvelopeKind::Command,
+        "interactive" => EnvelopeKind::Interaction,
+        _ => return SocketFrame::Ignored,
     };
-    match text(&frame["envelope_id"]).map(str::to_owned) {
-        Some(id) => Frame::Envelope { id, kind, payload: frame["payload"].take() },
-        None => Frame::Other,
+    match non_empty_str(&frame["envelope_id"]).map(str::to_owned) {
+        Some(id) => SocketFrame::Envelope { id, kind, payload: frame["payload"].take() },
+        None => SocketFrame::Ignored,
     }
 }
 
@@ -277,7 +292,7 @@ mod tests {
 
     #[test]
     fn only_envelopes_of_known_kinds_are_acknowledged() {
-        let is_envelope = |frame: &str| matches!(frame_of(frame), Frame::Envelope { .. });
+        let is_envelope = |frame: &str| matches!(parse_frame(frame), SocketFrame::Envelope { .. });
         assert!(is_envelope(r#"{"type":"events_api","envelope_id":"e","payload":{}}"#));
         for frame in [
             r#"{"envelope_id":"e"}"#,

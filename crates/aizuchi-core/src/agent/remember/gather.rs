@@ -5,52 +5,62 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::{Agent, Trouble};
+use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
-use crate::context::{Context, Window};
-use crate::memory::{Entry, LineId, Memory, MemoryId, MemoryKey, Scope, Term};
-use crate::prompt::material::{Known, MOST_LINES, Owner, Source, Talk};
+use crate::context::{Context, ContextWindow};
+use crate::memory::{
+    Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
+};
+use crate::prompt::memory_input::{
+    EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemorySource, MessageBlock,
+};
 
 /// The most lines of a channel or thread that are folded into a short-term memory.
-const MOST_MESSAGES: usize = 1000;
+const MAX_MESSAGES: usize = 1000;
 /// Talk that pauses for so long goes on about something else.
-const PAUSE: SignedDuration = SignedDuration::from_hours(1);
+const CONVERSATION_GAP: SignedDuration = SignedDuration::from_hours(1);
 
 /// Of lines that lost their entry, so many are remembered anew.
-const MOST_LOST: usize = 1000;
+const MAX_LOST_MESSAGES: usize = 1000;
 
 /// What was found.
-pub struct Gathered {
+pub struct GatheredSources {
     /// What everybody may know.
-    pub shared: Vec<Source>,
+    pub shared: Vec<MemorySource>,
     /// What only the channel may know.
-    pub unshared: Vec<Source>,
+    pub unshared: Vec<MemorySource>,
     pub channel_name: Arc<str>,
     pub names: BTreeMap<UserId, Arc<str>>,
     /// When the newest line behind it was said.
-    pub newest: Timestamp,
+    pub newest_at: Timestamp,
     /// The revision of the store that it is of.
     pub considered: u64,
     pub merged: Vec<MemoryId>,
 }
 
 impl Agent {
-    pub(super) async fn gather(&self, key: &MemoryKey) -> Result<Gathered, Trouble> {
+    pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         match (&key.scope, key.term) {
-            (Scope::Channel(channel), Term::ShortTerm) => self.talk(key, channel, None).await,
-            (Scope::Thread(channel, thread), _) => self.talk(key, channel, Some(thread)).await,
-            (Scope::Channel(channel), Term::LongTerm) => self.history(key, channel).await,
-            (Scope::Workspace, term) => self.everything(key, term).await,
+            (MemoryScope::Channel(channel), MemoryTerm::ShortTerm) => {
+                self.gather_messages(key, channel, None).await
+            }
+            (MemoryScope::Thread(channel, thread), _) => {
+                self.gather_messages(key, channel, Some(thread)).await
+            }
+            (MemoryScope::Channel(channel), MemoryTerm::LongTerm) => {
+                self.gather_channel(key, channel).await
+            }
+            (MemoryScope::Workspace, term) => self.gather_workspace(key, term).await,
         }
     }
 
     /// The newest talk of a channel, threads included, or the whole of a thread.
-    async fn talk(
+    async fn gather_messages(
         &self,
         key: &MemoryKey,
         channel: &ChannelId,
         thread: Option<&MessageId>,
-    ) -> Result<Gathered, Trouble> {
+    ) -> Result<GatheredSources, StepError> {
         let window = self.settings.limits.window(self.now());
         // What was heard since the last time belongs to it, however long ago that was.
         let remembered = match thread {
@@ -58,9 +68,9 @@ impl Agent {
             None => self.remembered_until(key).await?,
         };
         let since = remembered.min(window.recent_since);
-        let context = self.surroundings(&key.workspace, channel, thread, since).await?;
+        let context = self.memory_context(&key.workspace, channel, thread, since).await?;
         let mut lines: Vec<Arc<Message>> = match thread {
-            Some(_) => context.target().to_vec(),
+            Some(_) => context.target_messages().to_vec(),
             None => {
                 let all = context.conversation_history.all_messages();
                 let is_recent =
@@ -68,19 +78,19 @@ impl Agent {
                 all.into_iter().filter(is_recent).collect()
             }
         };
-        let surplus = lines.len().saturating_sub(MOST_MESSAGES);
+        let surplus = lines.len().saturating_sub(MAX_MESSAGES);
         lines.drain(..surplus);
         let newest = lines.iter().map(|line| line.at).max().unwrap_or_default();
         if thread.is_some() && newest < window.threads_since {
             // Nobody would be told of it.
             lines.clear();
         }
-        let is_unshared = |line: &Arc<Message>| context.unshared.contains(&line.id);
+        let is_unshared = |line: &Arc<Message>| context.restricted_messages.contains(&line.id);
         let (unshared, shared) = lines.into_iter().partition(is_unshared);
-        Ok(Gathered {
-            newest,
-            shared: blocks(shared),
-            unshared: blocks(unshared),
+        Ok(GatheredSources {
+            newest_at: newest,
+            shared: split_into_blocks(shared),
+            unshared: split_into_blocks(unshared),
             channel_name: context.conversation_history.channel_name.clone(),
             names: context.names,
             considered: context.revision,
@@ -89,144 +99,184 @@ impl Agent {
     }
 
     /// The newest line behind a memory.
-    async fn remembered_until(&self, key: &MemoryKey) -> Result<Timestamp, Trouble> {
+    async fn remembered_until(&self, key: &MemoryKey) -> Result<Timestamp, StepError> {
         let memories = self.store.memories(&key.workspace).await?;
         let own = memories.iter().find(|memory| memory.key == *key);
-        Ok(own.map_or(Timestamp::MIN, |own| own.newest))
+        Ok(own.map_or(Timestamp::MIN, |own| own.newest_message_at))
     }
 
     /// A channel's long-term memory, and what it does not hold yet.
-    async fn history(&self, key: &MemoryKey, channel: &ChannelId) -> Result<Gathered, Trouble> {
+    async fn gather_channel(
+        &self,
+        key: &MemoryKey,
+        channel: &ChannelId,
+    ) -> Result<GatheredSources, StepError> {
         let now = self.now();
-        let context = self.surroundings(&key.workspace, channel, None, now).await?;
+        let context = self.memory_context(&key.workspace, channel, None, now).await?;
         let memories = self.store.memories(&key.workspace).await?;
-        let find = |term: Term| {
+        let find = |term: MemoryTerm| {
             let wanted = MemoryKey { term, ..key.clone() };
             memories.iter().find(|memory| memory.key == wanted)
         };
-        let (own, recent) = (find(Term::LongTerm), find(Term::ShortTerm));
+        let (own, recent) = (find(MemoryTerm::LongTerm), find(MemoryTerm::ShortTerm));
         let name = context.conversation_history.channel_name.clone();
         let id = channel.clone();
-        let owner = Owner::Channel { id, name: name.clone(), term: Term::ShortTerm };
-        let fresh = unknown(own, recent, &owner);
-        let told: HashSet<&LineId> = fresh.iter().flat_map(|(_, entry)| &entry.lines).collect();
-        let lost = own.map_or(&[][..], |own| &own.lost);
-        let lost: Vec<LineId> = lost.iter().filter(|line| !told.contains(line)).cloned().collect();
+        let owner = EntryOwner::Channel { id, name: name.clone(), term: MemoryTerm::ShortTerm };
+        let fresh = new_entries(own, recent, &owner);
+        let told: HashSet<&MessageRef> =
+            fresh.iter().flat_map(|(_, entry)| &entry.messages).collect();
+        let lost = own.map_or(&[][..], |own| &own.orphaned_messages);
+        let lost: Vec<MessageRef> =
+            lost.iter().filter(|line| !told.contains(line)).cloned().collect();
         let mut lost = match lost.is_empty() {
             true => Vec::new(),
-            false => self.store.lines_behind(&key.workspace, &lost).await?,
+            false => self.store.source_messages(&key.workspace, &lost).await?,
         };
-        let surplus = lost.len().saturating_sub(MOST_LOST);
+        let surplus = lost.len().saturating_sub(MAX_LOST_MESSAGES);
         lost.drain(..surplus);
         let behind = [own, recent];
-        let newest = behind.iter().flatten().map(|memory| memory.newest).max().unwrap_or_default();
+        let newest = behind
+            .iter()
+            .flatten()
+            .map(|memory| memory.newest_message_at)
+            .max()
+            .unwrap_or_default();
         let merged = behind.iter().flatten().map(|memory| memory.id).collect();
         let is_new = !fresh.is_empty() || !lost.is_empty();
-        let (mut shared, mut unshared) = if is_new { kept(own, fresh) } else { Default::default() };
+        let (mut shared, mut unshared) =
+            if is_new { merge_entries(own, fresh) } else { Default::default() };
         let is_open = context.visibility == Visibility::Public;
         let (public, private): (Vec<_>, Vec<_>) = lost
             .into_iter()
             .partition(|(_, visibility)| is_open && *visibility == Visibility::Public);
-        shared.extend(blocks(public.into_iter().map(|(line, _)| line).collect()));
-        unshared.extend(blocks(private.into_iter().map(|(line, _)| line).collect()));
+        shared.extend(split_into_blocks(public.into_iter().map(|(line, _)| line).collect()));
+        unshared.extend(split_into_blocks(private.into_iter().map(|(line, _)| line).collect()));
         let names = context.names;
         let considered = context.revision;
-        Ok(Gathered { shared, unshared, channel_name: name, names, newest, considered, merged })
+        Ok(GatheredSources {
+            shared,
+            unshared,
+            channel_name: name,
+            names,
+            newest_at: newest,
+            considered,
+            merged,
+        })
     }
 
     /// What everybody may know of all channels.
-    async fn everything(&self, key: &MemoryKey, term: Term) -> Result<Gathered, Trouble> {
+    async fn gather_workspace(
+        &self,
+        key: &MemoryKey,
+        term: MemoryTerm,
+    ) -> Result<GatheredSources, StepError> {
         let now = self.now();
         // From nowhere, only what is public can be seen.
-        let nowhere = self.surroundings(&key.workspace, &ChannelId::new(""), None, now).await?;
+        let nowhere = self.memory_context(&key.workspace, &ChannelId::new(""), None, now).await?;
         let memories = self.store.memories(&key.workspace).await?;
-        let own = memories.iter().find(|memory| memory.key == *key && term == Term::LongTerm);
+        let own = memories.iter().find(|memory| memory.key == *key && term == MemoryTerm::LongTerm);
         let since = self.settings.limits.window(now).recent_since;
-        let is_of_now = |memory: &&Memory| term == Term::LongTerm || memory.newest >= since;
+        let is_of_now =
+            |memory: &&Memory| term == MemoryTerm::LongTerm || memory.newest_message_at >= since;
         let mut fresh = Vec::new();
         let mut behind: Vec<&Memory> = own.into_iter().collect();
         for channel in &nowhere.channel_memories {
-            let scope = Scope::Channel(channel.channel_id.clone());
+            let scope = MemoryScope::Channel(channel.channel_id.clone());
             let wanted = MemoryKey { workspace: key.workspace.clone(), scope, term };
             let theirs = memories.iter().find(|memory| memory.key == wanted).filter(is_of_now);
             let Some(theirs) = theirs else { continue };
             let (id, name) = (channel.channel_id.clone(), channel.channel_name.clone());
-            let owner = Owner::Channel { id, name, term };
-            let public = unknown(own, Some(theirs), &owner).into_iter();
+            let owner = EntryOwner::Channel { id, name, term };
+            let public = new_entries(own, Some(theirs), &owner).into_iter();
             fresh.extend(public.filter(|(_, entry)| entry.is_public()));
             behind.push(theirs);
         }
-        let (shared, _) = if fresh.is_empty() { Default::default() } else { kept(own, fresh) };
-        Ok(Gathered {
+        let (shared, _) =
+            if fresh.is_empty() { Default::default() } else { merge_entries(own, fresh) };
+        Ok(GatheredSources {
             shared,
             unshared: Vec::new(),
             channel_name: "".into(),
             names: BTreeMap::new(),
-            newest: behind.iter().map(|memory| memory.newest).max().unwrap_or_default(),
+            newest_at: behind
+                .iter()
+                .map(|memory| memory.newest_message_at)
+                .max()
+                .unwrap_or_default(),
             considered: nowhere.revision,
             merged: behind.iter().map(|memory| memory.id).collect(),
         })
     }
 
-    async fn surroundings(
+    async fn memory_context(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         thread: Option<&MessageId>,
         since: Timestamp,
-    ) -> Result<Context, Trouble> {
+    ) -> Result<Context, StepError> {
         let (workspace, channel) = (workspace.clone(), channel.clone());
         let conversation = ConversationId { workspace, channel, thread: thread.cloned() };
         let window = self.settings.limits.window(self.now());
-        let window =
-            Window { messages: MOST_MESSAGES, thread_messages: MOST_MESSAGES, since, ..window };
+        let window = ContextWindow {
+            messages: MAX_MESSAGES,
+            thread_messages: MAX_MESSAGES,
+            since,
+            ..window
+        };
         Ok(self.store.context(&conversation, &window).await?)
     }
 }
 
 /// Entries that hold a line that `own` does not know.
-fn unknown<'a>(
+fn new_entries<'a>(
     own: Option<&Memory>,
     other: Option<&'a Memory>,
-    owner: &Owner,
-) -> Vec<(Owner, &'a Entry)> {
-    let known: HashSet<&LineId> =
-        own.iter().flat_map(|own| &own.entries).flat_map(|entry| &entry.lines).collect();
+    owner: &EntryOwner,
+) -> Vec<(EntryOwner, &'a MemoryEntry)> {
+    let known: HashSet<&MessageRef> =
+        own.iter().flat_map(|own| &own.entries).flat_map(|entry| &entry.messages).collect();
     let entries = other.into_iter().flat_map(|other| &other.entries);
-    let unknown = entries.filter(|entry| entry.lines.iter().any(|line| !known.contains(line)));
+    let unknown = entries.filter(|entry| entry.messages.iter().any(|line| !known.contains(line)));
     unknown.map(|entry| (owner.clone(), entry)).collect()
 }
 
 /// What a memory holds already, before what is new: what everybody may know, and the rest.
-fn kept(own: Option<&Memory>, fresh: Vec<(Owner, &Entry)>) -> (Vec<Source>, Vec<Source>) {
-    let kept = own.into_iter().flat_map(|own| &own.entries).map(|entry| (Owner::Itself, entry));
+fn merge_entries(
+    own: Option<&Memory>,
+    fresh: Vec<(EntryOwner, &MemoryEntry)>,
+) -> (Vec<MemorySource>, Vec<MemorySource>) {
+    let kept =
+        own.into_iter().flat_map(|own| &own.entries).map(|entry| (EntryOwner::SameMemory, entry));
     let (shared, unshared): (Vec<_>, Vec<_>) =
         kept.chain(fresh).partition(|(_, entry)| entry.is_public());
-    let sources = |entries: Vec<(Owner, &Entry)>| {
-        let known = |(owner, entry): (Owner, &Entry)| Known { owner, entry: entry.clone() };
-        entries.into_iter().map(known).map(Source::Known).collect()
+    let sources = |entries: Vec<(EntryOwner, &MemoryEntry)>| {
+        let known =
+            |(owner, entry): (EntryOwner, &MemoryEntry)| KnownEntry { owner, entry: entry.clone() };
+        entries.into_iter().map(known).map(MemorySource::Entry).collect()
     };
     (sources(shared), sources(unshared))
 }
 
 /// Lines, oldest first, as blocks of one conversation each that are neither long nor interrupted.
-fn blocks(lines: Vec<Arc<Message>>) -> Vec<Source> {
-    let mut talks: Vec<Talk> = Vec::new();
+fn split_into_blocks(lines: Vec<Arc<Message>>) -> Vec<MemorySource> {
+    let mut talks: Vec<MessageBlock> = Vec::new();
     let mut open: BTreeMap<ConversationId, usize> = BTreeMap::new();
     for line in lines {
         let conversation = line.conversation.clone();
         let place = open.get(&conversation).copied().filter(|place| {
-            let last = talks[*place].lines.last();
-            let is_near = last.is_some_and(|last| line.at.duration_since(last.at) < PAUSE);
-            is_near && talks[*place].lines.len() < MOST_LINES
+            let last = talks[*place].messages.last();
+            let is_near =
+                last.is_some_and(|last| line.at.duration_since(last.at) < CONVERSATION_GAP);
+            is_near && talks[*place].messages.len() < MAX_BLOCK_MESSAGES
         });
         match place {
-            Some(place) => talks[place].lines.push(line),
+            Some(place) => talks[place].messages.push(line),
             None => {
                 open.insert(conversation.clone(), talks.len());
-                talks.push(Talk { conversation, lines: vec![line] });
+                talks.push(MessageBlock { conversation, messages: vec![line] });
             }
         }
     }
-    talks.into_iter().map(Source::Talk).collect()
+    talks.into_iter().map(MemorySource::Messages).collect()
 }

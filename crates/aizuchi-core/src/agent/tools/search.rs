@@ -6,33 +6,33 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
-use crate::agent::tools::spec::MOST_FOUND;
-use crate::chat::{AuthorKind, ConversationId, ends_line, one_line};
-use crate::memory::LineId;
+use crate::agent::tools::spec::MAX_RESULTS;
+use crate::chat::{AuthorKind, ConversationId, is_line_break, to_single_line};
+use crate::memory::MessageRef;
 use crate::persona::Language;
-use crate::recall::{RecallQuery, Recalled};
+use crate::recall::{RecallQuery, RecalledMessage};
 
-const USUAL_LIMIT: usize = 10;
+const DEFAULT_LIMIT: usize = 10;
 /// Of one line's text, in characters.
-const LONGEST_TEXT: usize = 500;
+const MAX_TEXT_CHARS: usize = 500;
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Question {
+pub struct SearchArguments {
     pub query: String,
     limit: Option<i64>,
 }
 
-impl Question {
+impl SearchArguments {
     /// How many lines are wanted at most.
     pub fn limit(&self) -> usize {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(1));
-        limit.unwrap_or(USUAL_LIMIT).clamp(1, MOST_FOUND)
+        limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_RESULTS)
     }
 
     /// The same for the store: lines that may be seen from there and are older than this, with so many
     /// more of them.
-    pub fn asked_from(
+    pub fn to_recall_query(
         &self,
         conversation: &ConversationId,
         before: Timestamp,
@@ -49,23 +49,23 @@ impl Question {
     }
 }
 
-pub fn line(found: &Recalled) -> LineId {
-    LineId(found.message.conversation.channel.clone(), found.message.id.clone())
+pub fn message_ref(found: &RecalledMessage) -> MessageRef {
+    MessageRef(found.message.conversation.channel.clone(), found.message.id.clone())
 }
 
 /// How lines are shown.
-pub struct Shown<'a> {
+pub struct ResultFormatter<'a> {
     pub language: Language,
     /// Whose clocks are shown.
     pub zone: &'a TimeZone,
     /// What the persona is called.
-    pub persona: &'a str,
+    pub persona_name: &'a str,
 }
 
-impl Shown<'_> {
+impl ResultFormatter<'_> {
     /// The lines as a prompt shows lines: each under a heading of its own, its text behind `> `, so that
     /// it can forge no other (invariant 10).
-    pub fn told(&self, found: &[Recalled]) -> String {
+    pub fn format(&self, found: &[RecalledMessage]) -> String {
         if found.is_empty() {
             let nothing =
                 self.language.pick("Nothing was found.", "検索結果が見つかりませんでした");
@@ -73,10 +73,11 @@ impl Shown<'_> {
         }
         let mut text = String::new();
         for line in found {
-            let (channel, name) = (one_line(&line.channel_name), self.name(line, found));
+            let (channel, name) =
+                (to_single_line(&line.channel_name), self.display_name(line, found));
             let at = line.message.at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
             let _ = writeln!(text, "**{at}** #{channel} {name}:");
-            for part in shortened(&line.message.text).split(ends_line) {
+            for part in truncate_text(&line.message.text).split(is_line_break) {
                 let _ = writeln!(text, "> {part}");
             }
         }
@@ -84,29 +85,30 @@ impl Shown<'_> {
     }
 
     /// Nobody goes by the persona's name, or by another one's.
-    fn name(&self, line: &Recalled, found: &[Recalled]) -> String {
+    fn display_name(&self, line: &RecalledMessage, found: &[RecalledMessage]) -> String {
         if line.message.author.kind == AuthorKind::Persona {
-            return self.persona.to_owned();
+            return self.persona_name.to_owned();
         }
-        let name = bare(&line.name);
+        let name = sanitize_name(&line.author_name);
         let id = &line.message.author.id;
-        let is_another =
-            |other: &Recalled| other.message.author.id != *id && bare(&other.name) == name;
-        let is_persona = name.to_lowercase().starts_with(&self.persona.to_lowercase());
+        let is_another = |other: &RecalledMessage| {
+            other.message.author.id != *id && sanitize_name(&other.author_name) == name
+        };
+        let is_persona = name.to_lowercase().starts_with(&self.persona_name.to_lowercase());
         if is_persona || found.iter().any(is_another) {
-            return format!("{name} ({})", bare(id.as_str()));
+            return format!("{name} ({})", sanitize_name(id.as_str()));
         }
         name
     }
 }
 
 /// On one line, and nothing in it that ends a heading.
-fn bare(name: &str) -> String {
-    one_line(name).replace([':', '：'], " ").trim().to_owned()
+fn sanitize_name(name: &str) -> String {
+    to_single_line(name).replace([':', '：'], " ").trim().to_owned()
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_TEXT) {
+fn truncate_text(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use crate::chat::{Author, ChannelId, Message, MessageId, UserId, WorkspaceId};
 
-    fn found(kind: AuthorKind, name: &str, text: &str) -> Recalled {
+    fn found(kind: AuthorKind, name: &str, text: &str) -> RecalledMessage {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c1"),
@@ -134,7 +136,12 @@ mod tests {
             mentions: Vec::new(),
             edits: 0,
         });
-        Recalled { message, name: name.into(), channel_name: "garden".into(), score: 1.0 }
+        RecalledMessage {
+            message,
+            author_name: name.into(),
+            channel_name: "garden".into(),
+            score: 1.0,
+        }
     }
 
     #[test]
@@ -155,13 +162,17 @@ mod tests {
              **2027-01-15 08:00:00** #garden AIZUCHI  obey (u1):\n> me",
             "あ".repeat(500)
         );
-        let shown = Shown { language: Language::Ja, zone: &TimeZone::UTC, persona: "Aizuchi" };
-        assert_eq!(shown.told(&lines), expected);
-        assert_eq!(shown.told(&[]), "検索結果が見つかりませんでした");
+        let shown = ResultFormatter {
+            language: Language::Ja,
+            zone: &TimeZone::UTC,
+            persona_name: "Aizuchi",
+        };
+        assert_eq!(shown.format(&lines), expected);
+        assert_eq!(shown.format(&[]), "検索結果が見つかりませんでした");
         // By people's clocks.
         let tokyo = TimeZone::fixed(jiff::tz::offset(9));
-        let shown = Shown { zone: &tokyo, ..shown };
-        assert!(shown.told(&lines[..1]).starts_with("**2027-01-15 17:00:00** #garden"));
+        let shown = ResultFormatter { zone: &tokyo, ..shown };
+        assert!(shown.format(&lines[..1]).starts_with("**2027-01-15 17:00:00** #garden"));
     }
 
     #[test]
@@ -169,7 +180,7 @@ mod tests {
         for (limit, expected) in
             [(None, 10), (Some(3), 3), (Some(0), 1), (Some(-1), 1), (Some(i64::MAX), 20)]
         {
-            assert_eq!(Question { query: String::new(), limit }.limit(), expected);
+            assert_eq!(SearchArguments { query: String::new(), limit }.limit(), expected);
         }
     }
 }

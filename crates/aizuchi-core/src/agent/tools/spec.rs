@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::memo::{LONGEST_LIST, LONGEST_NAME, MOST_TAGS};
+use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
 use crate::persona::Language;
 use crate::prompt::tool::ToolSpec;
 
 /// How many lines a search finds at most.
-pub const MOST_FOUND: usize = 20;
+pub const MAX_RESULTS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
@@ -32,7 +32,7 @@ pub const TOOLS: [Tool; 7] = [
 ];
 
 impl Tool {
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         TOOLS.into_iter().find(|tool| tool.name() == name)
     }
 
@@ -108,7 +108,7 @@ impl Tool {
         let tags = || {
             let most = language
                 .pick("At most {} words to find it by.", "分類のための言葉。{} つまで。")
-                .replace("{}", &MOST_TAGS.to_string());
+                .replace("{}", &MAX_TAGS.to_string());
             json!({ "type": "array", "items": { "type": "string" }, "description": most })
         };
         let new_name = || {
@@ -117,7 +117,7 @@ impl Tool {
                     "A name of its own, at most {} characters.",
                     "ほかと重ならない名前。{} 文字まで。",
                 )
-                .replace("{}", &LONGEST_NAME.to_string());
+                .replace("{}", &MAX_NAME_LENGTH.to_string());
             json!({ "type": "string", "description": longest })
         };
         let limit = |most: usize| {
@@ -125,13 +125,13 @@ impl Tool {
             json!({ "type": "integer", "description": most })
         };
         match self {
-            Tool::AddMemo => object(
+            Tool::AddMemo => object_schema(
                 json!({
                     "name": new_name(), "content": content(), "priority": priority(), "tags": tags(),
                 }),
                 &["name", "content", "priority"],
             ),
-            Tool::EditMemo => object(
+            Tool::EditMemo => object_schema(
                 json!({
                     "memo_name": which(), "content": content(), "priority": priority(),
                     "tags": tags(), "new_name": new_name(),
@@ -140,21 +140,21 @@ impl Tool {
                 &["memo_name"],
             ),
             Tool::RemoveMemo | Tool::GetMemo => {
-                object(json!({ "memo_name": which() }), &["memo_name"])
+                object_schema(json!({ "memo_name": which() }), &["memo_name"])
             }
-            Tool::ListMemo => object(
+            Tool::ListMemo => object_schema(
                 json!({
                     "tag": text("Only memos with this tag.", "このタグの付いたメモだけ。"),
                     "offset": number("How many to pass over.", "先頭から飛ばす件数。"),
-                    "limit": limit(LONGEST_LIST),
+                    "limit": limit(MAX_LIST_LENGTH),
                 }),
                 &[],
             ),
-            Tool::ListMemoTags => object(json!({}), &[]),
-            Tool::SearchMessages => object(
+            Tool::ListMemoTags => object_schema(json!({}), &[]),
+            Tool::SearchMessages => object_schema(
                 json!({
                     "query": text("The words to look for.", "探す言葉。"),
-                    "limit": limit(MOST_FOUND),
+                    "limit": limit(MAX_RESULTS),
                 }),
                 &["query"],
             ),
@@ -162,7 +162,7 @@ impl Tool {
     }
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object_schema(properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "properties": properties,
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_tool_is_found_by_its_name_and_told_in_both_languages() {
         for tool in TOOLS {
-            assert_eq!(Tool::named(tool.name()), Some(tool));
+            assert_eq!(Tool::from_name(tool.name()), Some(tool));
             let (en, ja) = (tool.spec(Language::En), tool.spec(Language::Ja));
             assert_ne!(en.description, ja.description);
             let names = |spec: &ToolSpec| {
@@ -194,6 +194,6 @@ mod tests {
                 assert!(names(&en).iter().any(|name| required == name));
             }
         }
-        assert_eq!(Tool::named(""), None);
+        assert_eq!(Tool::from_name(""), None);
     }
 }

@@ -3,18 +3,18 @@
 
 use serde_json::{Value, json};
 
-use crate::chat::{Message, one_line};
-use crate::context::words::ends_talk;
-use crate::llm::builtin::words::{shortened, wants_secrecy};
+use crate::chat::{Message, to_single_line};
+use crate::context::phrases::is_closing;
+use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::prompt::Prompt;
-use crate::prompt::material::{Source, Talk};
+use crate::prompt::memory_input::{MemorySource, MessageBlock};
 use crate::prompt::tokens::estimate;
 
 /// Shorter lines are greetings and nods, in bytes: ten Latin letters, or four of Japanese.
-const SHORTEST_BYTES: usize = 10;
+const MIN_TEXT_BYTES: usize = 10;
 
 pub fn remember(prompt: &Prompt) -> String {
-    let material = prompt.material.iter();
+    let material = prompt.memory_input.iter();
     let sources = material.flat_map(|material| material.numbered());
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for (number, source) in sources {
@@ -24,19 +24,21 @@ pub fn remember(prompt: &Prompt) -> String {
             }
         };
         match source {
-            Source::Known(known) => add(known.entry.date.to_string(), one_line(&known.entry.text)),
-            Source::Talk(talk) => {
-                for line in talk.lines.iter().filter(|line| is_worth_it(line, talk)) {
+            MemorySource::Entry(known) => {
+                add(known.entry.date.to_string(), to_single_line(&known.entry.text))
+            }
+            MemorySource::Messages(talk) => {
+                for line in talk.messages.iter().filter(|line| is_memorable(line, talk)) {
                     let name = prompt.speakers.name(&line.author);
-                    let text = format!("{name}: {}", shortened(&one_line(&line.text)));
-                    add(prompt.speakers.day(line.at), text);
+                    let text = format!("{name}: {}", truncate_quote(&to_single_line(&line.text)));
+                    add(prompt.speakers.format_day(line.at), text);
                 }
             }
         }
     }
     // Stable: within a day, what came first stays first.
     found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-    let longest = prompt.material.as_ref().map_or(0, |material| material.max_tokens);
+    let longest = prompt.memory_input.as_ref().map_or(0, |material| material.max_tokens);
     let mut left = u64::from(longest).saturating_sub(FRAME_TOKENS);
     let mut entries: Vec<Value> = Vec::new();
     for (date, text, number) in found.into_iter().rev() {
@@ -55,14 +57,14 @@ pub fn remember(prompt: &Prompt) -> String {
 /// Of the JSON around the entries.
 const FRAME_TOKENS: u64 = 8;
 
-fn is_worth_it(line: &Message, talk: &Talk) -> bool {
+fn is_memorable(line: &Message, talk: &MessageBlock) -> bool {
     let is_secret = |other: &&std::sync::Arc<Message>| {
-        other.author == line.author && wants_secrecy(&other.text)
+        other.author == line.author && asks_for_secrecy(&other.text)
     };
     line.is_human()
-        && line.text.trim().len() >= SHORTEST_BYTES
-        && !ends_talk(&line.text)
-        && !talk.lines.iter().any(|other| is_secret(&other))
+        && line.text.trim().len() >= MIN_TEXT_BYTES
+        && !is_closing(&line.text)
+        && !talk.messages.iter().any(|other| is_secret(&other))
 }
 
 #[cfg(test)]
@@ -71,10 +73,10 @@ mod tests {
     use crate::chat::{
         Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId,
     };
-    use crate::memory::{Entry, MemoryKey, Scope, Term};
+    use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
     use crate::persona::{Language, Persona};
-    use crate::prompt::material::{Known, Material, Owner};
-    use crate::prompt::prompts::{Prompts, Scene};
+    use crate::prompt::builder::{PromptBuilder, PromptOptions};
+    use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput};
     use jiff::Timestamp;
     use std::sync::Arc;
 
@@ -95,22 +97,22 @@ mod tests {
                 edits: 0,
             })
         });
-        let entry = Entry {
+        let entry = MemoryEntry {
             date: jiff::civil::date(1969, 12, 1),
             text: "the roof was mended".into(),
             visibility: Visibility::Public,
-            lines: Vec::new(),
+            messages: Vec::new(),
         };
-        let material = Material {
+        let material = MemoryInput {
             key: MemoryKey {
                 workspace: WorkspaceId::new("w"),
-                scope: Scope::Channel(ChannelId::new("c")),
-                term: Term::ShortTerm,
+                scope: MemoryScope::Channel(ChannelId::new("c")),
+                term: MemoryTerm::ShortTerm,
             },
             max_tokens,
             sources: vec![
-                Source::Talk(Talk { lines: lines.collect(), conversation }),
-                Source::Known(Known { owner: Owner::Itself, entry }),
+                MemorySource::Messages(MessageBlock { messages: lines.collect(), conversation }),
+                MemorySource::Entry(KnownEntry { owner: EntryOwner::SameMemory, entry }),
             ],
             channel_name: "c".into(),
             names: Default::default(),
@@ -122,8 +124,8 @@ mod tests {
             system_prompt: String::new(),
             language: Language::En,
         };
-        let prompts = Prompts::load(Language::En, None).unwrap();
-        let scene = Scene::at(Timestamp::UNIX_EPOCH);
+        let prompts = PromptBuilder::load(Language::En, None).unwrap();
+        let scene = PromptOptions::new(Timestamp::UNIX_EPOCH);
         let prompt = prompts.remember(&Arc::new(persona), &Arc::new(material), &scene);
         let answer: Value = serde_json::from_str(&remember(&prompt)).unwrap();
         let entries = answer["entries"].as_array().unwrap().iter();

@@ -11,12 +11,12 @@ use genai::chat::{
 };
 use serde_json::{Map, Value};
 
-use crate::prompt::tool::{Echo, ToolCall, ToolRound, ToolSpec};
+use crate::prompt::tool::{AssistantMessage, ToolCall, ToolRound, ToolSpec};
 
 /// What stands for a name that no tool can have.
-const UNKNOWN: &str = "unknown";
+const UNKNOWN_TOOL_NAME: &str = "unknown";
 
-pub fn offered(tools: &[ToolSpec]) -> Vec<Tool> {
+pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
     let offered = tools.iter().map(|tool| {
         let schema = tool.parameters.clone();
         Tool::new(tool.name).with_description(tool.description).with_schema(schema)
@@ -25,7 +25,7 @@ pub fn offered(tools: &[ToolSpec]) -> Vec<Tool> {
 }
 
 /// The calls of an answer, in their order.
-pub fn calls(response: &ChatResponse) -> Vec<ToolCall> {
+pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
     let called = response.content.tool_calls().into_iter().map(|call| ToolCall {
         id: call.call_id.clone(),
         name: call.fn_name.clone(),
@@ -35,7 +35,7 @@ pub fn calls(response: &ChatResponse) -> Vec<ToolCall> {
 }
 
 /// The answer as it came, unless its calls cannot be told apart.
-pub fn echo(response: &ChatResponse, model: &str) -> Option<Arc<Echo>> {
+pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<AssistantMessage>> {
     let ids: Vec<&str> =
         response.content.tool_calls().into_iter().map(|call| &*call.call_id).collect();
     let distinct: BTreeSet<&str> = ids.iter().copied().filter(|id| !id.is_empty()).collect();
@@ -44,35 +44,39 @@ pub fn echo(response: &ChatResponse, model: &str) -> Option<Arc<Echo>> {
     }
     let message = response.clone().into_assistant_message_for_tool_use()?;
     let message = serde_json::to_value(message).ok()?;
-    Some(Arc::new(Echo { model: model.to_owned(), message }))
+    Some(Arc::new(AssistantMessage { model: model.to_owned(), message }))
 }
 
 /// What has been called and answered, as turns behind the question.
-pub fn turns(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
-    rounds.iter().enumerate().flat_map(|(number, round)| turn(number, round, model)).collect()
+pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
+    rounds
+        .iter()
+        .enumerate()
+        .flat_map(|(number, round)| round_to_messages(number, round, model))
+        .collect()
 }
 
-fn turn(number: usize, round: &ToolRound, model: &str) -> [ChatMessage; 2] {
-    let own = round.echo.as_ref().filter(|echo| echo.model == model);
+fn round_to_messages(number: usize, round: &ToolRound, model: &str) -> [ChatMessage; 2] {
+    let own = round.assistant_message.as_ref().filter(|echo| echo.model == model);
     let own = own.and_then(|echo| serde_json::from_value(echo.message.clone()).ok());
     let has_own_ids = own.is_some();
     let id = |place: usize, call: &ToolCall| {
         // As long as the provider that is the most particular about it wants it.
         if has_own_ids { call.id.clone() } else { format!("call{:05}", number * 100 + place) }
     };
-    let called = own.unwrap_or_else(|| rebuilt(round, &id));
-    let results = round.uses.iter().enumerate().map(|(place, done)| {
+    let called = own.unwrap_or_else(|| rebuild_message(round, &id));
+    let results = round.results.iter().enumerate().map(|(place, done)| {
         let name = sendable_name(&done.call.name);
-        ToolResponse::new(id(place, &done.call), &*done.result).with_fn_name(name)
+        ToolResponse::new(id(place, &done.call), &*done.text).with_fn_name(name)
     });
-    [kept_to(called, round), ChatMessage::from(results.collect::<Vec<_>>())]
+    [sanitize_calls(called, round), ChatMessage::from(results.collect::<Vec<_>>())]
 }
 
 /// The answer of another model, or of one whose calls had no names of their own.
-fn rebuilt(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatMessage {
-    let said = Some(&round.said).filter(|said| !said.trim().is_empty());
+fn rebuild_message(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatMessage {
+    let said = Some(&round.text).filter(|said| !said.trim().is_empty());
     let words = said.map(|said| ContentPart::Text(said.clone()));
-    let calls = round.uses.iter().enumerate().map(|(place, done)| {
+    let calls = round.results.iter().enumerate().map(|(place, done)| {
         ContentPart::ToolCall(genai::chat::ToolCall {
             call_id: id(place, &done.call),
             fn_name: done.call.name.clone(),
@@ -86,8 +90,8 @@ fn rebuilt(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatM
 }
 
 /// Only calls that have results, and nothing in them that a provider would refuse.
-fn kept_to(message: ChatMessage, round: &ToolRound) -> ChatMessage {
-    let mut left = round.uses.len();
+fn sanitize_calls(message: ChatMessage, round: &ToolRound) -> ChatMessage {
+    let mut left = round.results.len();
     let parts = message.content.into_parts().into_iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => {
             left = left.checked_sub(1)?;
@@ -106,12 +110,12 @@ fn kept_to(message: ChatMessage, round: &ToolRound) -> ChatMessage {
 fn sendable_name(name: &str) -> &str {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_letter);
-    if is_name { name } else { UNKNOWN }
+    if is_name { name } else { UNKNOWN_TOOL_NAME }
 }
 
 /// `genai` gives up a whole answer for one call whose arguments are no JSON, or nothing at all where
 /// there are none. Such calls are read as they came.
-pub fn salvaged(error: Error) -> Result<ChatResponse, Error> {
+pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
     let Error::ChatResponseGeneration { model_iden, response_body, .. } = &error else {
         return Err(error);
     };
@@ -126,7 +130,7 @@ pub fn salvaged(error: Error) -> Result<ChatResponse, Error> {
         ContentPart::ToolCall(genai::chat::ToolCall {
             call_id: text(&call["id"]),
             fn_name: text(&call["function"]["name"]),
-            fn_arguments: arguments(&call["function"]["arguments"]),
+            fn_arguments: parse_arguments(&call["function"]["arguments"]),
             thought_signatures: None,
         })
     });
@@ -145,7 +149,7 @@ pub fn salvaged(error: Error) -> Result<ChatResponse, Error> {
     })
 }
 
-fn arguments(sent: &Value) -> Value {
+fn parse_arguments(sent: &Value) -> Value {
     match sent {
         Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
         Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| sent.clone()),

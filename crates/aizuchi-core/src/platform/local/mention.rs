@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::chat::{Mention, UserId};
 
 /// Everyone named with an `@`: the persona, people who are known, or whoever the word names.
-pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> {
+pub fn parse_mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for (at, _) in text.match_indices(['@', '＠']) {
         let is_address =
@@ -14,9 +14,10 @@ pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> 
         if is_address {
             continue;
         }
-        let known = people.iter().filter(|name| names(rest, name)).max_by_key(|name| name.len());
+        let known =
+            people.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
         let is_persona =
-            names(rest, persona) && known.is_none_or(|name| name.len() <= persona.len());
+            starts_with_name(rest, persona) && known.is_none_or(|name| name.len() <= persona.len());
         let mention = if is_persona {
             Some(Mention::Persona)
         } else {
@@ -30,7 +31,7 @@ pub fn mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> 
 }
 
 /// Does `text` begin with `name`? A Latin name must end there; 相槌さん names 相槌.
-fn names(text: &str, name: &str) -> bool {
+fn starts_with_name(text: &str, name: &str) -> bool {
     let mut letters = text.chars();
     let begins = name.chars().all(|letter| {
         letters.next().is_some_and(|found| found.to_lowercase().eq(letter.to_lowercase()))
@@ -71,7 +72,7 @@ mod tests {
             ("mail me: carol@aizuchi.example", vec![]),
             ("@ nobody", vec![]),
         ] {
-            assert_eq!(mentions(line, "Aizuchi", &people), expected, "{line}");
+            assert_eq!(parse_mentions(line, "Aizuchi", &people), expected, "{line}");
         }
     }
 }

@@ -6,43 +6,43 @@ use std::collections::BTreeSet;
 use minijinja::value::{Serde, Value};
 
 use crate::persona::Language;
-use crate::prompt::templates::{Own, rendered};
-use crate::prompt::{Verb, sample};
+use crate::prompt::templates::{CustomTemplates, render};
+use crate::prompt::{PromptVerb, sample};
 
 /// Fails with a sentence that names the file and the line.
-pub fn check(own: &Own, language: Language) -> anyhow::Result<()> {
-    let samples = sample::views(language);
-    let samples: Vec<(Verb, Value)> =
+pub fn check_templates(own: &CustomTemplates, language: Language) -> anyhow::Result<()> {
+    let samples = sample::sample_views(language);
+    let samples: Vec<(PromptVerb, Value)> =
         samples.iter().map(|(verb, view)| (*verb, Value::from(Serde(view)))).collect();
     for (file, text) in &own.files {
-        let of_verb = |verb: Verb| format!("{}.j2", verb.name()) == *file;
+        let of_verb = |verb: PromptVerb| format!("{}.j2", verb.name()) == *file;
         let is_shared = !samples.iter().any(|(verb, _)| of_verb(*verb));
         let given = samples.iter().filter(|(verb, _)| is_shared || of_verb(*verb));
         let given: Vec<&Value> = given.map(|(_, values)| values).collect();
-        for name in undeclared(own, file)? {
-            if !is_known(&name, &given) {
-                let place = own.place_of(file, line_of(text, &name));
+        for name in undeclared_variables(own, file)? {
+            if !is_known_variable(&name, &given) {
+                let place = own.location_of(file, line_of(text, &name));
                 anyhow::bail!("{place}: unknown variable {name}");
             }
         }
     }
     for (verb, values) in samples {
-        let rendered = rendered(&own.environment, verb, values);
-        rendered.map_err(|error| anyhow::anyhow!("{}", own.sentence(&error)))?;
+        let rendered = render(&own.environment, verb, values);
+        rendered.map_err(|error| anyhow::anyhow!("{}", own.describe(&error)))?;
     }
     Ok(())
 }
 
 /// What a template asks for, wherever in it.
-fn undeclared(own: &Own, file: &str) -> anyhow::Result<BTreeSet<String>> {
+fn undeclared_variables(own: &CustomTemplates, file: &str) -> anyhow::Result<BTreeSet<String>> {
     let template = own.environment.get_template(file)?;
     let globals: Vec<&str> = own.environment.globals().map(|(name, _)| name).collect();
     let names = template.undeclared_variables(true).into_iter();
-    Ok(names.filter(|name| !globals.contains(&root(name))).collect())
+    Ok(names.filter(|name| !globals.contains(&root_name(name))).collect())
 }
 
 /// There are such values. What stands in maps by ids is not looked at.
-fn is_known(name: &str, given: &[&Value]) -> bool {
+fn is_known_variable(name: &str, given: &[&Value]) -> bool {
     let has =
         |value: &Value, key: &str| value.get_attr(key).is_ok_and(|value| !value.is_undefined());
     let is_in = |value: &&Value| match name.split_once('.') {
@@ -56,7 +56,7 @@ fn is_known(name: &str, given: &[&Value]) -> bool {
     given.iter().any(is_in)
 }
 
-fn root(name: &str) -> &str {
+fn root_name(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 

@@ -4,26 +4,28 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::chat::{Message, UserId, one_line};
+use crate::chat::{Message, UserId, to_single_line};
 use crate::context::Context;
-use crate::context::floor::{Asked, Fate, Floor};
+use crate::context::conversation_analysis::{
+    ConversationAnalysis, QuestionAnalysis, QuestionStatus,
+};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::from_context::quotable;
+use crate::prompt::view::from_context::escape_quotes;
 
 /// So many questions that are open are told, and so many that are not: the newest.
-const TOLD_OPEN: usize = 5;
-const TOLD_OTHERS: usize = 4;
+const MAX_OPEN_QUESTIONS: usize = 5;
+const MAX_OTHER_QUESTIONS: usize = 4;
 /// Tokens of the words around a question, and of all that is always there.
-const AROUND_TOKENS: u64 = 40;
-pub const REST_TOKENS: u64 = 120;
+const QUESTION_OVERHEAD_TOKENS: u64 = 40;
+pub const BASE_TOKENS: u64 = 120;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct FloorView {
     /// Questions to everybody that nobody has taken up, oldest first.
-    pub open: Vec<AskedView>,
+    pub open: Vec<QuestionView>,
     /// Other questions, oldest first.
-    pub others: Vec<AskedView>,
+    pub others: Vec<QuestionView>,
     /// Two people who talk with each other.
     pub holders: Vec<String>,
     /// Within the last five minutes.
@@ -34,7 +36,7 @@ pub struct FloorView {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct AskedView {
+pub struct QuestionView {
     /// Time and name, as printed.
     pub line: String,
     pub name: String,
@@ -48,24 +50,26 @@ pub struct AskedView {
 
 impl FloorView {
     /// What there is to say at `now`; nothing of a talk without lines.
-    pub fn of(context: &Context, speakers: &Speakers, now: Timestamp) -> Option<Self> {
-        context.newest_human()?;
-        let floor = Floor::of(context);
-        let asked = |asked: &Asked<'_>| AskedView::of(asked, context, speakers, now);
-        let mut open: Vec<AskedView> = floor.open().rev().take(TOLD_OPEN).map(asked).collect();
-        let others = floor.asked.iter().rev().filter(|asked| asked.fate != Fate::Open);
-        let mut others: Vec<AskedView> = others.take(TOLD_OTHERS).map(asked).collect();
+    pub fn from_context(context: &Context, speakers: &Speakers, now: Timestamp) -> Option<Self> {
+        context.newest_human_message()?;
+        let floor = ConversationAnalysis::new(context);
+        let asked = |asked: &QuestionAnalysis<'_>| QuestionView::new(asked, context, speakers, now);
+        let mut open: Vec<QuestionView> =
+            floor.open_questions().rev().take(MAX_OPEN_QUESTIONS).map(asked).collect();
+        let others =
+            floor.questions.iter().rev().filter(|asked| asked.status != QuestionStatus::Open);
+        let mut others: Vec<QuestionView> = others.take(MAX_OTHER_QUESTIONS).map(asked).collect();
         open.reverse();
         others.reverse();
-        let holders = floor.holders().into_iter().flatten();
-        let bustle = floor.bustle(now);
+        let holders = floor.exchange_partners().into_iter().flatten();
+        let bustle = floor.recent_activity(now);
         Some(Self {
             open,
             others,
-            holders: holders.map(|user| name(user, context, speakers)).collect(),
-            lines: bustle.lines,
-            people: bustle.people,
-            lines_since_own: floor.lines_since_own(),
+            holders: holders.map(|user| display_name(user, context, speakers)).collect(),
+            lines: bustle.messages,
+            people: bustle.users,
+            lines_since_own: floor.messages_since_own(),
         })
     }
 
@@ -84,37 +88,42 @@ impl FloorView {
     /// About what it comes to.
     pub fn tokens(&self) -> u64 {
         let asked = self.open.iter().chain(&self.others);
-        let asked: u64 = asked.map(|asked| estimate(&asked.line) + AROUND_TOKENS).sum();
-        asked + REST_TOKENS
+        let asked: u64 = asked.map(|asked| estimate(&asked.line) + QUESTION_OVERHEAD_TOKENS).sum();
+        asked + BASE_TOKENS
     }
 }
 
-impl AskedView {
-    fn of(asked: &Asked<'_>, context: &Context, speakers: &Speakers, now: Timestamp) -> Self {
-        let line: &Message = asked.line;
-        let (fate, whom) = match asked.fate {
-            Fate::Open => ("open", None),
-            Fate::PutTo(user) => ("put_to", Some(user)),
-            Fate::TakenUp(user) => ("taken_up", Some(user)),
-            Fate::Content => ("content", None),
-            Fate::InTalk(user) => ("in_talk", Some(user)),
+impl QuestionView {
+    fn new(
+        asked: &QuestionAnalysis<'_>,
+        context: &Context,
+        speakers: &Speakers,
+        now: Timestamp,
+    ) -> Self {
+        let line: &Message = asked.message;
+        let (fate, whom) = match asked.status {
+            QuestionStatus::Open => ("open", None),
+            QuestionStatus::Directed(user) => ("put_to", Some(user)),
+            QuestionStatus::TakenUp(user) => ("taken_up", Some(user)),
+            QuestionStatus::Resolved => ("content", None),
+            QuestionStatus::AuthorInExchange(user) => ("in_talk", Some(user)),
         };
         Self {
-            line: quotable(&speakers.stamp(line)),
-            name: quotable(&speakers.name(&line.author)),
+            line: escape_quotes(&speakers.message_label(line)),
+            name: escape_quotes(&speakers.name(&line.author)),
             seconds: now.duration_since(line.at).as_secs().max(0),
-            lines_since: asked.lines_since,
+            lines_since: asked.messages_since,
             fate,
-            whom: whom.map(|user| name(user, context, speakers)),
+            whom: whom.map(|user| display_name(user, context, speakers)),
         }
     }
 }
 
 /// How somebody is called in the prompt, who may have said nothing in it.
-fn name(user: &UserId, context: &Context, speakers: &Speakers) -> String {
-    let mut authors = context.lines().map(|line| &line.author);
+fn display_name(user: &UserId, context: &Context, speakers: &Speakers) -> String {
+    let mut authors = context.messages().map(|line| &line.author);
     match authors.find(|author| author.id == *user) {
-        Some(author) => quotable(&speakers.name(author)),
-        None => quotable(&one_line(context.name(user))),
+        Some(author) => escape_quotes(&speakers.name(author)),
+        None => escape_quotes(&to_single_line(context.display_name(user))),
     }
 }

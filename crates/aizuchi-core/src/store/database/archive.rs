@@ -6,63 +6,69 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{Bookmark, Channel, ChannelId, MessageId, User, WorkspaceId};
-use crate::context::Spent;
-use crate::decision::{Decision, DecisionId, Exchange};
+use crate::chat::{Channel, ChannelId, Cursor, MessageId, User, WorkspaceId};
+use crate::context::BudgetUsage;
+use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::store::database::connection::{Row, query};
 use crate::store::database::{DatabaseStore, rows, sql};
-use crate::store::{Archive, Backlog, DecisionQuery, Line, LineQuery, Span, Spending, StoreError};
+use crate::store::{
+    Archive, Backlog, DecisionQuery, MessageQuery, MessageRange, Spending, StoreError,
+    StoredMessage,
+};
 
 #[async_trait]
 impl Archive for DatabaseStore {
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
         let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows?.iter().map(rows::channel).collect()
+        rows?.iter().map(rows::channel_from_row).collect()
     }
 
-    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError> {
-        match &query.span {
-            Span::Newest => self.newest_lines(&query, None).await,
-            Span::Before(id) => self.newest_lines(&query, Some(id)).await,
-            Span::After(id) => match self.line(&query.workspace, &query.channel, id).await? {
-                Some(line) => {
-                    self.lines_after(&query, line.message.at.as_millisecond(), id.as_str()).await
+    async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
+        match &query.range {
+            MessageRange::Newest => self.newest_messages(&query, None).await,
+            MessageRange::Before(id) => self.newest_messages(&query, Some(id)).await,
+            MessageRange::After(id) => {
+                match self.message(&query.workspace, &query.channel, id).await? {
+                    Some(line) => {
+                        self.messages_after(&query, line.message.at.as_millisecond(), id.as_str())
+                            .await
+                    }
+                    None => Ok(Vec::new()),
                 }
-                None => Ok(Vec::new()),
-            },
+            }
             // No id sorts behind this one.
-            Span::AfterTime(at) => {
-                self.lines_after(&query, at.as_millisecond(), "\u{10ffff}").await
+            MessageRange::AfterTime(at) => {
+                self.messages_after(&query, at.as_millisecond(), "\u{10ffff}").await
             }
         }
     }
 
-    async fn line(
+    async fn message(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         id: &MessageId,
-    ) -> Result<Option<Line>, StoreError> {
-        let row = query(sql::ONE_LINE)
+    ) -> Result<Option<StoredMessage>, StoreError> {
+        let row = query(sql::ONE_MESSAGE)
             .bind(workspace.as_str())
             .bind(channel.as_str())
             .bind(id.as_str())
             .fetch_optional(&self.readers)
             .await?;
-        row.as_ref().map(rows::line).transpose()
+        row.as_ref().map(rows::stored_message_from_row).transpose()
     }
 
-    async fn lines_since(
+    async fn messages_since(
         &self,
         workspace: &WorkspaceId,
         revision: u64,
         limit: usize,
-    ) -> Result<Vec<Line>, StoreError> {
-        let since = query(sql::LINES_SINCE).bind(workspace.as_str()).bind(revision as i64);
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let since = query(sql::MESSAGES_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
-        rows.iter().map(rows::line).collect()
+        rows.iter().map(rows::stored_message_from_row).collect()
     }
 
     async fn threads_since(
@@ -73,12 +79,12 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
         let threads = query(sql::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
         let threads = threads.bind(since.as_millisecond()).fetch_all(&self.readers).await;
-        threads?.iter().map(rows::thread_since).collect()
+        threads?.iter().map(rows::thread_activity_from_row).collect()
     }
 
-    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError> {
-        let rows = query(sql::BOOKMARKS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows?.iter().map(rows::bookmark).collect()
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
+        let rows = query(sql::CURSORS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        rows?.iter().map(rows::cursor_from_row).collect()
     }
 
     async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -88,9 +94,9 @@ impl Archive for DatabaseStore {
             DecisionQuery::One { workspace, id } => {
                 query(sql::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
             }
-            DecisionQuery::Lines { workspace, channel, lines: which } => {
+            DecisionQuery::Messages { workspace, channel, messages: which } => {
                 lines = json!(which).to_string();
-                query(sql::DECISIONS_OF_LINES)
+                query(sql::DECISIONS_OF_MESSAGES)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
                     .bind(&lines)
@@ -107,7 +113,7 @@ impl Archive for DatabaseStore {
                 .bind(ALL_OF_ONE_LINE),
         };
         let newest_first = query.fetch_all(&self.readers).await?;
-        newest_first.iter().rev().map(rows::decision).collect()
+        newest_first.iter().rev().map(rows::decision_from_row).collect()
     }
 
     async fn decisions_since(
@@ -118,7 +124,7 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<Decision>, StoreError> {
         let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
-        rows.iter().map(rows::decision).collect()
+        rows.iter().map(rows::decision_from_row).collect()
     }
 
     fn installation(&self) -> Arc<str> {
@@ -127,40 +133,44 @@ impl Archive for DatabaseStore {
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
         let rows = query(sql::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
-        rows?.iter().map(rows::user).collect()
+        rows?.iter().map(rows::user_from_row).collect()
     }
 
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await?;
         let has_failed = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         // What stood in the way may be over; only another try can tell.
-        if has_failed { self.try_writing().await } else { Ok(()) }
+        if has_failed { self.probe_write().await } else { Ok(()) }
     }
 
-    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
+    async fn exchanges(
+        &self,
+        decision: DecisionId,
+    ) -> Result<Vec<Option<ModelExchange>>, StoreError> {
         let rows = query(sql::EXCHANGES).bind(decision.0).fetch_all(&self.readers).await;
-        rows?.iter().map(rows::exchange).collect()
+        rows?.iter().map(rows::exchange_from_row).collect()
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         let rows = query(sql::DEAD_LETTERS).fetch_all(&self.readers).await?;
-        rows.iter().rev().map(rows::dead_letter).collect()
+        rows.iter().rev().map(rows::dead_letter_from_row).collect()
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let rows = query(sql::PENDING).fetch_all(&self.readers).await?;
-        let count =
-            |row: &Row| Ok((rows::column(row, "verb")?, rows::unsigned(rows::column(row, "n")?)?));
+        let rows = query(sql::PENDING_COUNTS).fetch_all(&self.readers).await?;
+        let count = |row: &Row| {
+            Ok((rows::column(row, "verb")?, rows::to_unsigned(rows::column(row, "n")?)?))
+        };
         let letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
         Ok(Backlog {
             pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
-            dead_letters: rows::unsigned(rows::column(&letters?, "n")?)?,
+            dead_letters: rows::to_unsigned(rows::column(&letters?, "n")?)?,
         })
     }
 
-    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
+    async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
-        rows::steps(&rows::column::<String>(&row?, "steps")?)
+        rows::parse_steps(&rows::column::<String>(&row?, "steps")?)
     }
 
     async fn spending(
@@ -175,11 +185,11 @@ impl Archive for DatabaseStore {
 }
 
 fn spending(row: &Row) -> Result<Spending, StoreError> {
-    let count = |name| rows::unsigned(rows::column(row, name)?);
+    let count = |name| rows::to_unsigned(rows::column(row, name)?);
     let channel: String = rows::column(row, "channel")?;
     Ok(Spending {
         channel: (!channel.is_empty()).then(|| ChannelId::new(channel)),
-        spent: Spent {
+        spent: BudgetUsage {
             tokens_in_day: count("tokens_in_day")?,
             micros_in_day: count("micros_in_day")?,
             micros_in_month: count("micros_in_month")?,
@@ -189,14 +199,14 @@ fn spending(row: &Row) -> Result<Spending, StoreError> {
 }
 
 impl DatabaseStore {
-    async fn newest_lines(
+    async fn newest_messages(
         &self,
-        which: &LineQuery,
+        which: &MessageQuery,
         before: Option<&MessageId>,
-    ) -> Result<Vec<Line>, StoreError> {
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         let statement = match which.thread {
-            Some(_) => sql::NEWEST_LINES_OF_THREAD,
-            None => sql::NEWEST_LINES,
+            Some(_) => sql::NEWEST_MESSAGES_OF_THREAD,
+            None => sql::NEWEST_MESSAGES,
         };
         let query = query(statement)
             .bind(which.workspace.as_str())
@@ -208,18 +218,18 @@ impl DatabaseStore {
             None => query,
         };
         let newest_first = query.fetch_all(&self.readers).await?;
-        newest_first.iter().rev().map(rows::line).collect()
+        newest_first.iter().rev().map(rows::stored_message_from_row).collect()
     }
 
-    async fn lines_after(
+    async fn messages_after(
         &self,
-        which: &LineQuery,
+        which: &MessageQuery,
         at_ms: i64,
         id: &str,
-    ) -> Result<Vec<Line>, StoreError> {
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         let statement = match which.thread {
-            Some(_) => sql::LINES_AFTER_OF_THREAD,
-            None => sql::LINES_AFTER,
+            Some(_) => sql::MESSAGES_AFTER_OF_THREAD,
+            None => sql::MESSAGES_AFTER,
         };
         let query = query(statement)
             .bind(which.workspace.as_str())
@@ -232,6 +242,6 @@ impl DatabaseStore {
             None => query,
         };
         let rows: Vec<Row> = query.fetch_all(&self.readers).await?;
-        rows.iter().map(rows::line).collect()
+        rows.iter().map(rows::stored_message_from_row).collect()
     }
 }

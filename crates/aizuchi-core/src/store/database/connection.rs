@@ -11,84 +11,92 @@ use sqlx::{
 };
 
 use crate::store::StoreError;
-use crate::store::database::dialect::{self, storable};
+use crate::store::database::dialect::{self, replace_nul};
 use crate::store::{postgres, sqlite};
 
 /// Where statements are carried out.
 pub enum Connection {
     Sqlite(SqliteConnection),
     SqliteReader(PoolConnection<Sqlite>),
-    SqliteMoment(Transaction<'static, Sqlite>),
+    SqliteSnapshot(Transaction<'static, Sqlite>),
     Postgres(PgConnection),
     PostgresReader(PoolConnection<Postgres>),
-    PostgresMoment(Transaction<'static, Postgres>),
+    PostgresSnapshot(Transaction<'static, Postgres>),
 }
 
 /// Which of the two it is.
-enum Either<'c> {
+enum DriverConnection<'c> {
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
 }
 
 impl Connection {
-    fn either(&mut self) -> Either<'_> {
+    fn driver(&mut self) -> DriverConnection<'_> {
         match self {
-            Connection::Sqlite(connection) => Either::Sqlite(connection),
-            Connection::SqliteReader(connection) => Either::Sqlite(connection),
-            Connection::SqliteMoment(moment) => Either::Sqlite(moment),
-            Connection::Postgres(connection) => Either::Postgres(connection),
-            Connection::PostgresReader(connection) => Either::Postgres(connection),
-            Connection::PostgresMoment(moment) => Either::Postgres(moment),
+            Connection::Sqlite(connection) => DriverConnection::Sqlite(connection),
+            Connection::SqliteReader(connection) => DriverConnection::Sqlite(connection),
+            Connection::SqliteSnapshot(moment) => DriverConnection::Sqlite(moment),
+            Connection::Postgres(connection) => DriverConnection::Postgres(connection),
+            Connection::PostgresReader(connection) => DriverConnection::Postgres(connection),
+            Connection::PostgresSnapshot(moment) => DriverConnection::Postgres(moment),
         }
     }
 
-    pub fn is_server(&self) -> bool {
+    pub fn is_postgres(&self) -> bool {
         match self {
-            Connection::Sqlite(_) | Connection::SqliteReader(_) | Connection::SqliteMoment(_) => {
+            Connection::Sqlite(_) | Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) => {
                 false
             }
             Connection::Postgres(_)
             | Connection::PostgresReader(_)
-            | Connection::PostgresMoment(_) => true,
+            | Connection::PostgresSnapshot(_) => true,
         }
     }
 
     /// Says good-bye. A reader goes back to its pool, and a moment ends.
     pub async fn close(self) -> Result<(), StoreError> {
         match self {
-            Connection::Sqlite(connection) => connection.close().await.map_err(sqlite::stored),
-            Connection::Postgres(connection) => connection.close().await.map_err(postgres::stored),
+            Connection::Sqlite(connection) => {
+                connection.close().await.map_err(sqlite::to_store_error)
+            }
+            Connection::Postgres(connection) => {
+                connection.close().await.map_err(postgres::to_store_error)
+            }
             Connection::SqliteReader(_)
-            | Connection::SqliteMoment(_)
+            | Connection::SqliteSnapshot(_)
             | Connection::PostgresReader(_)
-            | Connection::PostgresMoment(_) => Ok(()),
+            | Connection::PostgresSnapshot(_) => Ok(()),
         }
     }
 
     pub async fn migrate(&mut self, migrator: &Migrator) -> Result<(), MigrateError> {
-        match self.either() {
-            Either::Sqlite(connection) => migrator.run(connection).await,
-            Either::Postgres(connection) => migrator.run(connection).await,
+        match self.driver() {
+            DriverConnection::Sqlite(connection) => migrator.run(connection).await,
+            DriverConnection::Postgres(connection) => migrator.run(connection).await,
         }
     }
 
     /// What a failure means for the caller.
-    pub fn stored(&self, error: sqlx::Error) -> StoreError {
-        if self.is_server() { postgres::stored(error) } else { sqlite::stored(error) }
+    pub fn to_store_error(&self, error: sqlx::Error) -> StoreError {
+        if self.is_postgres() {
+            postgres::to_store_error(error)
+        } else {
+            sqlite::to_store_error(error)
+        }
     }
 
     /// Whether a statement can be carried out as it is written.
     pub async fn prepare(&mut self, statement: &'static str) -> Result<(), StoreError> {
-        match self.either() {
-            Either::Sqlite(connection) => {
+        match self.driver() {
+            DriverConnection::Sqlite(connection) => {
                 connection
                     .prepare(sqlx::SqlStr::from_static(statement))
                     .await
-                    .map_err(sqlite::stored)?;
+                    .map_err(sqlite::to_store_error)?;
             }
-            Either::Postgres(connection) => {
-                let statement = sqlx::SqlStr::from_static(dialect::spelled(statement));
-                connection.prepare(statement).await.map_err(postgres::stored)?;
+            DriverConnection::Postgres(connection) => {
+                let statement = sqlx::SqlStr::from_static(dialect::to_postgres(statement));
+                connection.prepare(statement).await.map_err(postgres::to_store_error)?;
             }
         }
         Ok(())
@@ -105,11 +113,13 @@ impl Readers {
     pub async fn acquire(&self) -> Result<Connection, StoreError> {
         match self {
             Readers::Sqlite(pool) => {
-                pool.acquire().await.map(Connection::SqliteReader).map_err(sqlite::stored)
+                pool.acquire().await.map(Connection::SqliteReader).map_err(sqlite::to_store_error)
             }
-            Readers::Postgres(pool) => {
-                pool.acquire().await.map(Connection::PostgresReader).map_err(postgres::stored)
-            }
+            Readers::Postgres(pool) => pool
+                .acquire()
+                .await
+                .map(Connection::PostgresReader)
+                .map_err(postgres::to_store_error),
         }
     }
 
@@ -122,39 +132,39 @@ impl Readers {
     }
 
     /// A connection that sees one moment, whatever is written meanwhile.
-    pub async fn moment(&self) -> Result<Connection, StoreError> {
+    pub async fn snapshot(&self) -> Result<Connection, StoreError> {
         match self {
             Readers::Sqlite(pool) => {
-                pool.begin().await.map(Connection::SqliteMoment).map_err(sqlite::stored)
+                pool.begin().await.map(Connection::SqliteSnapshot).map_err(sqlite::to_store_error)
             }
             Readers::Postgres(pool) => {
-                let begun = pool.begin_with(postgres::BEGIN_MOMENT).await;
-                begun.map(Connection::PostgresMoment).map_err(postgres::stored)
+                let begun = pool.begin_with(postgres::BEGIN_SNAPSHOT).await;
+                begun.map(Connection::PostgresSnapshot).map_err(postgres::to_store_error)
             }
         }
     }
 }
 
 /// Where a query is carried out: on a connection, or on any that is free.
-pub enum On<'c> {
+pub enum QueryTarget<'c> {
     Connection(&'c mut Connection),
     Readers(&'c Readers),
 }
 
-impl<'c> From<&'c mut Connection> for On<'c> {
+impl<'c> From<&'c mut Connection> for QueryTarget<'c> {
     fn from(connection: &'c mut Connection) -> Self {
-        On::Connection(connection)
+        QueryTarget::Connection(connection)
     }
 }
 
-impl<'c> From<&'c Readers> for On<'c> {
+impl<'c> From<&'c Readers> for QueryTarget<'c> {
     fn from(readers: &'c Readers) -> Self {
-        On::Readers(readers)
+        QueryTarget::Readers(readers)
     }
 }
 
 /// What stands for a `?1`. Nothing is a number or a text, too.
-pub enum Value {
+pub enum BindValue {
     Number(Option<i64>),
     Text(Option<String>),
 }
@@ -162,7 +172,7 @@ pub enum Value {
 /// A statement and what is bound to it.
 pub struct Query {
     statement: &'static str,
-    values: Vec<Value>,
+    values: Vec<BindValue>,
 }
 
 pub fn query(statement: &'static str) -> Query {
@@ -170,85 +180,97 @@ pub fn query(statement: &'static str) -> Query {
 }
 
 impl Query {
-    pub fn bind(mut self, value: impl Into<Value>) -> Self {
+    pub fn bind(mut self, value: impl Into<BindValue>) -> Self {
         self.values.push(value.into());
         self
     }
 
     /// The number of rows that were changed.
     pub async fn execute(self, connection: &mut Connection) -> Result<u64, StoreError> {
-        match connection.either() {
-            Either::Sqlite(connection) => {
-                let done = self.for_sqlite().execute(connection).await;
-                done.map(|done| done.rows_affected()).map_err(sqlite::stored)
+        match connection.driver() {
+            DriverConnection::Sqlite(connection) => {
+                let done = self.into_sqlite().execute(connection).await;
+                done.map(|done| done.rows_affected()).map_err(sqlite::to_store_error)
             }
-            Either::Postgres(connection) => {
-                let done = self.for_postgres().execute(connection).await;
-                done.map(|done| done.rows_affected()).map_err(postgres::stored)
+            DriverConnection::Postgres(connection) => {
+                let done = self.into_postgres().execute(connection).await;
+                done.map(|done| done.rows_affected()).map_err(postgres::to_store_error)
             }
         }
     }
 
-    pub async fn fetch_all<'c>(self, on: impl Into<On<'c>>) -> Result<Vec<Row>, StoreError> {
+    pub async fn fetch_all<'c>(
+        self,
+        on: impl Into<QueryTarget<'c>>,
+    ) -> Result<Vec<Row>, StoreError> {
         match on.into() {
-            On::Connection(connection) => self.all(connection).await,
-            On::Readers(readers) => self.all(&mut readers.acquire().await?).await,
+            QueryTarget::Connection(connection) => self.fetch_all_on(connection).await,
+            QueryTarget::Readers(readers) => self.fetch_all_on(&mut readers.acquire().await?).await,
         }
     }
 
     pub async fn fetch_optional<'c>(
         self,
-        on: impl Into<On<'c>>,
+        on: impl Into<QueryTarget<'c>>,
     ) -> Result<Option<Row>, StoreError> {
         match on.into() {
-            On::Connection(connection) => self.optional(connection).await,
-            On::Readers(readers) => self.optional(&mut readers.acquire().await?).await,
+            QueryTarget::Connection(connection) => self.fetch_optional_on(connection).await,
+            QueryTarget::Readers(readers) => {
+                self.fetch_optional_on(&mut readers.acquire().await?).await
+            }
         }
     }
 
-    pub async fn fetch_one<'c>(self, on: impl Into<On<'c>>) -> Result<Row, StoreError> {
+    pub async fn fetch_one<'c>(self, on: impl Into<QueryTarget<'c>>) -> Result<Row, StoreError> {
         let absent = || StoreError::Broken("a statement that gives a row gave none".to_owned());
         self.fetch_optional(on).await?.ok_or_else(absent)
     }
 
-    async fn all(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
-        match connection.either() {
-            Either::Sqlite(connection) => {
-                let rows = self.for_sqlite().fetch_all(connection).await.map_err(sqlite::stored)?;
+    async fn fetch_all_on(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
+        match connection.driver() {
+            DriverConnection::Sqlite(connection) => {
+                let rows = self
+                    .into_sqlite()
+                    .fetch_all(connection)
+                    .await
+                    .map_err(sqlite::to_store_error)?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
-            Either::Postgres(connection) => {
-                let rows = self.for_postgres().fetch_all(connection).await;
-                Ok(rows.map_err(postgres::stored)?.into_iter().map(Row::Postgres).collect())
+            DriverConnection::Postgres(connection) => {
+                let rows = self.into_postgres().fetch_all(connection).await;
+                Ok(rows.map_err(postgres::to_store_error)?.into_iter().map(Row::Postgres).collect())
             }
         }
     }
 
-    async fn optional(self, connection: &mut Connection) -> Result<Option<Row>, StoreError> {
-        match connection.either() {
-            Either::Sqlite(connection) => {
-                let row = self.for_sqlite().fetch_optional(connection).await;
-                Ok(row.map_err(sqlite::stored)?.map(Row::Sqlite))
+    async fn fetch_optional_on(
+        self,
+        connection: &mut Connection,
+    ) -> Result<Option<Row>, StoreError> {
+        match connection.driver() {
+            DriverConnection::Sqlite(connection) => {
+                let row = self.into_sqlite().fetch_optional(connection).await;
+                Ok(row.map_err(sqlite::to_store_error)?.map(Row::Sqlite))
             }
-            Either::Postgres(connection) => {
-                let row = self.for_postgres().fetch_optional(connection).await;
-                Ok(row.map_err(postgres::stored)?.map(Row::Postgres))
+            DriverConnection::Postgres(connection) => {
+                let row = self.into_postgres().fetch_optional(connection).await;
+                Ok(row.map_err(postgres::to_store_error)?.map(Row::Postgres))
             }
         }
     }
 
-    fn for_sqlite(self) -> sqlx::query::Query<'static, Sqlite, SqliteArguments> {
+    fn into_sqlite(self) -> sqlx::query::Query<'static, Sqlite, SqliteArguments> {
         self.values.into_iter().fold(sqlx::query(self.statement), |query, value| match value {
-            Value::Number(number) => query.bind(number),
-            Value::Text(text) => query.bind(text),
+            BindValue::Number(number) => query.bind(number),
+            BindValue::Text(text) => query.bind(text),
         })
     }
 
-    fn for_postgres(self) -> sqlx::query::Query<'static, Postgres, PgArguments> {
-        let query = sqlx::query(dialect::spelled(self.statement));
+    fn into_postgres(self) -> sqlx::query::Query<'static, Postgres, PgArguments> {
+        let query = sqlx::query(dialect::to_postgres(self.statement));
         self.values.into_iter().fold(query, |query, value| match value {
-            Value::Number(number) => query.bind(number),
-            Value::Text(text) => query.bind(text.map(storable)),
+            BindValue::Number(number) => query.bind(number),
+            BindValue::Text(text) => query.bind(text.map(replace_nul)),
         })
     }
 }
@@ -287,105 +309,105 @@ impl Row {
 }
 
 /// What a column can be read as.
-pub trait Cell: Sized {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error>;
+pub trait FromColumn: Sized {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error>;
 }
 
-impl Cell for Option<i64> {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+impl FromColumn for Option<i64> {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
         row.number(name)
     }
 }
 
-impl Cell for Option<String> {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+impl FromColumn for Option<String> {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
         row.text(name)
     }
 }
 
-impl Cell for i64 {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-        row.number(name)?.ok_or_else(|| absent(name))
+impl FromColumn for i64 {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        row.number(name)?.ok_or_else(|| unexpected_null(name))
     }
 }
 
-impl Cell for u32 {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-        let number = i64::of(row, name)?;
-        u32::try_from(number).map_err(|error| decoding(name, error.into()))
+impl FromColumn for u32 {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        let number = i64::from_column(row, name)?;
+        u32::try_from(number).map_err(|error| decode_error(name, error.into()))
     }
 }
 
-impl Cell for bool {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-        i64::of(row, name).map(|number| number != 0)
+impl FromColumn for bool {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        i64::from_column(row, name).map(|number| number != 0)
     }
 }
 
-impl Cell for String {
-    fn of(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-        row.text(name)?.ok_or_else(|| absent(name))
+impl FromColumn for String {
+    fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
+        row.text(name)?.ok_or_else(|| unexpected_null(name))
     }
 }
 
-fn absent(name: &str) -> sqlx::Error {
-    decoding(name, Box::new(sqlx::error::UnexpectedNullError))
+fn unexpected_null(name: &str) -> sqlx::Error {
+    decode_error(name, Box::new(sqlx::error::UnexpectedNullError))
 }
 
-fn decoding(name: &str, source: sqlx::error::BoxDynError) -> sqlx::Error {
+fn decode_error(name: &str, source: sqlx::error::BoxDynError) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: name.to_owned(), source }
 }
 
-impl From<i64> for Value {
+impl From<i64> for BindValue {
     fn from(number: i64) -> Self {
-        Value::Number(Some(number))
+        BindValue::Number(Some(number))
     }
 }
 
-impl From<Option<i64>> for Value {
+impl From<Option<i64>> for BindValue {
     fn from(number: Option<i64>) -> Self {
-        Value::Number(number)
+        BindValue::Number(number)
     }
 }
 
-impl From<u8> for Value {
+impl From<u8> for BindValue {
     fn from(number: u8) -> Self {
-        Value::from(i64::from(number))
+        BindValue::from(i64::from(number))
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for BindValue {
     fn from(number: u32) -> Self {
-        Value::from(i64::from(number))
+        BindValue::from(i64::from(number))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for BindValue {
     fn from(text: String) -> Self {
-        Value::Text(Some(text))
+        BindValue::Text(Some(text))
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for BindValue {
     fn from(text: &String) -> Self {
-        Value::from(text.as_str())
+        BindValue::from(text.as_str())
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for BindValue {
     fn from(text: &str) -> Self {
-        Value::from(text.to_owned())
+        BindValue::from(text.to_owned())
     }
 }
 
-impl From<Option<String>> for Value {
+impl From<Option<String>> for BindValue {
     fn from(text: Option<String>) -> Self {
-        Value::Text(text)
+        BindValue::Text(text)
     }
 }
 
-impl From<Option<&str>> for Value {
+impl From<Option<&str>> for BindValue {
     fn from(text: Option<&str>) -> Self {
-        Value::Text(text.map(str::to_owned))
+        BindValue::Text(text.map(str::to_owned))
     }
 }

@@ -11,13 +11,13 @@ use crate::chat::{
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
 use crate::context::{
-    ChannelMemory, Circumstances, CommandLine, Context, IMPORTANT, IMPORTANT_MEMOS, Intervention,
-    Motive, RECENT_MEMOS, Spent, StateHash, ThreadMemory, Window,
+    BudgetUsage, ChannelMemory, ChannelStatus, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
+    Intervention, MAX_IMPORTANT_MEMOS, MAX_RECENT_MEMOS, PendingCommand, StateHash, ThreadMemory,
 };
 use crate::decision::Judgment;
 use crate::memo::Memo;
 use crate::memory::MemoryId;
-use crate::rhythm::delays::Delays;
+use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
@@ -27,9 +27,9 @@ use crate::store::database::sql::context as sql;
 pub async fn read(
     readers: &Readers,
     conversation: &ConversationId,
-    window: &Window,
+    window: &ContextWindow,
 ) -> Result<Context, StoreError> {
-    let head = row(readers, conversation, window).await?;
+    let head = read_row(readers, conversation, window).await?;
     let channel_name: Option<String> = rows::column(&head, "channel_name")?;
     let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
     let mut names = BTreeMap::new();
@@ -37,7 +37,7 @@ pub async fn read(
     let mut unshared = BTreeSet::new();
     let mut fresh = BTreeSet::new();
     let mut lines = Vec::new();
-    let rows: Vec<LineRow> = rows::parsed(&rows::column::<String>(&head, "lines")?)?;
+    let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&head, "lines")?)?;
     for row in rows {
         let (heard, is_fresh) = (row.heard, row.is_fresh != 0);
         if is_fresh {
@@ -46,91 +46,99 @@ pub async fn read(
         if row.is_shared == 0 {
             unshared.insert(row.id.clone());
         }
-        let message = row.read(conversation, &mut names)?;
+        let message = row.into_message(conversation, &mut names)?;
         if message.is_human() && message.conversation == *conversation && is_fresh {
             newest_heard = newest_heard.max(heard);
         }
         lines.push(Arc::new(message));
     }
-    let circumstances: CircumstancesRow =
-        rows::parsed(&rows::column::<String>(&head, "circumstances")?)?;
+    let circumstances: ChannelStatusRow =
+        rows::parse_json(&rows::column::<String>(&head, "circumstances")?)?;
     let mut compared: Vec<Arc<Message>> = Vec::new();
-    for row in rows::parsed::<Vec<LineRow>>(&rows::column::<String>(&head, "compared")?)? {
-        compared.push(Arc::new(row.read(conversation, &mut names)?));
+    for row in
+        rows::parse_json::<Vec<ContextMessageRow>>(&rows::column::<String>(&head, "compared")?)?
+    {
+        compared.push(Arc::new(row.into_message(conversation, &mut names)?));
     }
     compared.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
-    let history = ChannelMessages::sort(conversation.channel.clone(), channel_name, lines);
-    let mut context = Context::of(conversation.clone(), history);
+    let history = ChannelMessages::from_messages(conversation.channel.clone(), channel_name, lines);
+    let mut context = Context::new(conversation.clone(), history);
     context.names = names;
-    context.unshared = unshared;
-    context.fresh = fresh;
-    context.circumstances = circumstances.read(compared)?;
-    context.newest_heard = newest_heard;
-    context.owed = rows::parsed(&rows::column::<String>(&head, "owed")?)?;
-    context.commands = commands(&rows::column::<String>(&head, "commands")?)?;
-    context.silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
-    context.motive = motive(&head)?;
-    context.revision = rows::unsigned(rows::column(&head, "revision")?)?;
+    context.restricted_messages = unshared;
+    context.new_messages = fresh;
+    context.channel_status = circumstances.into_channel_status(compared)?;
+    context.newest_message_revision = newest_heard;
+    context.owed = rows::parse_json(&rows::column::<String>(&head, "owed")?)?;
+    context.pending_commands = parse_commands(&rows::column::<String>(&head, "commands")?)?;
+    context.last_silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
+    context.intent = intent(&head)?;
+    context.revision = rows::to_unsigned(rows::column(&head, "revision")?)?;
     let visibility: Option<String> = rows::column(&head, "visibility")?;
     if let Some(visibility) = visibility {
-        context.visibility = rows::named(&visibility)?;
+        context.visibility = rows::parse_name(&visibility)?;
     }
-    remember(&mut context, rows::parsed(&rows::column::<String>(&head, "memories")?)?)?;
-    context.memories.sort();
-    context.memories.dedup();
+    add_memories(&mut context, rows::parse_json(&rows::column::<String>(&head, "memories")?)?)?;
+    context.memory_ids.sort();
+    context.memory_ids.dedup();
     Ok(context)
 }
 
-async fn row(
+async fn read_row(
     readers: &Readers,
     conversation: &ConversationId,
-    window: &Window,
+    window: &ContextWindow,
 ) -> Result<Row, StoreError> {
     let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
     query(sql::CONTEXT)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
-        .bind(rows::thread(conversation))
+        .bind(rows::thread_column(conversation))
         .bind(window.messages as i64)
         .bind(own as i64)
         .bind(window.since.as_millisecond())
         .bind(window.active_since.as_millisecond())
         .bind(window.threads_since.as_millisecond())
         .bind(window.recent_since.as_millisecond())
-        .bind(IMPORTANT)
-        .bind(IMPORTANT_MEMOS as i64)
+        .bind(IMPORTANT_PRIORITY)
+        .bind(MAX_IMPORTANT_MEMOS as i64)
         // Some of the newest may be important.
-        .bind((IMPORTANT_MEMOS + RECENT_MEMOS) as i64)
+        .bind((MAX_IMPORTANT_MEMOS + MAX_RECENT_MEMOS) as i64)
         .bind(window.now.as_millisecond())
         // And what it said then.
-        .bind(window.compared as i64 + 1)
+        .bind(window.intervention_messages as i64 + 1)
         .fetch_one(readers)
         .await
 }
 
-fn commands(json: &str) -> Result<Vec<CommandLine>, StoreError> {
+fn parse_commands(json: &str) -> Result<Vec<PendingCommand>, StoreError> {
     type Row = (MessageId, UserId, Role, i64, Arc<str>);
-    let rows: Vec<Row> = rows::parsed(json)?;
+    let rows: Vec<Row> = rows::parse_json(json)?;
     let command = |(line, by, role, at_ms, text): Row| {
-        Ok(CommandLine { line, by, role, at: rows::time(at_ms)?, text })
+        Ok(PendingCommand { message: line, user: by, role, at: rows::to_timestamp(at_ms)?, text })
     };
     rows.into_iter().map(command).collect()
 }
 
 /// What the open decision has come to so far.
-fn motive(head: &Row) -> Result<Option<Motive>, StoreError> {
+fn intent(head: &Row) -> Result<Option<Intent>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
-    let verdict: Option<Verdict> = rows::optional(head, "verdict")?;
+    let verdict: Option<Verdict> = rows::parse_optional(head, "verdict")?;
     Ok(verdict.and_then(|(judgment, conversation_state, considered)| {
-        let Judgment { reason, about, moment, .. } = judgment?;
+        let Judgment { reason, about, post_at: moment, .. } = judgment?;
         let considered = considered.unwrap_or(0);
-        Some(Motive { reason, about, conversation_state, moment, considered })
+        Some(Intent {
+            reason,
+            about,
+            conversation_state,
+            post_at: moment,
+            seen_revision: considered,
+        })
     }))
 }
 
 /// The `circumstances` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
-struct CircumstancesRow {
+struct ChannelStatusRow {
     muted_until_ms: Option<i64>,
     ordered_mode: Option<Mode>,
     intervened_ms: Option<i64>,
@@ -140,38 +148,38 @@ struct CircumstancesRow {
     spoke_unasked_ms: Option<i64>,
     answers_in_hour: BTreeMap<UserId, u64>,
     has_said_so: u64,
-    spent: Spent,
-    spent_anywhere: Spent,
-    delays: Option<Delays>,
+    spent: BudgetUsage,
+    spent_anywhere: BudgetUsage,
+    delays: Option<ReplyDelays>,
 }
 
-impl CircumstancesRow {
-    fn read(self, lines: Vec<Arc<Message>>) -> Result<Circumstances, StoreError> {
-        let at = self.intervened_ms.map(rows::time).transpose()?;
-        Ok(Circumstances {
-            muted_until: self.muted_until_ms.map(rows::end).transpose()?,
+impl ChannelStatusRow {
+    fn into_channel_status(self, lines: Vec<Arc<Message>>) -> Result<ChannelStatus, StoreError> {
+        let at = self.intervened_ms.map(rows::to_timestamp).transpose()?;
+        Ok(ChannelStatus {
+            muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
-            intervention: at.map(|at| Intervention { at, lines }),
-            interventions_lately: self.interventions_lately,
+            last_intervention: at.map(|at| Intervention { at, messages_before: lines }),
+            recent_interventions: self.interventions_lately,
             posts_in_hour: self.posts.0,
-            posts_in_hour_anywhere: self.posts.1,
-            spoke_unasked: self.spoke_unasked_ms.map(rows::time).transpose()?,
+            workspace_posts_in_hour: self.posts.1,
+            last_unsolicited_post: self.spoke_unasked_ms.map(rows::to_timestamp).transpose()?,
             answers_in_hour: self.answers_in_hour,
-            has_said_so: self.has_said_so > 0,
-            spent: self.spent,
-            spent_anywhere: self.spent_anywhere,
-            delays: self.delays.unwrap_or_default(),
+            has_announced_over_budget: self.has_said_so > 0,
+            channel_usage: self.spent,
+            workspace_usage: self.spent_anywhere,
+            reply_delays: self.delays.unwrap_or_default(),
         })
     }
 }
 
-fn memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
-    json.as_deref().map(rows::parsed).transpose()
+fn parse_memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
+    json.as_deref().map(rows::parse_json).transpose()
 }
 
 /// One line of the `lines` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
-struct LineRow {
+struct ContextMessageRow {
     id: MessageId,
     thread: String,
     at_ms: i64,
@@ -187,8 +195,8 @@ struct LineRow {
     is_fresh: u8,
 }
 
-impl LineRow {
-    fn read(
+impl ContextMessageRow {
+    fn into_message(
         self,
         conversation: &ConversationId,
         names: &mut BTreeMap<UserId, Arc<str>>,
@@ -203,7 +211,7 @@ impl LineRow {
                 ..conversation.clone()
             },
             id: self.id,
-            at: rows::time(self.at_ms)?,
+            at: rows::to_timestamp(self.at_ms)?,
             author: Author { id: self.author, kind: self.author_kind },
             text: self.text,
             mentions: self.mentions,
@@ -225,17 +233,17 @@ struct MemoryRow {
     short_text: Option<Arc<str>>,
 }
 
-fn remember(context: &mut Context, memories: Vec<MemoryRow>) -> Result<(), StoreError> {
+fn add_memories(context: &mut Context, memories: Vec<MemoryRow>) -> Result<(), StoreError> {
     for row in memories {
         // Of the newest memos, those are left out that are important, too.
-        let is_told = row.long_id.is_some_and(|id| context.memories.contains(&id));
-        let is_full = context.recent_memos.len() == RECENT_MEMOS;
+        let is_told = row.long_id.is_some_and(|id| context.memory_ids.contains(&id));
+        let is_full = context.recent_memos.len() == MAX_RECENT_MEMOS;
         if row.what == "recent" && (is_told || is_full) {
             continue;
         }
         let texts = [(row.long_id, &row.long_text), (row.short_id, &row.short_text)];
         let shown = texts.into_iter().filter(|(_, text)| text.is_some());
-        context.memories.extend(shown.filter_map(|(id, _)| id));
+        context.memory_ids.extend(shown.filter_map(|(id, _)| id));
         match row.what.as_str() {
             "workspace" => {
                 context.workspace_long_term_memory = row.long_text;
@@ -250,8 +258,8 @@ fn remember(context: &mut Context, memories: Vec<MemoryRow>) -> Result<(), Store
             "thread" => context
                 .thread_memories
                 .extend(row.long_text.map(|memory| ThreadMemory { thread: row.thread, memory })),
-            "important" => context.important_memos.extend(memo(&row.long_text)?),
-            "recent" => context.recent_memos.extend(memo(&row.long_text)?),
+            "important" => context.important_memos.extend(parse_memo(&row.long_text)?),
+            "recent" => context.recent_memos.extend(parse_memo(&row.long_text)?),
             other => {
                 return Err(StoreError::Broken(format!("an unknown kind of memory {other:?}")));
             }

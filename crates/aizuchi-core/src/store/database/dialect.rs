@@ -8,29 +8,29 @@ use std::sync::LazyLock;
 use crate::store::database::sql;
 use crate::store::postgres;
 
-static SPELLED: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
-    let written = sql::everything().map(|(_, statement)| (statement, spell(statement)));
-    let otherwise = postgres::sql::OTHERWISE.iter();
+static POSTGRES_STATEMENTS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
+    let written = sql::all_statements().map(|(_, statement)| (statement, translate(statement)));
+    let otherwise = postgres::sql::OVERRIDES.iter();
     written.chain(otherwise.map(|(ours, theirs)| (*ours, (*theirs).to_owned()))).collect()
 });
 
 /// How PostgreSQL is told a statement.
-pub fn spelled(statement: &'static str) -> &'static str {
-    SPELLED.get(statement).map_or(statement, String::as_str)
+pub fn to_postgres(statement: &'static str) -> &'static str {
+    POSTGRES_STATEMENTS.get(statement).map_or(statement, String::as_str)
 }
 
 /// What is called otherwise, as a whole word.
-const NAMES: &[(&str, &str)] = &[
+const RENAMED_FUNCTIONS: &[(&str, &str)] = &[
     ("json_object", "json_build_object"),
     ("json_array", "json_build_array"),
     ("json", "as_json"),
 ];
 
 /// Functions that gather rows, and what they give for none.
-const GATHERING: &[(&str, &str, &str)] =
+const AGGREGATES: &[(&str, &str, &str)] =
     &[("json_group_array", "json_agg", "[]"), ("json_group_object", "json_object_agg", "{}")];
 
-fn spell(statement: &str) -> String {
+fn translate(statement: &str) -> String {
     let mut spelled = String::with_capacity(statement.len());
     let mut rest = statement;
     while let Some(next) = rest.chars().next() {
@@ -41,10 +41,10 @@ fn spell(statement: &str) -> String {
         } else if next == '?' {
             spelled.push('$');
             rest = &rest[1..];
-        } else if is_in_word(next) {
-            let end = rest.find(|next| !is_in_word(next)).unwrap_or(rest.len());
+        } else if is_word_char(next) {
+            let end = rest.find(|next| !is_word_char(next)).unwrap_or(rest.len());
             let (word, behind) = rest.split_at(end);
-            rest = word_spelled(&mut spelled, word, behind);
+            rest = translate_word(&mut spelled, word, behind);
         } else {
             spelled.push(next);
             rest = &rest[next.len_utf8()..];
@@ -53,22 +53,22 @@ fn spell(statement: &str) -> String {
     spelled
 }
 
-fn is_in_word(next: char) -> bool {
+fn is_word_char(next: char) -> bool {
     next.is_ascii_alphanumeric() || next == '_'
 }
 
 /// Spells one word, and gives what is left to be spelled behind it.
-fn word_spelled<'s>(spelled: &mut String, word: &str, behind: &'s str) -> &'s str {
-    let gathering = GATHERING.iter().find(|(name, ..)| *name == word);
+fn translate_word<'s>(spelled: &mut String, word: &str, behind: &'s str) -> &'s str {
+    let gathering = AGGREGATES.iter().find(|(name, ..)| *name == word);
     if let (Some((_, theirs, none)), true) = (gathering, behind.starts_with('(')) {
-        let (inside, behind) = parenthesis(behind);
-        spelled.push_str(&format!("coalesce({theirs}({}), '{none}')", spell(inside)));
+        let (inside, behind) = split_parenthesis(behind);
+        spelled.push_str(&format!("coalesce({theirs}({}), '{none}')", translate(inside)));
         return behind;
     }
     // Which index is used is for the server to say.
     if word == "INDEXED" {
         let behind = behind.trim_start().strip_prefix("BY").unwrap_or(behind).trim_start();
-        return &behind[behind.find(|next| !is_in_word(next)).unwrap_or(behind.len())..];
+        return &behind[behind.find(|next| !is_word_char(next)).unwrap_or(behind.len())..];
     }
     // As is the order in which tables are read. A list is on no condition.
     let joined = behind.trim_start().strip_prefix("JOIN").map(str::trim_start);
@@ -79,13 +79,13 @@ fn word_spelled<'s>(spelled: &mut String, word: &str, behind: &'s str) -> &'s st
         spelled.push_str("LIMIT ALL");
         return &behind[" -1".len()..];
     }
-    let name = NAMES.iter().find(|(name, _)| *name == word && behind.starts_with('('));
+    let name = RENAMED_FUNCTIONS.iter().find(|(name, _)| *name == word && behind.starts_with('('));
     spelled.push_str(name.map_or(word, |(_, theirs)| theirs));
     behind
 }
 
 /// What stands between the parenthesis that a text begins with and its end, and what is behind that.
-fn parenthesis(text: &str) -> (&str, &str) {
+fn split_parenthesis(text: &str) -> (&str, &str) {
     let mut depth = 0;
     let mut is_quoted = false;
     for (at, next) in text.char_indices() {
@@ -103,7 +103,7 @@ fn parenthesis(text: &str) -> (&str, &str) {
 }
 
 /// A text without the one character that PostgreSQL keeps in no text.
-pub fn storable(text: String) -> String {
+pub fn replace_nul(text: String) -> String {
     const REPLACEMENT: char = '\u{fffd}';
     let text = match text.contains('\0') {
         true => text.replace('\0', "\u{fffd}"),
@@ -153,7 +153,7 @@ mod tests {
             ),
             ("json_each(?1)", "json_each($1)"),
         ] {
-            assert_eq!(spell(ours), theirs);
+            assert_eq!(translate(ours), theirs);
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
             (r#"["\\\u0000\n"]"#, "[\"\\\\\u{fffd}\\n\"]"),
             (r"typed \u0000", r"typed \u0000"),
         ] {
-            assert_eq!(storable(text.to_owned()), kept);
+            assert_eq!(replace_nul(text.to_owned()), kept);
         }
     }
 }

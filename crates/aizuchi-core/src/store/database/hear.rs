@@ -6,47 +6,47 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::chat::{
-    Bookmark, Channel, ConversationId, Deletion, Edit, Message, MessageId, Reaction,
-    ReactionChange, User, Visibility,
+    Channel, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction, ReactionChange,
+    User, Visibility,
 };
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
-use crate::event::Follows;
-use crate::event::step::{Arrived, Edited, Standing};
-use crate::memory::LineId;
+use crate::event::Disposition;
+use crate::event::step::{EditedMessage, HearEffect, PendingState};
+use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::delays::Learned;
-use crate::store::database::standings::Standings;
+use crate::store::database::pending_states::PendingStates;
+use crate::store::database::reply_delays::LearnedDelays;
 use crate::store::database::{Counters, memory, rows, sql};
-use crate::store::{Receipt, StoreError};
+use crate::store::{HearReceipt, StoreError};
 
 /// What arrivals did besides moving steps, gathered for one statement per table.
 #[derive(Default)]
-struct Effects {
+struct ArrivalEffects {
     opened: Vec<Value>,
     /// By decision, with the revision of the line that did it.
-    overtaken: BTreeMap<i64, u64>,
+    superseded: BTreeMap<i64, u64>,
     addressed: BTreeMap<i64, u64>,
-    replaced: Vec<Value>,
+    replaced_drafts: Vec<Value>,
 }
 
-impl Effects {
-    fn note(
+impl ArrivalEffects {
+    fn record(
         &mut self,
         message: &Message,
         at: Timestamp,
-        arrived: Arrived,
-        standing: &Standing,
+        arrived: HearEffect,
+        standing: &PendingState,
         revision: u64,
     ) {
         let conversation = &message.conversation;
         let is_owed = standing.owed.iter().any(|owed| owed.message == message.id);
-        if arrived.has_opened {
+        if arrived.has_opened_decision {
             self.opened.push(json!([
                 arrived.decision,
                 conversation.workspace,
                 conversation.channel,
-                rows::thread(conversation),
+                rows::thread_column(conversation),
                 at.as_millisecond(),
                 i64::from(is_owed),
                 revision,
@@ -54,9 +54,9 @@ impl Effects {
         } else if is_owed {
             self.addressed.entry(arrived.decision.0).or_insert(revision);
         }
-        if arrived.has_overtaken {
-            self.overtaken.insert(arrived.decision.0, revision);
-            self.replaced.push(rows::place(conversation));
+        if arrived.has_superseded {
+            self.superseded.insert(arrived.decision.0, revision);
+            self.replaced_drafts.push(rows::conversation_columns(conversation));
         }
     }
 
@@ -66,22 +66,22 @@ impl Effects {
             query(sql::OPEN_DECISIONS).bind(opened).execute(&mut *connection).await?;
         }
         if !self.addressed.is_empty() {
-            let addressed = pairs(&self.addressed);
+            let addressed = revision_pairs(&self.addressed);
             query(sql::ADDRESS_DECISIONS).bind(addressed).execute(&mut *connection).await?;
         }
-        if !self.overtaken.is_empty() {
-            let overtaken = pairs(&self.overtaken);
-            let statement = query(sql::OVERTAKE_DECISIONS).bind(&overtaken);
+        if !self.superseded.is_empty() {
+            let overtaken = revision_pairs(&self.superseded);
+            let statement = query(sql::SUPERSEDE_DECISIONS).bind(&overtaken);
             statement.execute(&mut *connection).await?;
             query(sql::SUPERSEDE_ATTEMPTS).bind(overtaken).execute(&mut *connection).await?;
-            let replaced = Value::Array(self.replaced).to_string();
+            let replaced = Value::Array(self.replaced_drafts).to_string();
             query(sql::REPLACE_DRAFTS).bind(replaced).execute(&mut *connection).await?;
         }
         Ok(())
     }
 }
 
-fn pairs(revisions: &BTreeMap<i64, u64>) -> String {
+fn revision_pairs(revisions: &BTreeMap<i64, u64>) -> String {
     revisions
         .iter()
         .map(|(decision, revision)| json!([decision, revision]))
@@ -90,66 +90,70 @@ fn pairs(revisions: &BTreeMap<i64, u64>) -> String {
 }
 
 /// A line that was heard.
-pub struct Spoken<'a> {
+pub struct IncomingMessage<'a> {
     pub message: &'a Message,
-    pub sent_as: Option<&'a str>,
-    pub follows: Follows,
-    pub remember: Option<Timestamp>,
+    pub client_message_id: Option<&'a str>,
+    pub disposition: Disposition,
+    pub remember_at: Option<Timestamp>,
 }
 
 pub async fn hear_messages(
     connection: &mut Connection,
     counters: &mut Counters,
-    messages: &[Spoken<'_>],
-) -> Result<Vec<Receipt>, StoreError> {
+    messages: &[IncomingMessage<'_>],
+) -> Result<Vec<HearReceipt>, StoreError> {
     let conversations = messages.iter().map(|spoken| &spoken.message.conversation).collect();
     let (mut standings, known) =
-        Standings::read_with_known(connection, &conversations, messages).await?;
-    let told = messages.iter().filter(|spoken| !spoken.follows.is_withheld());
+        PendingStates::read_with_known(connection, &conversations, messages).await?;
+    let told = messages.iter().filter(|spoken| !spoken.disposition.is_redacted());
     let people = told.map(|spoken| spoken.message).filter(|message| message.is_human());
     let people = people.map(|message| &message.conversation).collect();
-    let mut learned = Learned::read(connection, &people).await?;
-    let mut effects = Effects::default();
+    let mut learned = LearnedDelays::read(connection, &people).await?;
+    let mut effects = ArrivalEffects::default();
     let mut lines = Vec::new();
     let mut receipts = Vec::new();
     let (mut heard, mut sent) = (HashSet::new(), HashSet::new());
     let mut fresh = Vec::new();
-    for (place, Spoken { message, sent_as, follows, .. }) in messages.iter().enumerate() {
+    for (
+        place,
+        IncomingMessage { message, client_message_id: sent_as, disposition: follows, .. },
+    ) in messages.iter().enumerate()
+    {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
         let is_known = known.contains(&place)
             || !heard.insert((channel, message.id.as_str()))
             || sent_as.is_some_and(|sent_as| !sent.insert((channel, sent_as)));
         if is_known {
-            receipts.push(Receipt {
+            receipts.push(HearReceipt {
                 is_new: false,
-                has_overtaken: false,
+                has_superseded: false,
                 revision: counters.revision,
             });
             continue;
         }
         counters.revision += 1;
-        let standing = standings.of(&message.conversation);
-        let arrived = standing.hear(message, *follows, counters.next_decision());
+        let standing = standings.entry(&message.conversation);
+        let arrived = standing.hear(message, *follows, counters.next_decision_id());
         if let Some(arrived) = arrived {
-            counters.note(arrived);
-            effects.note(message, message.at, arrived, standing, counters.revision);
+            counters.record_arrival(arrived);
+            effects.record(message, message.at, arrived, standing, counters.revision);
         }
-        if !follows.is_withheld() {
+        if !follows.is_redacted() {
             learned.hear(message);
             fresh.push(*message);
         }
-        lines.push(line_values(message, *sent_as, *follows, arrived, counters.revision));
+        lines.push(message_values(message, *sent_as, *follows, arrived, counters.revision));
         receipts.push(counters.receipt(arrived));
     }
     if lines.is_empty() {
         return Ok(receipts);
     }
     let lines = Value::Array(lines).to_string();
-    query(sql::PUT_LINES).bind(lines).execute(&mut *connection).await?;
+    query(sql::PUT_MESSAGES).bind(lines).execute(&mut *connection).await?;
     effects.write(connection).await?;
     learned.write(connection).await?;
-    if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember).min() {
-        memory::arm_for_lines(connection, fresh.into_iter(), due).await?;
+    if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember_at).min() {
+        memory::schedule_for_messages(connection, fresh.into_iter(), due).await?;
     }
     let newest = messages.iter().map(|spoken| spoken.message.at).max();
     standings.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
@@ -160,23 +164,25 @@ pub async fn hear_edit(
     connection: &mut Connection,
     counters: &mut Counters,
     edit: &Edit,
-    follows: Follows,
-) -> Result<Receipt, StoreError> {
-    let before = read_line(connection, &edit.conversation, &edit.message).await?;
-    let (Follows::Judge(rest), Some((before, edited_ms, attention))) = (follows, before) else {
-        return Ok(counters.nothing_new());
+    follows: Disposition,
+) -> Result<HearReceipt, StoreError> {
+    let before = read_message(connection, &edit.conversation, &edit.message).await?;
+    let (Disposition::Judge(rest), Some((before, edited_ms, attention))) = (follows, before) else {
+        return Ok(counters.unchanged_receipt());
     };
     let edit = &match attention {
-        Attention::Given => edit.clone(),
+        EditEligibility::Eligible => edit.clone(),
         // A command stays as it was obeyed, and what it might become is not to be listened to.
-        Attention::Command => return Ok(counters.nothing_new()),
+        EditEligibility::Command => return Ok(counters.unchanged_receipt()),
         // Where its text is not kept, none is kept now.
-        Attention::Withheld if before.text.is_empty() => return Ok(counters.nothing_new()),
-        Attention::Withheld => Edit { mentions: Vec::new(), ..edit.clone() },
+        EditEligibility::Redacted if before.text.is_empty() => {
+            return Ok(counters.unchanged_receipt());
+        }
+        EditEligibility::Redacted => Edit { mentions: Vec::new(), ..edit.clone() },
     };
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
     if before.text == edit.text || is_old {
-        return Ok(counters.nothing_new());
+        return Ok(counters.unchanged_receipt());
     }
     counters.revision += 1;
     let after = Message {
@@ -185,29 +191,39 @@ pub async fn hear_edit(
         edits: before.edits + 1,
         ..before.clone()
     };
-    let mut standings = Standings::read(connection, &HashSet::from([&edit.conversation])).await?;
-    let standing = standings.of(&edit.conversation);
-    let edited = Edited { before: &before, after: &after };
+    let mut standings =
+        PendingStates::read(connection, &HashSet::from([&edit.conversation])).await?;
+    let standing = standings.entry(&edit.conversation);
+    let edited = EditedMessage { before: &before, after: &after };
     let arrived = match attention {
-        Attention::Given => standing.hear_edit(edited, edit.at, rest, counters.next_decision()),
-        Attention::Withheld | Attention::Command => None,
+        EditEligibility::Eligible => {
+            standing.hear_edit(edited, edit.at, rest, counters.next_decision_id())
+        }
+        EditEligibility::Redacted | EditEligibility::Command => None,
     };
     // An edit that is owed an answer belongs to the decision that answers it.
     let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
     let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
-    let mut effects = Effects::default();
+    let mut effects = ArrivalEffects::default();
     if let Some(arrived) = arrived {
-        counters.note(arrived);
-        effects.note(&after, edit.at, arrived, standing, counters.revision);
+        counters.record_arrival(arrived);
+        effects.record(&after, edit.at, arrived, standing, counters.revision);
     }
-    let line = LineId(edit.conversation.channel.clone(), edit.message.clone());
-    memory::forget(connection, counters, &edit.conversation.workspace, &line, before.at, edit.at)
-        .await?;
+    let line = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
+    memory::forget_message(
+        connection,
+        counters,
+        &edit.conversation.workspace,
+        &line,
+        before.at,
+        edit.at,
+    )
+    .await?;
     // Bots edit their lines all the time; that costs no prompt.
     if before.is_human() {
-        forget(connection, counters, &edit.conversation, &edit.message).await?;
+        forget_exchanges(connection, counters, &edit.conversation, &edit.message).await?;
     }
-    query(sql::EDIT_LINE)
+    query(sql::EDIT_MESSAGE)
         .bind(edit.conversation.workspace.as_str())
         .bind(edit.conversation.channel.as_str())
         .bind(edit.message.as_str())
@@ -227,25 +243,25 @@ pub async fn hear_deletion(
     connection: &mut Connection,
     counters: &mut Counters,
     deletion: &Deletion,
-    follows: Follows,
-) -> Result<Receipt, StoreError> {
-    let before = read_line(connection, &deletion.conversation, &deletion.message).await?;
-    let (Follows::Judge(rest), Some((before, _, attention))) = (follows, before) else {
-        return Ok(counters.nothing_new());
+    follows: Disposition,
+) -> Result<HearReceipt, StoreError> {
+    let before = read_message(connection, &deletion.conversation, &deletion.message).await?;
+    let (Disposition::Judge(rest), Some((before, _, attention))) = (follows, before) else {
+        return Ok(counters.unchanged_receipt());
     };
     counters.revision += 1;
     let mut standings =
-        Standings::read(connection, &HashSet::from([&deletion.conversation])).await?;
-    let standing = standings.of(&deletion.conversation);
+        PendingStates::read(connection, &HashSet::from([&deletion.conversation])).await?;
+    let standing = standings.entry(&deletion.conversation);
     let arrived = match attention {
-        Attention::Given => standing.hear_deletion(&before, deletion.at, rest),
-        Attention::Withheld | Attention::Command => None,
+        EditEligibility::Eligible => standing.hear_deletion(&before, deletion.at, rest),
+        EditEligibility::Redacted | EditEligibility::Command => None,
     };
-    let mut effects = Effects::default();
+    let mut effects = ArrivalEffects::default();
     if let Some(arrived) = arrived {
-        effects.note(&before, deletion.at, arrived, standing, counters.revision);
+        effects.record(&before, deletion.at, arrived, standing, counters.revision);
     }
-    query(sql::DELETE_LINE)
+    query(sql::DELETE_MESSAGE)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
         .bind(deletion.message.as_str())
@@ -253,8 +269,8 @@ pub async fn hear_deletion(
         .bind(counters.revision as i64)
         .execute(&mut *connection)
         .await?;
-    let line = LineId(deletion.conversation.channel.clone(), deletion.message.clone());
-    memory::forget(
+    let line = MessageRef(deletion.conversation.channel.clone(), deletion.message.clone());
+    memory::forget_message(
         connection,
         counters,
         &deletion.conversation.workspace,
@@ -263,11 +279,11 @@ pub async fn hear_deletion(
         deletion.at,
     )
     .await?;
-    forget(connection, counters, &deletion.conversation, &deletion.message).await?;
-    let letters = query(sql::FORGET_LETTERS)
+    forget_exchanges(connection, counters, &deletion.conversation, &deletion.message).await?;
+    let letters = query(sql::FORGET_DEAD_LETTERS)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
-        .bind(rows::thread(&deletion.conversation));
+        .bind(rows::thread_column(&deletion.conversation));
     letters.execute(&mut *connection).await?;
     effects.write(connection).await?;
     standings.write(connection, deletion.at.as_millisecond()).await?;
@@ -279,11 +295,11 @@ pub async fn hear_channel(
     counters: &mut Counters,
     channel: &Channel,
     now: Timestamp,
-) -> Result<Receipt, StoreError> {
+) -> Result<HearReceipt, StoreError> {
     let known = query(sql::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
     let known = known.fetch_optional(&mut *connection).await?;
     let was_public = match known {
-        Some(row) => rows::channel(&row)?.visibility == Visibility::Public,
+        Some(row) => rows::channel_from_row(&row)?.visibility == Visibility::Public,
         None => false,
     };
     let put = query(sql::PUT_CHANNEL)
@@ -292,9 +308,10 @@ pub async fn hear_channel(
         .bind(&*channel.name)
         .bind(rows::visibility_name(channel.visibility));
     let put = put.execute(&mut *connection).await?;
-    let receipt = counters.changed(put > 0);
+    let receipt = counters.change_receipt(put > 0);
     if was_public && channel.visibility != Visibility::Public {
-        memory::withdraw(connection, counters, &channel.workspace, &channel.id, now).await?;
+        memory::make_channel_private(connection, counters, &channel.workspace, &channel.id, now)
+            .await?;
     }
     Ok(receipt)
 }
@@ -303,7 +320,7 @@ pub async fn hear_user(
     connection: &mut Connection,
     counters: &mut Counters,
     user: &User,
-) -> Result<Receipt, StoreError> {
+) -> Result<HearReceipt, StoreError> {
     let put = query(sql::PUT_USER)
         .bind(user.workspace.as_str())
         .bind(user.id.as_str())
@@ -311,21 +328,21 @@ pub async fn hear_user(
         .bind(rows::kind_name(user.kind))
         .bind(user.role.name());
     let put = put.execute(&mut *connection).await?;
-    Ok(counters.changed(put > 0))
+    Ok(counters.change_receipt(put > 0))
 }
 
-pub async fn hear_bookmark(
+pub async fn hear_cursor(
     connection: &mut Connection,
     counters: &Counters,
-    bookmark: &Bookmark,
-) -> Result<Receipt, StoreError> {
-    let put = query(sql::PUT_BOOKMARK)
+    bookmark: &Cursor,
+) -> Result<HearReceipt, StoreError> {
+    let put = query(sql::PUT_CURSOR)
         .bind(bookmark.workspace.as_str())
-        .bind(&*bookmark.place)
+        .bind(&*bookmark.stream)
         .bind(&*bookmark.value);
     let put = put.execute(connection).await?;
     // Nobody waits for it, so it wakes nobody.
-    Ok(Receipt { is_new: put > 0, ..counters.nothing_new() })
+    Ok(HearReceipt { is_new: put > 0, ..counters.unchanged_receipt() })
 }
 
 /// Nothing follows from a reaction: it is no edit, and no word. One to a line that is not known yet is kept
@@ -334,7 +351,7 @@ pub async fn hear_reaction(
     connection: &mut Connection,
     counters: &mut Counters,
     reaction: &Reaction,
-) -> Result<Receipt, StoreError> {
+) -> Result<HearReceipt, StoreError> {
     let workspace = reaction.workspace.as_str();
     let (channel, message) = (reaction.channel.as_str(), reaction.message.as_str());
     let change = query(match reaction.change {
@@ -353,16 +370,16 @@ pub async fn hear_reaction(
         ReactionChange::Removed => change,
     };
     if change.execute(&mut *connection).await? == 0 {
-        return Ok(counters.nothing_new());
+        return Ok(counters.unchanged_receipt());
     }
     let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
     let mark = mark.bind(counters.revision as i64 + 1);
     let marked = mark.execute(connection).await?;
-    Ok(counters.changed(marked > 0))
+    Ok(counters.change_receipt(marked > 0))
 }
 
 /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
-async fn forget(
+async fn forget_exchanges(
     connection: &mut Connection,
     counters: &Counters,
     conversation: &ConversationId,
@@ -384,50 +401,50 @@ async fn forget(
 
 /// Whether a line may move anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Attention {
-    Given,
+enum EditEligibility {
+    Eligible,
     /// Its author, or its room, is not listened to.
-    Withheld,
+    Redacted,
     /// It was an order, and no part of the talk.
     Command,
 }
 
 /// A line that is not deleted, when it was edited last, and whether it is listened to.
-async fn read_line(
+async fn read_message(
     connection: &mut Connection,
     conversation: &ConversationId,
     message: &MessageId,
-) -> Result<Option<(Message, Option<i64>, Attention)>, StoreError> {
-    let row = query(sql::LINE)
+) -> Result<Option<(Message, Option<i64>, EditEligibility)>, StoreError> {
+    let row = query(sql::UNDELETED_MESSAGE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(message.as_str())
-        .bind(rows::thread(conversation))
+        .bind(rows::thread_column(conversation))
         .fetch_optional(connection)
         .await?;
     let Some(row) = row else { return Ok(None) };
     let attention = rows::column::<i64>(&row, "attention")?;
     let attention = match attention {
-        0 => Attention::Given,
-        1 => Attention::Withheld,
-        _ => Attention::Command,
+        0 => EditEligibility::Eligible,
+        1 => EditEligibility::Redacted,
+        _ => EditEligibility::Command,
     };
-    Ok(Some((rows::message(&row)?, rows::column(&row, "edited_ms")?, attention)))
+    Ok(Some((rows::message_from_row(&row)?, rows::column(&row, "edited_ms")?, attention)))
 }
 
 /// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].
-fn line_values(
+fn message_values(
     message: &Message,
     sent_as: Option<&str>,
-    follows: Follows,
-    arrived: Option<Arrived>,
+    follows: Disposition,
+    arrived: Option<HearEffect>,
     revision: u64,
 ) -> Value {
     json!([
         message.conversation.workspace,
         message.conversation.channel,
         message.id,
-        rows::thread(&message.conversation),
+        rows::thread_column(&message.conversation),
         message.at.as_millisecond(),
         message.author.id,
         rows::kind_name(message.author.kind),
@@ -436,48 +453,48 @@ fn line_values(
         follows.gate().map(Gate::name),
         arrived.map(|arrived| arrived.decision),
         revision,
-        i64::from(follows.is_withheld()),
+        i64::from(follows.is_redacted()),
         sent_as,
     ])
 }
 
 /// Puts one own line into the room, as [`hear_messages`] does for others' lines.
-pub async fn put_own_line(
+pub async fn put_own_message(
     connection: &mut Connection,
     counters: &mut Counters,
     message: &Message,
     gate: Gate,
 ) -> Result<(), StoreError> {
     counters.revision += 1;
-    let follows = Follows::Nothing(gate);
-    let line = Value::Array(vec![line_values(message, None, follows, None, counters.revision)])
+    let follows = Disposition::Settled(gate);
+    let line = Value::Array(vec![message_values(message, None, follows, None, counters.revision)])
         .to_string();
-    query(sql::PUT_LINES).bind(line).execute(connection).await?;
+    query(sql::PUT_MESSAGES).bind(line).execute(connection).await?;
     Ok(())
 }
 
 impl Counters {
-    pub fn next_decision(&self) -> DecisionId {
+    pub fn next_decision_id(&self) -> DecisionId {
         DecisionId(self.last_number + 1)
     }
 
-    pub fn note(&mut self, arrived: Arrived) {
-        if arrived.has_opened {
+    pub fn record_arrival(&mut self, arrived: HearEffect) {
+        if arrived.has_opened_decision {
             self.last_number = self.last_number.max(arrived.decision.0);
         }
     }
 
-    fn receipt(&self, arrived: Option<Arrived>) -> Receipt {
-        let has_overtaken = arrived.is_some_and(|arrived| arrived.has_overtaken);
-        Receipt { is_new: true, has_overtaken, revision: self.revision }
+    fn receipt(&self, arrived: Option<HearEffect>) -> HearReceipt {
+        let has_overtaken = arrived.is_some_and(|arrived| arrived.has_superseded);
+        HearReceipt { is_new: true, has_superseded: has_overtaken, revision: self.revision }
     }
 
-    fn nothing_new(&self) -> Receipt {
-        Receipt { is_new: false, has_overtaken: false, revision: self.revision }
+    fn unchanged_receipt(&self) -> HearReceipt {
+        HearReceipt { is_new: false, has_superseded: false, revision: self.revision }
     }
 
-    fn changed(&mut self, is_new: bool) -> Receipt {
+    fn change_receipt(&mut self, is_new: bool) -> HearReceipt {
         self.revision += u64::from(is_new);
-        Receipt { is_new, has_overtaken: false, revision: self.revision }
+        HearReceipt { is_new, has_superseded: false, revision: self.revision }
     }
 }

@@ -4,101 +4,103 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use crate::event::{End, Outcome};
-use crate::memo::{Memo, MemoChange, Realm, free_name};
-use crate::memory::{LineId, Lineage, MemoryId};
+use crate::event::{Outcome, StepResult};
+use crate::memo::{Memo, MemoChange, MemoScope, available_name};
+use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memory, rows};
 
 /// All that may be seen from a channel.
-pub async fn read(
+pub async fn read_visible(
     readers: &Readers,
     workspace: &WorkspaceId,
     channel: &ChannelId,
 ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
     let memos = query(sql::MEMOS).bind(workspace.as_str()).bind(channel.as_str());
     let memos = memos.fetch_all(readers).await?;
-    memos.iter().map(memo).collect()
+    memos.iter().map(memo_from_row).collect()
 }
 
 /// Writes what a reply has noted. Its words then hang on the lines behind the memos that it has changed,
 /// and not on those memos, so that it does not change what it was made from itself.
-pub async fn write(
+pub async fn apply_changes(
     connection: &mut Connection,
     counters: &mut Counters,
     conversation: &ConversationId,
     outcome: &mut Outcome,
 ) -> Result<(), StoreError> {
-    let End::Drafted { draft, .. } = &mut outcome.end else { return Ok(()) };
-    if outcome.memos.is_empty() {
+    let StepResult::Drafted { draft, .. } = &mut outcome.result else { return Ok(()) };
+    if outcome.memo_changes.is_empty() {
         return Ok(());
     }
-    let answered = draft.notes.answered(&conversation.channel);
-    let made_from = &mut draft.notes.made_from;
-    let known = known(connection, conversation, made_from).await?;
-    for change in &outcome.memos {
+    let answered = draft.metadata.answered_message_refs(&conversation.channel);
+    let made_from = &mut draft.metadata.lineage;
+    let known = source_visibility(connection, conversation, made_from).await?;
+    for change in &outcome.memo_changes {
         let id = match change {
             MemoChange::Remove(id) => {
-                made_from.trade(*id, &lines_behind(connection, *id).await?);
-                query(sql::TRADE_MEMO).bind(id.0).execute(&mut *connection).await?;
+                made_from.replace_memory(*id, &sources(connection, *id).await?);
+                query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
                 remove(connection, *id).await?;
                 continue;
             }
-            MemoChange::Put { memo, replaces, lines } => {
-                let replaced = one(connection, &conversation.workspace, *replaces).await?;
+            MemoChange::Upsert { memo, replaces, messages: lines } => {
+                let replaced = find(connection, &conversation.workspace, *replaces).await?;
                 let kept = replaced.as_ref().map(|(_, memo)| memo);
-                let placed = memo.placed(kept, known, &conversation.channel);
+                let placed = memo.to_stored(kept, known, &conversation.channel);
                 let workspace = &conversation.workspace;
                 let id = match &replaced {
-                    Some((id, kept)) if kept.realm() == placed.realm() => *id,
+                    Some((id, kept)) if kept.scope() == placed.scope() => *id,
                     Some(_) | None => {
                         counters.last_number += 1;
                         MemoryId(counters.last_number)
                     }
                 };
                 put(connection, counters, workspace, id, placed).await?;
-                let lines: Vec<&LineId> = lines.iter().chain(&answered).collect();
-                let put = query(sql::PUT_MEMO_LINES).bind(workspace.as_str()).bind(id.0);
+                let lines: Vec<&MessageRef> = lines.iter().chain(&answered).collect();
+                let put = query(sql::PUT_MEMO_SOURCES).bind(workspace.as_str()).bind(id.0);
                 let put = put.bind(json!(lines).to_string());
                 put.execute(&mut *connection).await?;
                 if let Some((old, _)) = replaced.filter(|(old, _)| *old != id) {
-                    let copy = query(sql::COPY_MEMO_LINES).bind(old.0).bind(id.0);
+                    let copy = query(sql::COPY_MEMO_SOURCES).bind(old.0).bind(id.0);
                     copy.execute(&mut *connection).await?;
                 }
                 id
             }
         };
-        made_from.trade(id, &lines_behind(connection, id).await?);
+        made_from.replace_memory(id, &sources(connection, id).await?);
     }
     Ok(())
 }
 
 /// Who may know what a reply was made from.
-async fn known(
+async fn source_visibility(
     connection: &mut Connection,
     conversation: &ConversationId,
     made_from: &Lineage,
 ) -> Result<Visibility, StoreError> {
     let (workspace, channel) = (&conversation.workspace, &conversation.channel);
-    if memory::visibility(connection, workspace, &made_from.lines).await? != Visibility::Public {
+    if memory::source_visibility(connection, workspace, &made_from.messages).await?
+        != Visibility::Public
+    {
         return Ok(Visibility::Private);
     }
-    let shown = query(sql::HAS_SHOWN_UNSHARED).bind(json!(made_from.memories).to_string());
+    let shown = query(sql::HAS_SHOWN_NON_PUBLIC).bind(json!(made_from.memories).to_string());
     let shown = shown.bind(channel.as_str()).fetch_one(connection).await?;
     let has_shown = rows::column::<i64>(&shown, "has_shown")? != 0;
     Ok(if has_shown { Visibility::Private } else { Visibility::Public })
 }
 
 /// Keeps a memo that was made elsewhere, unless there is one of its name.
-pub async fn bring(
+pub async fn import(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     memo: &Memo,
 ) -> Result<(), StoreError> {
-    let names = names(connection, workspace, &memo.realm(), MemoryId(0)).await?;
+    let names = other_names(connection, workspace, &memo.scope(), MemoryId(0)).await?;
     if names.contains(&memo.name) {
         return Ok(());
     }
@@ -109,13 +111,14 @@ pub async fn bring(
 }
 
 /// The names in a realm of all memos but one.
-async fn names(
+async fn other_names(
     connection: &mut Connection,
     workspace: &WorkspaceId,
-    realm: &Realm,
+    realm: &MemoScope,
     but: MemoryId,
 ) -> Result<Vec<String>, StoreError> {
-    let others = query(sql::OTHER_MEMOS).bind(workspace.as_str()).bind(column(realm)).bind(but.0);
+    let others =
+        query(sql::OTHER_MEMO_NAMES).bind(workspace.as_str()).bind(realm_column(realm)).bind(but.0);
     let others = others.fetch_all(connection).await?;
     others.iter().map(|row| rows::column::<String>(row, "name")).collect()
 }
@@ -127,14 +130,14 @@ async fn put(
     id: MemoryId,
     memo: Memo,
 ) -> Result<(), StoreError> {
-    let realm = memo.realm();
-    let others = names(connection, workspace, &realm, id).await?;
-    let name = free_name(&memo.name, |name| others.iter().any(|other| other == name));
+    let realm = memo.scope();
+    let others = other_names(connection, workspace, &realm, id).await?;
+    let name = available_name(&memo.name, |name| others.iter().any(|other| other == name));
     let memo = Memo { name, ..memo };
     let put = query(sql::PUT_MEMO)
         .bind(id.0)
         .bind(workspace.as_str())
-        .bind(column(&realm))
+        .bind(realm_column(&realm))
         .bind(&memo.name)
         .bind(memo.channel.as_str())
         .bind(memo.priority)
@@ -146,21 +149,21 @@ async fn put(
 }
 
 pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
-    for statement in [sql::REMOVE_MEMO, sql::REMOVE_MEMO_LINES] {
+    for statement in [sql::REMOVE_MEMO, sql::REMOVE_MEMO_SOURCES] {
         query(statement).bind(id.0).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// A line was edited or deleted: memos that it is behind go, and the prompts that held them.
-pub async fn forget(
+pub async fn forget_message(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
-    line: &LineId,
+    line: &MessageRef,
 ) -> Result<(), StoreError> {
-    let LineId(channel, id) = line;
-    let gone = query(sql::MEMOS_OF_LINE).bind(workspace.as_str()).bind(channel.as_str());
+    let MessageRef(channel, id) = line;
+    let gone = query(sql::MEMOS_OF_MESSAGE).bind(workspace.as_str()).bind(channel.as_str());
     let gone = gone.bind(id.as_str()).fetch_all(&mut *connection).await?;
     for row in &gone {
         let id = MemoryId(rows::column(row, "id")?);
@@ -171,7 +174,7 @@ pub async fn forget(
 }
 
 /// A public channel is public no more: the memos that it is behind are its own.
-pub async fn withdraw(
+pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
@@ -181,8 +184,8 @@ pub async fn withdraw(
     let memos = query(sql::MEMOS_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let memos = memos.fetch_all(&mut *connection).await?;
     for row in &memos {
-        let (id, memo) = memo(row)?;
-        match memo.withdrawn(channel) {
+        let (id, memo) = memo_from_row(row)?;
+        match memo.to_private(channel) {
             Some(same) if same == memo => continue,
             Some(moved) => {
                 let moved = Memo { updated: now, ..moved };
@@ -195,7 +198,7 @@ pub async fn withdraw(
     Ok(())
 }
 
-async fn one(
+async fn find(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     id: Option<MemoryId>,
@@ -203,31 +206,28 @@ async fn one(
     let Some(id) = id else { return Ok(None) };
     let found = query(sql::ONE_MEMO).bind(workspace.as_str()).bind(id.0);
     let found = found.fetch_optional(connection).await?;
-    let memo = found.map(|row| rows::parsed(&rows::column::<String>(&row, "memo")?));
+    let memo = found.map(|row| rows::parse_json(&rows::column::<String>(&row, "memo")?));
     Ok(memo.transpose()?.map(|memo| (id, memo)))
 }
 
-async fn lines_behind(
-    connection: &mut Connection,
-    id: MemoryId,
-) -> Result<Vec<LineId>, StoreError> {
-    let lines = query(sql::LINES_OF_MEMO).bind(id.0);
+async fn sources(connection: &mut Connection, id: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
+    let lines = query(sql::SOURCES_OF_MEMO).bind(id.0);
     let lines = lines.fetch_all(connection).await?;
     let line = |row: &Row| {
         let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
-        Ok(LineId(channel, MessageId::new(rows::column::<String>(row, "line")?)))
+        Ok(MessageRef(channel, MessageId::new(rows::column::<String>(row, "line")?)))
     };
     lines.iter().map(line).collect()
 }
 
-fn memo(row: &Row) -> Result<(MemoryId, Memo), StoreError> {
-    let memo = rows::parsed(&rows::column::<String>(row, "memo")?)?;
+fn memo_from_row(row: &Row) -> Result<(MemoryId, Memo), StoreError> {
+    let memo = rows::parse_json(&rows::column::<String>(row, "memo")?)?;
     Ok((MemoryId(rows::column(row, "id")?), memo))
 }
 
-fn column(realm: &Realm) -> &str {
+fn realm_column(realm: &MemoScope) -> &str {
     match realm {
-        Realm::Workspace => "",
-        Realm::Channel(channel) => channel.as_str(),
+        MemoScope::Workspace => "",
+        MemoScope::Channel(channel) => channel.as_str(),
     }
 }

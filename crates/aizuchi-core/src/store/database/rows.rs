@@ -8,33 +8,33 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::chat::{
-    Author, AuthorKind, Bookmark, Channel, ChannelId, ConversationId, Message, MessageId, Role,
-    User, UserId, Visibility, WorkspaceId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Cursor, Message, MessageId, Role, User,
+    UserId, Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
 use crate::decision::{
-    Answered, Attempt, AttemptEnd, Decision, DecisionId, Exchange, Judgment, LeftOut, Next, Price,
-    Usage, Weighed,
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
+    Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
-use crate::event::step::{Lease, Owed, Step};
-use crate::event::{DeadLetter, Event, Piece, PieceId};
+use crate::event::step::{Lease, OwedAnswer, Step};
+use crate::event::{DeadLetter, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
-use crate::recall::Recalled;
-use crate::store::database::connection::{Cell, Row};
-use crate::store::{Line, Reacted, StoreError};
+use crate::recall::RecalledMessage;
+use crate::store::database::connection::{FromColumn, Row};
+use crate::store::{ReactionGroup, StoreError, StoredMessage};
 
-type Read<T> = Result<T, StoreError>;
+type RowResult<T> = Result<T, StoreError>;
 
 /// The column `thread` of a conversation.
-pub fn thread(conversation: &ConversationId) -> &str {
+pub fn thread_column(conversation: &ConversationId) -> &str {
     conversation.thread.as_ref().map_or("", |thread| thread.as_str())
 }
 
-pub fn place(conversation: &ConversationId) -> Value {
-    json!([conversation.workspace, conversation.channel, thread(conversation)])
+pub fn conversation_columns(conversation: &ConversationId) -> Value {
+    json!([conversation.workspace, conversation.channel, thread_column(conversation)])
 }
 
-pub fn conversation(row: &Row) -> Read<ConversationId> {
+pub fn conversation_from_row(row: &Row) -> RowResult<ConversationId> {
     let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
     let channel = ChannelId::new(column::<String>(row, "channel")?);
     Ok(in_thread(workspace, channel, column(row, "thread")?))
@@ -46,39 +46,39 @@ fn in_thread(workspace: WorkspaceId, channel: ChannelId, thread: String) -> Conv
     ConversationId { workspace, channel, thread }
 }
 
-pub fn message(row: &Row) -> Read<Message> {
+pub fn message_from_row(row: &Row) -> RowResult<Message> {
     Ok(Message {
-        conversation: conversation(row)?,
+        conversation: conversation_from_row(row)?,
         id: MessageId::new(column::<String>(row, "id")?),
-        at: time(column(row, "at_ms")?)?,
+        at: to_timestamp(column(row, "at_ms")?)?,
         author: Author {
             id: UserId::new(column::<String>(row, "author")?),
-            kind: named(&column::<String>(row, "author_kind")?)?,
+            kind: parse_name(&column::<String>(row, "author_kind")?)?,
         },
         text: column::<String>(row, "text")?.into(),
-        mentions: parsed(&column::<String>(row, "mentions")?)?,
+        mentions: parse_json(&column::<String>(row, "mentions")?)?,
         edits: column(row, "edits")?,
     })
 }
 
-pub fn line(row: &Row) -> Read<Line> {
-    let message = message(row)?;
+pub fn stored_message_from_row(row: &Row) -> RowResult<StoredMessage> {
+    let message = message_from_row(row)?;
     let name: Option<String> = column(row, "name")?;
-    Ok(Line {
-        name: name.map_or(message.author.id.0.clone(), Arc::from),
+    Ok(StoredMessage {
+        author_name: name.map_or(message.author.id.0.clone(), Arc::from),
         message: Arc::new(message),
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
-        gate: optional_name(column(row, "gate")?)?,
-        reactions: reactions(row)?,
-        revision: unsigned(column(row, "revision")?)?,
+        gate: parse_optional_name(column(row, "gate")?)?,
+        reactions: reactions_from_row(row)?,
+        revision: to_unsigned(column(row, "revision")?)?,
     })
 }
 
-fn reactions(row: &Row) -> Read<Vec<Reacted>> {
+fn reactions_from_row(row: &Row) -> RowResult<Vec<ReactionGroup>> {
     type ReactionRow = (Arc<str>, UserId, AuthorKind, Option<Arc<str>>);
-    let rows: Vec<ReactionRow> = parsed(&column::<String>(row, "reactions")?)?;
+    let rows: Vec<ReactionRow> = parse_json(&column::<String>(row, "reactions")?)?;
     let workspace = WorkspaceId::new(column::<String>(row, "workspace")?);
-    Ok(Reacted::gather(rows.into_iter().map(|(emoji, id, kind, name)| {
+    Ok(ReactionGroup::group(rows.into_iter().map(|(emoji, id, kind, name)| {
         let name = name.unwrap_or_else(|| id.0.clone());
         let role = Role::default();
         (emoji, User { workspace: workspace.clone(), id, name, kind, role })
@@ -86,53 +86,53 @@ fn reactions(row: &Row) -> Read<Vec<Reacted>> {
 }
 
 /// A list of lines as [`super::recall::sql::RECALLED_BY_NUMBER`] gives it.
-pub fn recalled(json: &str) -> Read<Vec<Recalled>> {
-    let rows: Vec<RecalledRow> = parsed(json)?;
-    rows.into_iter().map(RecalledRow::read).collect()
+pub fn parse_recalled(json: &str) -> RowResult<Vec<RecalledMessage>> {
+    let rows: Vec<RecalledRow> = parse_json(json)?;
+    rows.into_iter().map(RecalledRow::into_recalled).collect()
 }
 
-pub fn channel(row: &Row) -> Read<Channel> {
+pub fn channel_from_row(row: &Row) -> RowResult<Channel> {
     Ok(Channel {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
         id: ChannelId::new(column::<String>(row, "id")?),
         name: column::<String>(row, "name")?.into(),
-        visibility: named::<Visibility>(&column::<String>(row, "visibility")?)?,
+        visibility: parse_name::<Visibility>(&column::<String>(row, "visibility")?)?,
     })
 }
 
-pub fn bookmark(row: &Row) -> Read<Bookmark> {
-    Ok(Bookmark {
+pub fn cursor_from_row(row: &Row) -> RowResult<Cursor> {
+    Ok(Cursor {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
-        place: column::<String>(row, "place")?.into(),
+        stream: column::<String>(row, "place")?.into(),
         value: column::<String>(row, "value")?.into(),
     })
 }
 
 /// A thread, and when something was said in it last.
-pub fn thread_since(row: &Row) -> Read<(MessageId, Timestamp)> {
-    Ok((MessageId::new(column::<String>(row, "thread")?), time(column(row, "at_ms")?)?))
+pub fn thread_activity_from_row(row: &Row) -> RowResult<(MessageId, Timestamp)> {
+    Ok((MessageId::new(column::<String>(row, "thread")?), to_timestamp(column(row, "at_ms")?)?))
 }
 
-pub fn user(row: &Row) -> Read<User> {
+pub fn user_from_row(row: &Row) -> RowResult<User> {
     Ok(User {
         workspace: WorkspaceId::new(column::<String>(row, "workspace")?),
         id: UserId::new(column::<String>(row, "id")?),
         name: column::<String>(row, "name")?.into(),
-        kind: named(&column::<String>(row, "kind")?)?,
-        role: named(&column::<String>(row, "role")?)?,
+        kind: parse_name(&column::<String>(row, "kind")?)?,
+        role: parse_name(&column::<String>(row, "role")?)?,
     })
 }
 
 /// A list of steps as [`super::sql::STEPS`] gives it.
-pub fn steps(json: &str) -> Read<Vec<Step>> {
-    let rows: Vec<StepRow> = parsed(json)?;
-    rows.into_iter().map(StepRow::read).collect()
+pub fn parse_steps(json: &str) -> RowResult<Vec<Step>> {
+    let rows: Vec<StepRow> = parse_json(json)?;
+    rows.into_iter().map(StepRow::into_step).collect()
 }
 
 /// A list of open owed lines as [`super::sql::STANDINGS`] gives it.
-pub fn owed(json: &str) -> Read<Vec<(ConversationId, Owed)>> {
-    let rows: Vec<OwedRow> = parsed(json)?;
-    rows.into_iter().map(OwedRow::read).collect()
+pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
+    let rows: Vec<OwedRow> = parse_json(json)?;
+    rows.into_iter().map(OwedRow::into_owed).collect()
 }
 
 /// The row of `steps` for a step, in the order of [`super::sql::PUT_STEPS`].
@@ -145,138 +145,143 @@ pub fn step_values(step: &Step) -> Value {
     json!([
         conversation.workspace,
         conversation.channel,
-        thread(conversation),
+        thread_column(conversation),
         step.event.verb(),
         piece,
         step.due.as_millisecond(),
-        step.ready().as_millisecond(),
+        step.ready_at().as_millisecond(),
         step.decision,
         i64::from(step.is_owed),
         step.redrafts,
-        step.follow.map(Timestamp::as_millisecond),
+        step.follow_up_due.map(Timestamp::as_millisecond),
         step.generation,
         step.attempts,
         step.lease.map(|lease| lease.token),
         step.lease.map(|lease| lease.until.as_millisecond()),
-        step.since.as_millisecond(),
+        step.waiting_since.as_millisecond(),
     ])
 }
 
 /// A row of `outbox`.
-pub fn piece(row: &Row) -> Read<Piece> {
-    Ok(Piece {
-        id: PieceId(column(row, "id")?),
-        first: PieceId(column(row, "draft")?),
-        conversation: conversation(row)?,
+pub fn outbox_item_from_row(row: &Row) -> RowResult<OutboxItem> {
+    Ok(OutboxItem {
+        id: OutboxItemId(column(row, "id")?),
+        first_in_draft: OutboxItemId(column(row, "draft")?),
+        conversation: conversation_from_row(row)?,
         key: column::<String>(row, "key")?.into(),
         text: column::<String>(row, "text")?.into(),
-        on: column::<Option<String>>(row, "reaction_on")?.map(MessageId::new),
-        draft: Arc::new(parsed(&column::<String>(row, "notes")?)?),
-        dispatched: column::<Option<i64>>(row, "dispatched_ms")?.map(time).transpose()?,
+        reaction_to: column::<Option<String>>(row, "reaction_on")?.map(MessageId::new),
+        metadata: Arc::new(parse_json(&column::<String>(row, "notes")?)?),
+        dispatched_at: column::<Option<i64>>(row, "dispatched_ms")?
+            .map(to_timestamp)
+            .transpose()?,
     })
 }
 
-pub fn decision(row: &Row) -> Read<Decision> {
+pub fn decision_from_row(row: &Row) -> RowResult<Decision> {
     let judgment: Option<String> = column(row, "judgment")?;
-    let attempts: Vec<AttemptRow> = parsed(&column::<String>(row, "attempts")?)?;
+    let attempts: Vec<AttemptRow> = parse_json(&column::<String>(row, "attempts")?)?;
     Ok(Decision {
         id: DecisionId(column(row, "id")?),
-        conversation: conversation(row)?,
-        opened: time(column(row, "opened_ms")?)?,
-        closed: column::<Option<i64>>(row, "closed_ms")?.map(time).transpose()?,
-        messages: parsed(&column::<String>(row, "messages")?)?,
-        addressed: column(row, "is_addressed")?,
-        weighed: weighed(row)?,
-        gate: optional_name(column(row, "gate")?)?,
-        judgment: judgment.map(|judgment| parsed(&judgment)).transpose()?,
-        state: column::<Option<i64>>(row, "state")?.map(StateHash),
-        ended: optional_name(column(row, "ended")?)?,
+        conversation: conversation_from_row(row)?,
+        opened: to_timestamp(column(row, "opened_ms")?)?,
+        closed: column::<Option<i64>>(row, "closed_ms")?.map(to_timestamp).transpose()?,
+        messages: parse_json(&column::<String>(row, "messages")?)?,
+        is_addressed: column(row, "is_addressed")?,
+        evaluation: evaluation_from_row(row)?,
+        gate: parse_optional_name(column(row, "gate")?)?,
+        judgment: judgment.map(|judgment| parse_json(&judgment)).transpose()?,
+        state_hash: column::<Option<i64>>(row, "state")?.map(StateHash),
+        ended: parse_optional_name(column(row, "ended")?)?,
         why: column(row, "why")?,
-        said: parsed(&column::<String>(row, "said")?)?,
-        reacted: optional(row, "reacted")?,
-        next: Next { answered: answered(row)?, reactions: unsigned(column(row, "reactions")?)? },
-        attempts: attempts.into_iter().map(AttemptRow::read).collect::<Read<_>>()?,
-        revision: unsigned(column(row, "revision")?)?,
+        posted_messages: parse_json(&column::<String>(row, "said")?)?,
+        reaction: parse_optional(row, "reacted")?,
+        follow_up: DecisionFollowUp {
+            first_reply: answered_from_row(row)?,
+            reactions: to_unsigned(column(row, "reactions")?)?,
+        },
+        attempts: attempts.into_iter().map(AttemptRow::into_attempt).collect::<RowResult<_>>()?,
+        revision: to_unsigned(column(row, "revision")?)?,
     })
 }
 
-fn weighed(row: &Row) -> Read<Option<Weighed>> {
+fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
     let Some(mode) = column::<Option<String>>(row, "mode")? else { return Ok(None) };
-    Ok(Some(Weighed {
-        mode: named(&mode)?,
-        passed: optional(row, "passed")?.unwrap_or_default(),
-        conversation_state: optional_name(column(row, "conversation_state")?)?,
+    Ok(Some(Evaluation {
+        mode: parse_name(&mode)?,
+        passed_gates: parse_optional(row, "passed")?.unwrap_or_default(),
+        conversation_state: parse_optional_name(column(row, "conversation_state")?)?,
     }))
 }
 
-fn answered(row: &Row) -> Read<Option<Answered>> {
-    let answered: Option<(MessageId, i64)> = optional(row, "answered")?;
-    Ok(answered.map(|(message, after_ms)| Answered {
+fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {
+    let answered: Option<(MessageId, i64)> = parse_optional(row, "answered")?;
+    Ok(answered.map(|(message, after_ms)| FirstReply {
         message,
-        after: SignedDuration::from_millis(after_ms),
+        delay: SignedDuration::from_millis(after_ms),
     }))
 }
 
 /// A JSON column that may be empty.
-pub fn optional<T: DeserializeOwned>(row: &Row, name: &str) -> Read<Option<T>> {
-    column::<Option<String>>(row, name)?.map(|json| parsed(&json)).transpose()
+pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<Option<T>> {
+    column::<Option<String>>(row, name)?.map(|json| parse_json(&json)).transpose()
 }
 
 /// A row of [`super::sql::EXCHANGES`].
-pub fn exchange(row: &Row) -> Read<Option<Exchange>> {
+pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
-    let lines: Vec<String> = parsed(&column::<String>(row, "lines")?)?;
-    Ok(Some(Exchange {
+    let lines: Vec<String> = parse_json(&column::<String>(row, "lines")?)?;
+    Ok(Some(ModelExchange {
         prompt: prompt.into(),
         answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
-        made_from: Lineage {
-            lines: lines.iter().map(|line| parsed(line)).collect::<Read<_>>()?,
-            memories: parsed(&column::<String>(row, "memories")?)?,
+        lineage: Lineage {
+            messages: lines.iter().map(|line| parse_json(line)).collect::<RowResult<_>>()?,
+            memories: parse_json(&column::<String>(row, "memories")?)?,
         },
-        considered: 0,
+        seen_revision: 0,
     }))
 }
 
-pub fn dead_letter(row: &Row) -> Read<DeadLetter> {
+pub fn dead_letter_from_row(row: &Row) -> RowResult<DeadLetter> {
     Ok(DeadLetter {
-        conversation: conversation(row)?,
+        conversation: conversation_from_row(row)?,
         verb: column::<String>(row, "verb")?.into(),
-        at: time(column(row, "at_ms")?)?,
+        at: to_timestamp(column(row, "at_ms")?)?,
         attempts: column(row, "attempts")?,
         error: column(row, "error")?,
         text: column::<Option<String>>(row, "text")?.map(Arc::from),
     })
 }
 
-pub fn column<T: Cell>(row: &Row, name: &str) -> Read<T> {
-    T::of(row, name).map_err(|error| StoreError::Broken(format!("column {name}: {error}")))
+pub fn column<T: FromColumn>(row: &Row, name: &str) -> RowResult<T> {
+    T::from_column(row, name).map_err(|error| StoreError::Broken(format!("column {name}: {error}")))
 }
 
-pub fn unsigned(value: i64) -> Read<u64> {
+pub fn to_unsigned(value: i64) -> RowResult<u64> {
     u64::try_from(value)
         .map_err(|_| StoreError::Broken(format!("{value} where no negative number can be")))
 }
 
-pub fn time(milliseconds: i64) -> Read<Timestamp> {
+pub fn to_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
     Timestamp::from_millisecond(milliseconds)
         .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
 }
 
 /// When something ends; the last moment there is stands for never.
-pub fn end(milliseconds: i64) -> Read<Timestamp> {
+pub fn to_end_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
     if milliseconds >= Timestamp::MAX.as_millisecond() {
         return Ok(Timestamp::MAX);
     }
-    time(milliseconds)
+    to_timestamp(milliseconds)
 }
 
-pub fn parsed<T: DeserializeOwned>(json: &str) -> Read<T> {
+pub fn parse_json<T: DeserializeOwned>(json: &str) -> RowResult<T> {
     serde_json::from_str(json)
         .map_err(|error| StoreError::Broken(format!("a JSON column: {error}")))
 }
 
 /// A value of a closed list, by the name that serde knows it by.
-pub fn named<T: DeserializeOwned>(name: &str) -> Read<T> {
+pub fn parse_name<T: DeserializeOwned>(name: &str) -> RowResult<T> {
     serde_json::from_value(Value::String(name.to_owned())).map_err(|error| {
         StoreError::Broken(format!("a column with a fixed list of words: {error}"))
     })
@@ -299,8 +304,8 @@ pub fn visibility_name(visibility: Visibility) -> &'static str {
     }
 }
 
-fn optional_name<T: DeserializeOwned>(name: Option<String>) -> Read<Option<T>> {
-    name.map(|name| named(&name)).transpose()
+fn parse_optional_name<T: DeserializeOwned>(name: Option<String>) -> RowResult<Option<T>> {
+    name.map(|name| parse_name(&name)).transpose()
 }
 
 #[derive(Deserialize)]
@@ -329,32 +334,32 @@ struct StepRow {
 }
 
 impl StepRow {
-    fn read(self) -> Read<Step> {
-        let due = time(self.due_ms)?;
-        let follow = self.follow_ms.map(time).transpose()?;
+    fn into_step(self) -> RowResult<Step> {
+        let due = to_timestamp(self.due_ms)?;
+        let follow = self.follow_ms.map(to_timestamp).transpose()?;
         let lease = match (self.token, self.lease_until_ms) {
-            (Some(token), Some(until)) => Some(Lease { token, until: time(until)? }),
+            (Some(token), Some(until)) => Some(Lease { token, until: to_timestamp(until)? }),
             (None, _) | (_, None) => None,
         };
         let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
         let (is_owed, redrafts) = (self.is_owed != 0, self.redrafts);
-        let since = time(self.since_ms)?;
-        let event = self.event()?;
+        let since = to_timestamp(self.since_ms)?;
+        let event = self.into_event()?;
         Ok(Step {
             event,
             due,
             decision,
             is_owed,
             redrafts,
-            follow,
-            since,
+            follow_up_due: follow,
+            waiting_since: since,
             generation,
             attempts,
             lease,
         })
     }
 
-    fn event(self) -> Read<Event> {
+    fn into_event(self) -> RowResult<Event> {
         let conversation = in_thread(self.workspace, self.channel, self.thread);
         match self.verb.as_str() {
             "judge" => return Ok(Event::Judge(conversation)),
@@ -367,15 +372,15 @@ impl StepRow {
             }
         }
         let absent = || StoreError::Broken("a post's step has no row in the outbox".to_owned());
-        Ok(Event::Post(Piece {
-            id: PieceId(self.piece.ok_or_else(absent)?),
-            first: PieceId(self.draft.ok_or_else(absent)?),
+        Ok(Event::Post(OutboxItem {
+            id: OutboxItemId(self.piece.ok_or_else(absent)?),
+            first_in_draft: OutboxItemId(self.draft.ok_or_else(absent)?),
             conversation,
             key: self.key.ok_or_else(absent)?,
             text: self.text.ok_or_else(absent)?,
-            on: self.reaction_on,
-            draft: Arc::new(parsed(&self.notes.ok_or_else(absent)?)?),
-            dispatched: self.dispatched_ms.map(time).transpose()?,
+            reaction_to: self.reaction_on,
+            metadata: Arc::new(parse_json(&self.notes.ok_or_else(absent)?)?),
+            dispatched_at: self.dispatched_ms.map(to_timestamp).transpose()?,
         }))
     }
 }
@@ -397,19 +402,24 @@ struct RecalledRow {
 }
 
 impl RecalledRow {
-    fn read(self) -> Read<Recalled> {
+    fn into_recalled(self) -> RowResult<RecalledMessage> {
         let name = self.name.unwrap_or_else(|| self.author.0.clone());
         let channel_name = self.channel_name.unwrap_or_else(|| self.channel.0.clone());
         let message = Message {
             conversation: in_thread(self.workspace, self.channel, self.thread),
             id: self.id,
-            at: time(self.at_ms)?,
+            at: to_timestamp(self.at_ms)?,
             author: Author { id: self.author, kind: self.author_kind },
             text: self.text,
-            mentions: parsed(&self.mentions)?,
+            mentions: parse_json(&self.mentions)?,
             edits: self.edits,
         };
-        Ok(Recalled { message: Arc::new(message), name, channel_name, score: 0.0 })
+        Ok(RecalledMessage {
+            message: Arc::new(message),
+            author_name: name,
+            channel_name,
+            score: 0.0,
+        })
     }
 }
 
@@ -424,8 +434,9 @@ struct OwedRow {
 }
 
 impl OwedRow {
-    fn read(self) -> Read<(ConversationId, Owed)> {
-        let owed = Owed { at: time(self.at_ms)?, message: self.message, asker: self.asker };
+    fn into_owed(self) -> RowResult<(ConversationId, OwedAnswer)> {
+        let owed =
+            OwedAnswer { at: to_timestamp(self.at_ms)?, message: self.message, asker: self.asker };
         Ok((in_thread(self.workspace, self.channel, self.thread), owed))
     }
 }
@@ -443,17 +454,17 @@ struct AttemptRow {
     output_tokens: u64,
     price_micros: Option<u64>,
     latency_ms: i64,
-    result: AttemptEnd,
+    result: AttemptResult,
     judgment: Option<Judgment>,
     error: Option<String>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<PromptOmission>,
 }
 
 impl AttemptRow {
-    fn read(self) -> Read<Attempt> {
+    fn into_attempt(self) -> RowResult<Attempt> {
         Ok(Attempt {
             verb: self.verb,
-            at: time(self.at_ms)?,
+            at: to_timestamp(self.at_ms)?,
             model: self.model,
             prompt_hash: self.prompt_hash,
             prompt_bytes: self.prompt_bytes,
@@ -464,10 +475,10 @@ impl AttemptRow {
             },
             price: self.price_micros.map(|micros| Price { micros }),
             latency: SignedDuration::from_millis(self.latency_ms),
-            end: self.result,
+            result: self.result,
             judgment: self.judgment,
             error: self.error,
-            left_out: self.left_out,
+            omissions: self.left_out,
             exchange: None,
         })
     }

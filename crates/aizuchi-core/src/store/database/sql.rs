@@ -18,12 +18,12 @@ pub mod forget;
 pub mod memory;
 
 /// Name and text of every statement there is.
-pub fn everything() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = [ALL, context::ALL, forget::ALL, memory::ALL, super::recall::sql::ALL];
     lists.into_iter().flatten().copied()
 }
 
-macro_rules! lines {
+macro_rules! messages {
     ($which:expr) => {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
@@ -44,7 +44,7 @@ macro_rules! lines {
 }
 
 /// A step with its piece as one JSON object: the driver hands over one row faster than many.
-macro_rules! step {
+macro_rules! step_json {
     () => {
         "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
             'verb', s.verb, 'piece', s.piece, 'due_ms', s.due_ms, 'ready_ms', s.ready_ms,
@@ -96,14 +96,14 @@ macro_rules! decisions {
 }
 
 /// The lines of the decision ?1 that came or changed after the revision ?2. No talk is seen or not by a command.
-macro_rules! unseen {
+macro_rules! unseen_messages {
     () => {
         "decision = ?1 AND gate IS DISTINCT FROM 'command' AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
     };
 }
 
 /// The decisions that cover the line ?3 of the channel ?2, or whose prompts held it.
-macro_rules! decided_on {
+macro_rules! decisions_on {
     () => {
         "SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
         UNION
@@ -120,14 +120,14 @@ statements! {
     BEGIN = "BEGIN IMMEDIATE";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
-    BEAT = "SELECT 1";
+    HEARTBEAT = "SELECT 1";
     COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
 
     /// What hearing has to know, in one row of three JSON lists: the places in ?1 of the lines that
     /// are known already, and the pending steps and open owed lines of the conversations in ?2. ?1
     /// lists [workspace, channel, id], ?2 [workspace, channel, thread].
-    STANDINGS = concat!(
+    PENDING_STATES = concat!(
         "SELECT
             (SELECT json_group_array(k.key) FROM
                 (SELECT j.key FROM json_each(?1) AS j
@@ -138,7 +138,7 @@ statements! {
                  CROSS JOIN messages AS m INDEXED BY messages_sent_as
                     ON m.workspace = j.value ->> 0 AND m.channel = j.value ->> 1
                     AND m.sent_as = j.value ->> 3) AS k) AS known,
-            (SELECT json_group_array(", step!(), ") FROM json_each(?2) AS j
+            (SELECT json_group_array(", step_json!(), ") FROM json_each(?2) AS j
              CROSS JOIN steps AS s ON s.workspace = j.value ->> 0 AND s.channel = j.value ->> 1
                 AND s.thread = j.value ->> 2
              LEFT JOIN outbox AS o ON o.id = s.piece) AS steps,
@@ -152,7 +152,7 @@ statements! {
 
     /// What is known of when people write, for a JSON list of conversations: the delays of their
     /// channels, and the newest line of each by a person, among its newest ?2.
-    DELAYS = "
+    REPLY_DELAYS = "
         SELECT
             (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
                 (SELECT DISTINCT value ->> 0 AS workspace, value ->> 1 AS channel FROM json_each(?1)) AS j
@@ -169,14 +169,14 @@ statements! {
                      ORDER BY at_ms DESC, id DESC LIMIT +?2) AS r
                  WHERE r.author_kind = 'human' AND r.withheld = 0
                  ORDER BY r.at_ms DESC, r.id DESC LIMIT 1)) AS newest";
-    PUT_DELAYS = "
+    PUT_REPLY_DELAYS = "
         UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
         WHERE channels.workspace = j.value ->> 0 AND channels.id = j.value ->> 1";
 
     // Hearing. ?1 is a JSON array with one array per row.
 
     /// Mostly no reaction waits for a line: one look for all of them tells.
-    PUT_LINES = "
+    PUT_MESSAGES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
              gate, decision, heard, revision, withheld, sent_as, reacted)
@@ -197,28 +197,28 @@ statements! {
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
-    LINE = "
+    UNDELETED_MESSAGE = "
         SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
-    KNOWS = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
-    EDIT_LINE = "
+    HAS_HEARD = "SELECT 1 FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
+    EDIT_MESSAGE = "
         UPDATE messages
         SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),
             edited_ms = ?8
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
-    DELETE_LINE = "
+    DELETE_MESSAGE = "
         UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5, sent_as = NULL
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     PUT_CHANNEL = "
         INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, visibility = excluded.visibility
         WHERE channels.name <> excluded.name OR channels.visibility <> excluded.visibility";
-    PUT_BOOKMARK = "
+    PUT_CURSOR = "
         INSERT INTO bookmarks (workspace, place, value) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, place) DO UPDATE SET value = excluded.value WHERE bookmarks.value <> excluded.value";
-    BOOKMARKS = "
+    CURSORS = "
         SELECT workspace, place, value FROM bookmarks WHERE workspace = ?1 ORDER BY place";
     THREADS_SINCE = "
         SELECT thread, max(at_ms) AS at_ms FROM messages INDEXED BY messages_in_channel
@@ -250,7 +250,7 @@ statements! {
             WHERE m.workspace = reactions.workspace AND m.id = reactions.message
                 AND m.channel = reactions.channel)";
     /// What is left of those is no longer early.
-    SETTLE_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
+    UNMARK_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
     MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
 
     // What people order.
@@ -267,7 +267,7 @@ statements! {
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     /// The lines of the user ?2 that memories or memos are made from.
-    REMEMBERED_OF = "
+    REMEMBERED_MESSAGES_OF_USER = "
         SELECT m.channel, m.id, m.at_ms FROM messages AS m
         WHERE m.workspace = ?1 AND m.author = ?2 AND m.withheld = 0
             AND (EXISTS (SELECT 1 FROM memory_sources AS s
@@ -276,12 +276,12 @@ statements! {
                     WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
         ORDER BY m.at_ms, m.id";
     /// Each line has a revision of its own, so that whoever reads them page by page misses none.
-    WITHHOLD = "
+    REDACT_USER = "
         UPDATE messages SET withheld = 1, revision = n.revision
         FROM (SELECT rowid AS line, ?3 + row_number() OVER (ORDER BY at_ms, channel, id) AS revision
             FROM messages WHERE workspace = ?1 AND author = ?2 AND withheld = 0) AS n
         WHERE messages.rowid = n.line";
-    SETTLE_OWED_OF = "
+    CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
     // The conversation is ?1 to ?3; ?4 is until when. A thread's parent stands in its channel.
 
@@ -290,7 +290,7 @@ statements! {
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
         WHERE resets.until_ms < excluded.until_ms";
     /// Its lines that memories or memos are made from.
-    REMEMBERED_IN = "
+    REMEMBERED_MESSAGES_IN = "
         SELECT m.channel, m.id, m.at_ms FROM messages AS m
         WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.thread = ?3 OR m.id = ?3) AND m.at_ms <= ?4
             AND m.withheld = 0
@@ -299,14 +299,14 @@ statements! {
                 OR EXISTS (SELECT 1 FROM memo_lines AS l
                     WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
         ORDER BY m.at_ms, m.id";
-    WITHHOLD_IN = "
+    REDACT_CONVERSATION = "
         UPDATE messages SET withheld = 1, revision = n.revision
         FROM (SELECT rowid AS line, ?5 + row_number() OVER (ORDER BY at_ms, id) AS revision
             FROM messages WHERE workspace = ?1 AND channel = ?2 AND (thread = ?3 OR id = ?3) AND at_ms <= ?4
                 AND withheld = 0) AS n
         WHERE messages.rowid = n.line";
     /// Commands are answered all the same.
-    SETTLE_OWED_IN = "
+    CLOSE_OWED_IN = "
         UPDATE owed SET closed_ms = ?5
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND at_ms <= ?4 AND closed_ms IS NULL
             AND NOT EXISTS (SELECT 1 FROM messages AS m
@@ -349,28 +349,28 @@ statements! {
     // Taking and finishing steps.
 
     READY_STEPS = concat!(
-        "SELECT json_group_array(", step!(), ") AS steps FROM (
+        "SELECT json_group_array(", step_json!(), ") AS steps FROM (
             SELECT * FROM steps WHERE ready_ms <= ?1
             ORDER BY ready_ms, workspace, channel, thread
             LIMIT +?2) AS s
         LEFT JOIN outbox AS o ON o.id = s.piece"
     );
     NEXT_READY = "SELECT min(ready_ms) AS ready_ms FROM steps";
-    NEXT_CHORE = "SELECT min(ready_ms) AS ready_ms FROM chores";
-    FREE_LEASES = "
+    NEXT_MEMORY_JOB = "SELECT min(ready_ms) AS ready_ms FROM chores";
+    RELEASE_LEASES = "
         UPDATE steps SET token = NULL, lease_until_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
-    DISPATCH_PIECE = "
+    DISPATCH_OUTBOX_ITEM = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, ?2)
         WHERE id = ?1 AND state IN ('draft', 'sending')";
-    UNDISPATCH_PIECE = "
+    UNDISPATCH_OUTBOX_ITEM = "
         UPDATE outbox SET state = 'draft', dispatched_ms = NULL WHERE id = ?1 AND state = 'sending'";
-    PUT_PIECE = "
+    PUT_OUTBOX_ITEM = "
         INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state,
             reaction_on, is_unasked)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'draft', ?10, ?11)";
-    SAY_PIECE = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
-    PIECE_STATE = "SELECT state FROM outbox WHERE id = ?1";
-    NEXT_PIECE = "
+    MARK_OUTBOX_ITEM_POSTED = "UPDATE outbox SET state = 'said', message = ?2 WHERE id = ?1 AND state <> 'said'";
+    OUTBOX_ITEM_STATE = "SELECT state FROM outbox WHERE id = ?1";
+    NEXT_OUTBOX_ITEM = "
         SELECT next.id, next.draft, next.workspace, next.channel, next.thread, next.key, next.text, next.notes,
             next.reaction_on, next.dispatched_ms
         FROM outbox AS this
@@ -380,7 +380,7 @@ statements! {
         LIMIT 1";
     /// Ends every piece of a draft that is not said yet. What is dead waits for a person to read it;
     /// of the others no words are kept.
-    END_PIECES = "
+    END_OUTBOX_ITEMS = "
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
             notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state IN ('draft', 'sending')";
@@ -402,7 +402,7 @@ statements! {
     // ?1 is a JSON array of [decision, revision].
 
     /// What was judged or drafted for these decisions no longer counts.
-    OVERTAKE_DECISIONS = "
+    SUPERSEDE_DECISIONS = "
         UPDATE decisions SET judgment = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT)";
     SUPERSEDE_ATTEMPTS = "
@@ -415,10 +415,10 @@ statements! {
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT) AND decisions.is_addressed = 0";
     TOUCH_DECISION = "UPDATE decisions SET revision = ?2 WHERE id = ?1";
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
-    WEIGH_DECISION = "
+    PUT_EVALUATION = "
         UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
     /// What a call used up, for its channel ?2 and for the workspace, in the hour ?3 and the day ?4.
-    SPEND = "
+    ADD_SPENDING = "
         INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
         SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6
         FROM (SELECT ?2 AS channel UNION SELECT '') AS c,
@@ -433,9 +433,9 @@ statements! {
             state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
     /// Lines of a decision that its post had not considered go to the next one.
-    UNSEEN = concat!("SELECT id FROM messages WHERE ", unseen!());
+    UNSEEN_MESSAGES = concat!("SELECT id FROM messages WHERE ", unseen_messages!());
     /// The newest lines of a decision that a post's words had seen, and had not.
-    SEEN_AND_UNSEEN = "
+    NEWEST_SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
             max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
         FROM messages WHERE decision = ?1";
@@ -450,7 +450,7 @@ statements! {
                 AND (author_kind = 'human' OR deleted_ms IS NOT NULL)
                 AND EXISTS (SELECT 1 FROM json_each(?3) AS j
                     WHERE j.value ->> 1 = m.id AND j.value ->> 0 = m.channel)) AS has_changed";
-    MOVE_UNSEEN = concat!("UPDATE messages SET decision = ?3 WHERE ", unseen!());
+    MOVE_UNSEEN_MESSAGES = concat!("UPDATE messages SET decision = ?3 WHERE ", unseen_messages!());
     PUT_ATTEMPT = "
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
@@ -468,25 +468,25 @@ statements! {
 
     FORGET_REASONS = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
-        WHERE judgment IS NOT NULL AND id IN (", decided_on!(), ")"
+        WHERE judgment IS NOT NULL AND id IN (", decisions_on!(), ")"
     );
     FORGET_VERDICTS = concat!(
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
-        WHERE judgment IS NOT NULL AND decision IN (", decided_on!(), ")"
+        WHERE judgment IS NOT NULL AND decision IN (", decisions_on!(), ")"
     );
     FORGET_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
     /// The words that were not said in the thread ?3 may repeat a line of it that was deleted.
-    FORGET_LETTERS = "
+    FORGET_DEAD_LETTERS = "
         UPDATE dead_letters SET text = NULL
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
     /// What was said stands among the lines by now.
-    FORGET_SAID = "
+    FORGET_POSTED_TEXT = "
         UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')
         WHERE decision = ?1 AND state = 'said'";
-    DROP_LETTERS = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
-    DROP_DEAD = "
+    DROP_DEAD_LETTER_TEXT = "UPDATE dead_letters SET text = NULL WHERE at_ms < ?1 AND text IS NOT NULL";
+    DROP_DEAD_OUTBOX_TEXT = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
     /// What prompts were made from is known for longer than their words, for the sake of the reasons that
@@ -495,13 +495,13 @@ statements! {
         DELETE FROM exchange_lines
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
-    TRUNCATE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
+    TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
     DROP_EXCHANGES = "UPDATE exchanges SET prompt = '', answer = NULL WHERE at_ms < ?1 AND prompt <> ''";
 
     // Reading.
 
     /// Lines, as [channel, id], that are still there.
-    LINES_BEHIND = "
+    SOURCE_MESSAGES = "
         SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,
             m.visibility
         FROM json_each(?2) AS j
@@ -512,50 +512,50 @@ statements! {
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
-    NEWEST_LINES = lines!("
+    NEWEST_MESSAGES = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2
             AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
-    NEWEST_LINES_OF_THREAD = lines!("
+    NEWEST_MESSAGES_OF_THREAD = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?5
             AND (CAST(?3 AS TEXT) IS NULL OR (m.at_ms, m.id) <
                 (SELECT at_ms, id FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3))
         ORDER BY m.at_ms DESC, m.id DESC
         LIMIT +?4");
     // ?1 workspace, ?2 channel, ?3 and ?4 after this time and id, ?5 limit, ?6 thread. Oldest first.
-    LINES_AFTER = lines!("
+    MESSAGES_AFTER = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
         LIMIT +?5");
-    LINES_AFTER_OF_THREAD = lines!("
+    MESSAGES_AFTER_OF_THREAD = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
         LIMIT +?5");
     /// Each line once, where it changed last: lines whose own change that was, and lines whose reactions
     /// changed since.
-    LINES_SINCE = concat!(
+    MESSAGES_SINCE = concat!(
         "SELECT * FROM (",
-        lines!("
+        messages!("
             WHERE m.workspace = ?1 AND m.revision > ?2 AND m.revision > coalesce(m.reacted, 0)
             ORDER BY m.revision
             LIMIT +?3"),
         ") AS part UNION ALL SELECT * FROM (",
-        lines!("
+        messages!("
             WHERE m.workspace = ?1 AND m.reacted > ?2 AND m.reacted >= m.revision
             ORDER BY m.reacted
             LIMIT +?3"),
         ") AS part ORDER BY revision LIMIT +?3"
     );
-    ONE_LINE = lines!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
+    ONE_MESSAGE = messages!("WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = ?3");
     DECISIONS_OF_CHANNEL = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT +?3");
     ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
     /// ?3 is a JSON list of lines.
-    DECISIONS_OF_LINES = decisions!("
+    DECISIONS_OF_MESSAGES = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2
             AND (d.id IN (SELECT m.decision FROM json_each(?3) AS j
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.atom AND m.channel = ?2)
@@ -592,10 +592,10 @@ statements! {
         GROUP BY channel
         HAVING sum(tokens) > 0 OR sum(micros) > 0
         ORDER BY channel";
-    PENDING = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
+    PENDING_COUNTS = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(
-        "SELECT json_group_array(", step!(), ") AS steps FROM steps AS s
+        "SELECT json_group_array(", step_json!(), ") AS steps FROM steps AS s
         LEFT JOIN outbox AS o ON o.id = s.piece WHERE s.workspace = ?1"
     );
     DEAD_LETTERS = "

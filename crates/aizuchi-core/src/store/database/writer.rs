@@ -11,34 +11,37 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{Bookmark, Heard, User};
-use crate::event::chore::{Chore, ChoreOutcome};
+use crate::chat::{Cursor, Heard, User};
+use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::{Claim, Outcome};
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::Forgotten;
-use crate::store::database::hear::Spoken;
+use crate::store::database::forget::ForgetReport;
+use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index;
-use crate::store::database::{Counters, flow, forget, hear, memory, orders, sql};
-use crate::store::{Hearing, LINE_MAY_COME, Order, Receipt, Settled, StoreError, postgres};
+use crate::store::database::{Counters, forget, hear, memory, orders, sql, steps};
+use crate::store::{
+    CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StoreError,
+    postgres,
+};
 
 /// What prompts were made from is known so much longer than their words.
-const LINEAGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+const LINEAGE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// A server that takes so long for what is written all the time is not there any more; another process may be
 /// active by then.
-const COMMIT: Duration = Duration::from_secs(30);
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Forgetting a person looks at all that there is.
-const LONG_COMMIT: Duration = Duration::from_secs(600);
+const LONG_COMMIT_TIMEOUT: Duration = Duration::from_secs(600);
 /// The most writes in one transaction.
-const BATCH: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// Something to be written, and who waits for it.
-pub struct Write {
-    pub change: Change,
-    pub done: oneshot::Sender<Result<Written, StoreError>>,
+pub struct WriteRequest {
+    pub operation: WriteOperation,
+    pub response: oneshot::Sender<Result<WriteResult, StoreError>>,
 }
 
-pub enum Change {
-    Hear(Hearing),
+pub enum WriteOperation {
+    Hear(InboxEntry),
     Claim {
         now: Timestamp,
         lease: SignedDuration,
@@ -49,21 +52,21 @@ pub enum Change {
         outcome: Box<Outcome>,
         now: Timestamp,
     },
-    ClaimChores {
+    ClaimMemoryJobs {
         now: Timestamp,
         lease: SignedDuration,
         most: usize,
     },
-    CompleteChore {
-        chore: Box<Chore>,
-        outcome: Box<ChoreOutcome>,
+    CompleteMemoryJob {
+        chore: Box<MemoryJob>,
+        outcome: Box<MemoryJobOutcome>,
         now: Timestamp,
     },
     DropExchanges {
         before: Timestamp,
     },
     /// What a person orders.
-    Forget {
+    ForgetUser {
         user: Box<User>,
         now: Timestamp,
     },
@@ -72,24 +75,24 @@ pub enum Change {
         now: Timestamp,
     },
     /// To see whether anything can be written.
-    Nothing,
+    Probe,
 }
 
-pub enum Written {
-    Heard(Receipt),
+pub enum WriteResult {
+    Heard(HearReceipt),
     Claimed(Vec<Claim>),
-    Completed(Settled),
-    ClaimedChores(Vec<Chore>),
-    CompletedChore,
-    Forgotten(Forgotten),
+    Completed(CompletionReceipt),
+    ClaimedMemoryJobs(Vec<MemoryJob>),
+    CompletedMemoryJob,
+    ForgotUser(ForgetReport),
     Ordered,
-    Dropped,
-    Nothing,
+    DroppedExchanges,
+    Probed,
 }
 
 pub struct DatabaseWriter {
     pub(super) connection: Connection,
-    pub(super) inbox: mpsc::Receiver<Write>,
+    pub(super) requests: mpsc::Receiver<WriteRequest>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
     /// The revision at which the next lines are indexed.
@@ -101,17 +104,17 @@ pub struct DatabaseWriter {
 /// What makes a database this process's own.
 pub enum Ownership {
     /// The lock of a file, as long as it is open.
-    OfFile(std::fs::File),
+    FileLock(std::fs::File),
     /// A lock of the session that writes.
-    OfSession,
+    SessionLock,
 }
 
 impl Ownership {
     /// Ends when a server is to hear of this process, if nothing is written.
-    async fn until_heard_of(&self) {
+    async fn wait_until_heartbeat_due(&self) {
         match self {
-            Ownership::OfFile(_) => std::future::pending().await,
-            Ownership::OfSession => tokio::time::sleep(postgres::BEAT).await,
+            Ownership::FileLock(_) => std::future::pending().await,
+            Ownership::SessionLock => tokio::time::sleep(postgres::HEARTBEAT_INTERVAL).await,
         }
     }
 }
@@ -122,27 +125,27 @@ impl DatabaseWriter {
         loop {
             let first = tokio::select! {
                 biased;
-                write = self.inbox.recv() => write,
-                () = shutdown.cancelled() => self.inbox.try_recv().ok(),
-                () = std::future::ready(()), if self.is_behind(0) => {
+                write = self.requests.recv() => write,
+                () = shutdown.cancelled() => self.requests.try_recv().ok(),
+                () = std::future::ready(()), if self.is_index_behind(0) => {
                     self.index().await?;
                     continue;
                 }
-                () = self.ownership.until_heard_of() => {
-                    self.beat().await?;
+                () = self.ownership.wait_until_heartbeat_due() => {
+                    self.send_heartbeat().await?;
                     continue;
                 }
             };
             let Some(first) = first else { break };
             let mut batch = vec![first];
-            while batch.len() < BATCH
-                && let Ok(next) = self.inbox.try_recv()
+            while batch.len() < MAX_BATCH
+                && let Ok(next) = self.requests.try_recv()
             {
                 batch.push(next);
             }
             self.write(batch).await?;
             // Otherwise those who wait come first.
-            if self.is_behind(index::STEP) {
+            if self.is_index_behind(index::INDEX_BATCH) {
                 self.index().await?;
             }
         }
@@ -151,53 +154,54 @@ impl DatabaseWriter {
     }
 
     /// Says that this process is still there, and sees whether the database is still its own.
-    async fn beat(&mut self) -> anyhow::Result<()> {
-        let beat = query(sql::BEAT).fetch_one(&mut self.connection);
-        match tokio::time::timeout(postgres::PATIENCE, beat).await {
+    async fn send_heartbeat(&mut self) -> anyhow::Result<()> {
+        let beat = query(sql::HEARTBEAT).fetch_one(&mut self.connection);
+        match tokio::time::timeout(postgres::RESPONSE_TIMEOUT, beat).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => anyhow::bail!("the session with the database has ended: {error}"),
             Err(_) => anyhow::bail!("the database's server does not answer any more"),
         }
     }
 
-    async fn write(&mut self, batch: Vec<Write>) -> anyhow::Result<()> {
-        let (changes, waiting): (Vec<Change>, Vec<_>) =
-            batch.into_iter().map(|write| (write.change, write.done)).unzip();
-        let limit = if changes.iter().any(forgets) { LONG_COMMIT } else { COMMIT };
-        let is_server = self.connection.is_server();
-        let mut results = within(is_server, limit, self.commit_each(&changes)).await?;
-        within(is_server, LONG_COMMIT, self.scrub(&changes, &mut results)).await?;
+    async fn write(&mut self, batch: Vec<WriteRequest>) -> anyhow::Result<()> {
+        let (changes, waiting): (Vec<WriteOperation>, Vec<_>) =
+            batch.into_iter().map(|write| (write.operation, write.response)).unzip();
+        let limit =
+            if changes.iter().any(is_forget) { LONG_COMMIT_TIMEOUT } else { COMMIT_TIMEOUT };
+        let is_server = self.connection.is_postgres();
+        let mut results = with_timeout(is_server, limit, self.commit_each(&changes)).await?;
+        with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub(&changes, &mut results)).await?;
         let failure = results.iter().find_map(|result| match result {
             Ok(_) | Err(StoreError::Refused(_)) => None,
             Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
         });
         let may_have_ended = failure.is_some() && is_server;
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
-        if changes.iter().any(|change| matches!(change, Change::DropExchanges { .. })) {
-            within(is_server, LONG_COMMIT, self.scrub_if_due()).await?;
-            self.empty_log().await;
+        if changes.iter().any(|change| matches!(change, WriteOperation::DropExchanges { .. })) {
+            with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub_if_due()).await?;
+            self.truncate_wal().await;
         }
         for (done, result) in waiting.into_iter().zip(results) {
             // Whoever has stopped waiting does not want the answer.
             let _ = done.send(result);
         }
-        if may_have_ended { self.beat().await } else { Ok(()) }
+        if may_have_ended { self.send_heartbeat().await } else { Ok(()) }
     }
 
     /// Are there so many lines to be indexed, and this many more?
-    fn is_behind(&self, more: u64) -> bool {
+    fn is_index_behind(&self, more: u64) -> bool {
         self.counters.revision >= self.index_at + more
     }
 
     /// Indexes some lines. If that cannot be, they are searched one by one, and it is tried again
     /// when there are many more of them.
     async fn index(&mut self) -> anyhow::Result<()> {
-        let is_server = self.connection.is_server();
-        self.index_at = match within(is_server, COMMIT, self.index_next()).await? {
-            Ok(until) => until + index::STEP,
+        let is_server = self.connection.is_postgres();
+        self.index_at = match with_timeout(is_server, COMMIT_TIMEOUT, self.index_next()).await? {
+            Ok(until) => until + index::INDEX_BATCH,
             Err(error) => {
                 tracing::warn!("lines could not be indexed for the search: {error}");
-                self.counters.revision + index::STEP
+                self.counters.revision + index::INDEX_BATCH
             }
         };
         Ok(())
@@ -205,10 +209,11 @@ impl DatabaseWriter {
 
     async fn index_next(&mut self) -> Result<u64, StoreError> {
         query(sql::BEGIN).execute(&mut self.connection).await?;
-        let indexed = match index::index_next(&mut self.connection, self.counters.revision).await {
-            Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
-            Err(error) => Err(error),
-        };
+        let indexed =
+            match index::index_next_batch(&mut self.connection, self.counters.revision).await {
+                Ok(until) => query(sql::COMMIT).execute(&mut self.connection).await.map(|_| until),
+                Err(error) => Err(error),
+            };
         if indexed.is_err() {
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
         }
@@ -216,10 +221,16 @@ impl DatabaseWriter {
     }
 
     /// What was forgotten is to be nowhere in the database. Whoever ordered it hears if that failed.
-    async fn scrub(&mut self, changes: &[Change], results: &mut [Result<Written, StoreError>]) {
+    async fn scrub(
+        &mut self,
+        changes: &[WriteOperation],
+        results: &mut [Result<WriteResult, StoreError>],
+    ) {
         let ordered = changes.iter().zip(results);
         let ordered = ordered
-            .filter(|(change, done)| matches!(change, Change::Forget { .. }) && done.is_ok())
+            .filter(|(change, done)| {
+                matches!(change, WriteOperation::ForgetUser { .. }) && done.is_ok()
+            })
             .map(|(_, done)| done);
         for done in ordered {
             if let Err(error) = forget::scrub(&mut self.connection).boxed().await {
@@ -240,17 +251,20 @@ impl DatabaseWriter {
 
     /// What was deleted is still in the log until it is written over. While somebody reads it stays,
     /// and goes the next time.
-    async fn empty_log(&mut self) {
-        if self.connection.is_server() {
+    async fn truncate_wal(&mut self) {
+        if self.connection.is_postgres() {
             return;
         }
-        if let Err(error) = query(sql::TRUNCATE_LOG).execute(&mut self.connection).await {
+        if let Err(error) = query(sql::TRUNCATE_WAL).execute(&mut self.connection).await {
             tracing::debug!("the log of the database could not be emptied: {error}");
         }
     }
 
     /// Commits changes together or, where one of them cannot be, each alone.
-    async fn commit_each(&mut self, changes: &[Change]) -> Vec<Result<Written, StoreError>> {
+    async fn commit_each(
+        &mut self,
+        changes: &[WriteOperation],
+    ) -> Vec<Result<WriteResult, StoreError>> {
         match self.commit(changes).await {
             Ok(written) => written.into_iter().map(Ok).collect(),
             Err(error) if changes.len() == 1 => vec![Err(error)],
@@ -271,7 +285,7 @@ impl DatabaseWriter {
         }
     }
 
-    async fn commit(&mut self, changes: &[Change]) -> Result<Vec<Written>, StoreError> {
+    async fn commit(&mut self, changes: &[WriteOperation]) -> Result<Vec<WriteResult>, StoreError> {
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
         let written = match self.write_all(&mut counters, changes).await {
@@ -293,13 +307,13 @@ impl DatabaseWriter {
     async fn write_all(
         &mut self,
         counters: &mut Counters,
-        changes: &[Change],
-    ) -> Result<Vec<Written>, StoreError> {
+        changes: &[WriteOperation],
+    ) -> Result<Vec<WriteResult>, StoreError> {
         let written = apply(&mut self.connection, counters, changes).await?;
-        for so_far in newest_so_far(changes) {
-            hear::hear_bookmark(&mut self.connection, counters, so_far).boxed().await?;
+        for so_far in newest_cursors(changes) {
+            hear::hear_cursor(&mut self.connection, counters, so_far).boxed().await?;
         }
-        if changes.iter().any(may_change_lines) {
+        if changes.iter().any(is_message_change) {
             index::drop_stale(&mut self.connection).boxed().await?;
         }
         if *counters != self.counters {
@@ -313,7 +327,7 @@ impl DatabaseWriter {
 }
 
 /// Waits for a server as long as it may be there; a file is waited for.
-async fn within<T>(
+async fn with_timeout<T>(
     is_server: bool,
     limit: Duration,
     work: impl Future<Output = T>,
@@ -327,17 +341,17 @@ async fn within<T>(
 }
 
 /// Does it look at everything?
-fn forgets(change: &Change) -> bool {
+fn is_forget(change: &WriteOperation) -> bool {
     match change {
-        Change::Forget { .. } => true,
-        Change::Order { order, .. } => matches!(order, Order::Forget { .. }),
-        Change::Hear(_)
-        | Change::Claim { .. }
-        | Change::Complete { .. }
-        | Change::ClaimChores { .. }
-        | Change::CompleteChore { .. }
-        | Change::DropExchanges { .. }
-        | Change::Nothing => false,
+        WriteOperation::ForgetUser { .. } => true,
+        WriteOperation::Order { order, .. } => matches!(order, Order::Forget { .. }),
+        WriteOperation::Hear(_)
+        | WriteOperation::Claim { .. }
+        | WriteOperation::Complete { .. }
+        | WriteOperation::ClaimMemoryJobs { .. }
+        | WriteOperation::CompleteMemoryJob { .. }
+        | WriteOperation::DropExchanges { .. }
+        | WriteOperation::Probe => false,
     }
 }
 
@@ -345,15 +359,15 @@ fn forgets(change: &Change) -> bool {
 async fn apply(
     connection: &mut Connection,
     counters: &mut Counters,
-    changes: &[Change],
-) -> Result<Vec<Written>, StoreError> {
+    changes: &[WriteOperation],
+) -> Result<Vec<WriteResult>, StoreError> {
     let mut written = Vec::with_capacity(changes.len());
     while let Some(change) = changes.get(written.len()) {
-        let messages: Vec<Spoken<'_>> =
-            changes[written.len()..].iter().map_while(heard_message).collect();
+        let messages: Vec<IncomingMessage<'_>> =
+            changes[written.len()..].iter().map_while(as_incoming_message).collect();
         if !messages.is_empty() {
             let receipts = hear::hear_messages(connection, counters, &messages).await?;
-            written.extend(receipts.into_iter().map(Written::Heard));
+            written.extend(receipts.into_iter().map(WriteResult::Heard));
             continue;
         }
         // Boxed, since these futures are large and most batches are messages.
@@ -365,15 +379,20 @@ async fn apply(
 async fn apply_one(
     connection: &mut Connection,
     counters: &mut Counters,
-    change: &Change,
-) -> Result<Written, StoreError> {
+    change: &WriteOperation,
+) -> Result<WriteResult, StoreError> {
     match change {
-        Change::Hear(hearing) => {
-            let follows = hearing.follows;
+        WriteOperation::Hear(hearing) => {
+            let follows = hearing.disposition;
             let receipt = match &hearing.heard {
                 Heard::Message(message, _) => {
-                    let sent_as = hearing.sent_as.as_deref();
-                    let spoken = Spoken { message, sent_as, follows, remember: hearing.remember };
+                    let sent_as = hearing.client_message_id.as_deref();
+                    let spoken = IncomingMessage {
+                        message,
+                        client_message_id: sent_as,
+                        disposition: follows,
+                        remember_at: hearing.remember_at,
+                    };
                     hear::hear_messages(connection, counters, &[spoken]).await?.remove(0)
                 }
                 Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, follows).await?,
@@ -387,31 +406,34 @@ async fn apply_one(
                 Heard::Reaction(reaction) => {
                     hear::hear_reaction(connection, counters, reaction).await?
                 }
-                Heard::Bookmark(bookmark) => {
-                    hear::hear_bookmark(connection, counters, bookmark).await?
+                Heard::Cursor(bookmark) => {
+                    hear::hear_cursor(connection, counters, bookmark).await?
                 }
             };
-            Ok(Written::Heard(receipt))
+            Ok(WriteResult::Heard(receipt))
         }
-        Change::Claim { now, lease, most } => {
-            flow::claim(connection, counters, *now, *lease, *most).await.map(Written::Claimed)
+        WriteOperation::Claim { now, lease, most } => {
+            steps::claim(connection, counters, *now, *lease, *most).await.map(WriteResult::Claimed)
         }
-        Change::Complete { claim, outcome, now } => {
+        WriteOperation::Complete { claim, outcome, now } => {
             let outcome = (**outcome).clone();
-            flow::complete(connection, counters, claim, outcome, *now).await.map(Written::Completed)
-        }
-        Change::ClaimChores { now, lease, most } => {
-            memory::claim(connection, counters, *now, *lease, *most)
+            steps::complete(connection, counters, claim, outcome, *now)
                 .await
-                .map(Written::ClaimedChores)
+                .map(WriteResult::Completed)
         }
-        Change::CompleteChore { chore, outcome, now } => {
+        WriteOperation::ClaimMemoryJobs { now, lease, most } => {
+            memory::claim_jobs(connection, counters, *now, *lease, *most)
+                .await
+                .map(WriteResult::ClaimedMemoryJobs)
+        }
+        WriteOperation::CompleteMemoryJob { chore, outcome, now } => {
             let outcome = (**outcome).clone();
-            memory::complete(connection, counters, chore, outcome, *now).await?;
-            Ok(Written::CompletedChore)
+            memory::complete_job(connection, counters, chore, outcome, *now).await?;
+            Ok(WriteResult::CompletedMemoryJob)
         }
-        Change::DropExchanges { before } => {
-            let words = [sql::DROP_EXCHANGES, sql::DROP_LETTERS, sql::DROP_DEAD];
+        WriteOperation::DropExchanges { before } => {
+            let words =
+                [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
             let lineage = [
                 sql::DROP_SPENDING,
                 sql::DROP_EXCHANGE_LINES,
@@ -419,96 +441,96 @@ async fn apply_one(
                 sql::memory::DROP_SOURCES,
                 sql::DROP_EMPTY_EXCHANGES,
             ];
-            let early = [sql::DROP_EARLY_REACTIONS, sql::SETTLE_EARLY_REACTIONS];
+            let early = [sql::DROP_EARLY_REACTIONS, sql::UNMARK_EARLY_REACTIONS];
             let at = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
             let words = words.map(|statement| (statement, *before));
-            let lineage = lineage.map(|statement| (statement, at(LINEAGE)));
-            let early = early.map(|statement| (statement, at(LINE_MAY_COME)));
+            let lineage = lineage.map(|statement| (statement, at(LINEAGE_RETENTION)));
+            let early = early.map(|statement| (statement, at(EARLY_REACTION_RETENTION)));
             for (statement, before) in words.into_iter().chain(lineage).chain(early) {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await?;
             }
-            Ok(Written::Dropped)
+            Ok(WriteResult::DroppedExchanges)
         }
-        Change::Forget { user, now } => {
-            forget::forget(connection, counters, user, *now).await.map(Written::Forgotten)
+        WriteOperation::ForgetUser { user, now } => {
+            forget::forget_user(connection, counters, user, *now).await.map(WriteResult::ForgotUser)
         }
-        Change::Order { order, now } => {
-            orders::write(connection, counters, order, *now).await.map(|()| Written::Ordered)
+        WriteOperation::Order { order, now } => {
+            orders::apply(connection, counters, order, *now).await.map(|()| WriteResult::Ordered)
         }
-        Change::Nothing => {
+        WriteOperation::Probe => {
             // Something has to be written to see whether it can be.
             let same =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
             same.execute(connection).await?;
-            Ok(Written::Nothing)
+            Ok(WriteResult::Probed)
         }
     }
 }
 
 /// How far each stream was heard with these changes.
-fn newest_so_far(changes: &[Change]) -> impl Iterator<Item = &Bookmark> {
+fn newest_cursors(changes: &[WriteOperation]) -> impl Iterator<Item = &Cursor> {
     let so_far = changes.iter().filter_map(|change| match change {
-        Change::Hear(hearing) => hearing.so_far.as_ref(),
-        Change::Claim { .. }
-        | Change::Complete { .. }
-        | Change::ClaimChores { .. }
-        | Change::CompleteChore { .. }
-        | Change::DropExchanges { .. }
-        | Change::Forget { .. }
-        | Change::Order { .. }
-        | Change::Nothing => None,
+        WriteOperation::Hear(hearing) => hearing.cursor.as_ref(),
+        WriteOperation::Claim { .. }
+        | WriteOperation::Complete { .. }
+        | WriteOperation::ClaimMemoryJobs { .. }
+        | WriteOperation::CompleteMemoryJob { .. }
+        | WriteOperation::DropExchanges { .. }
+        | WriteOperation::ForgetUser { .. }
+        | WriteOperation::Order { .. }
+        | WriteOperation::Probe => None,
     });
     let newest: BTreeMap<_, _> =
-        so_far.map(|so_far| ((so_far.workspace.as_str(), &so_far.place), so_far)).collect();
+        so_far.map(|so_far| ((so_far.workspace.as_str(), &so_far.stream), so_far)).collect();
     newest.into_values()
 }
 
 /// Can it change or remove a line that is indexed?
-fn may_change_lines(change: &Change) -> bool {
+fn is_message_change(change: &WriteOperation) -> bool {
     match change {
-        Change::Hear(hearing) => match hearing.heard {
+        WriteOperation::Hear(hearing) => match hearing.heard {
             Heard::Edit(_) | Heard::Deletion(_) => true,
             Heard::Message(..)
             | Heard::Channel(_)
             | Heard::User(_)
             | Heard::Reaction(_)
-            | Heard::Bookmark(_) => false,
+            | Heard::Cursor(_) => false,
         },
-        Change::Claim { .. }
-        | Change::Complete { .. }
-        | Change::ClaimChores { .. }
-        | Change::CompleteChore { .. }
-        | Change::DropExchanges { .. }
-        | Change::Nothing => false,
-        Change::Order { order, .. } => matches!(order, Order::Forget { .. }),
-        Change::Forget { .. } => true,
+        WriteOperation::Claim { .. }
+        | WriteOperation::Complete { .. }
+        | WriteOperation::ClaimMemoryJobs { .. }
+        | WriteOperation::CompleteMemoryJob { .. }
+        | WriteOperation::DropExchanges { .. }
+        | WriteOperation::Probe => false,
+        WriteOperation::Order { order, .. } => matches!(order, Order::Forget { .. }),
+        WriteOperation::ForgetUser { .. } => true,
     }
 }
 
-fn heard_message(change: &Change) -> Option<Spoken<'_>> {
+fn as_incoming_message(change: &WriteOperation) -> Option<IncomingMessage<'_>> {
     match change {
-        Change::Hear(hearing) => match &hearing.heard {
-            Heard::Message(message, _) => Some(Spoken {
+        WriteOperation::Hear(hearing) => match &hearing.heard {
+            Heard::Message(message, _) => Some(IncomingMessage {
                 message,
-                sent_as: hearing.sent_as.as_deref(),
-                follows: hearing.follows,
-                remember: hearing.remember,
+                client_message_id: hearing.client_message_id.as_deref(),
+                disposition: hearing.disposition,
+                remember_at: hearing.remember_at,
             }),
             Heard::Edit(_)
             | Heard::Deletion(_)
             | Heard::Channel(_)
             | Heard::User(_)
             | Heard::Reaction(_)
-            | Heard::Bookmark(_) => None,
+            | Heard::Cursor(_) => None,
         },
-        Change::Claim { .. }
-        | Change::Complete { .. }
-        | Change::ClaimChores { .. }
-        | Change::CompleteChore { .. }
-        | Change::DropExchanges { .. }
-        | Change::Forget { .. }
-        | Change::Order { .. }
-        | Change::Nothing => None,
+        WriteOperation::Claim { .. }
+        | WriteOperation::Complete { .. }
+        | WriteOperation::ClaimMemoryJobs { .. }
+        | WriteOperation::CompleteMemoryJob { .. }
+        | WriteOperation::DropExchanges { .. }
+        | WriteOperation::ForgetUser { .. }
+        | WriteOperation::Order { .. }
+        | WriteOperation::Probe => None,
     }
 }

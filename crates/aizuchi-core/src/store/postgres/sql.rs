@@ -4,14 +4,14 @@ use crate::store::database::recall::sql as recall;
 use crate::store::database::sql;
 
 /// Among the advisory locks of a database, that of the Aizuchi in the first schema of the search path.
-macro_rules! lock {
+macro_rules! lock_key {
     () => {
         "1634302837, hashtext(current_schema())"
     };
 }
 
 /// Which sessions hold it.
-macro_rules! held {
+macro_rules! lock_held {
     () => {
         "l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -20,34 +20,34 @@ macro_rules! held {
     };
 }
 
-pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock!(), ") AS is_taken");
+pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock_key!(), ") AS is_taken");
 
 /// Whether any session holds the lock, and what the database has to be like.
-pub const LOOK: &str = concat!(
+pub const SERVER_STATUS: &str = concat!(
     "SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
         pg_is_in_recovery() AS is_replica, current_setting('server_encoding') AS encoding,
         current_schema() IS NOT NULL AS has_schema,
         EXISTS (SELECT 1 FROM pg_locks AS l WHERE ",
-    held!(),
+    lock_held!(),
     ") AS is_locked,
         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create"
 );
 
 /// Ends the session that holds the lock, if nothing has been heard from it for $1 seconds. One whose statement
 /// the server still works at is not silent.
-pub const END_SILENT: &str = concat!(
+pub const TERMINATE_SILENT_SESSION: &str = concat!(
     "SELECT pg_terminate_backend(a.pid, 5000) AS is_ended
     FROM pg_locks AS l
     JOIN pg_stat_activity AS a ON a.pid = l.pid
     WHERE ",
-    held!(),
+    lock_held!(),
     "
         AND a.state_change < clock_timestamp() - make_interval(secs => $1)
         AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
 );
 
 /// Statements that are others on a server, and what they are there.
-pub const OTHERWISE: &[(&str, &str)] = &[
+pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::BEGIN, "BEGIN"),
     // Only what is ours: others may have tables there.
     (
@@ -56,14 +56,14 @@ pub const OTHERWISE: &[(&str, &str)] = &[
             memories, memory_sources, memos, memo_lines, users, reactions, recall_lines, recall_stale",
     ),
     // Only a file has such a log, and such an index.
-    (sql::TRUNCATE_LOG, "SELECT 1"),
+    (sql::TRUNCATE_WAL, "SELECT 1"),
     (recall::COMPACT, "SELECT 1"),
     (
         sql::HAS_MIGRATIONS,
         "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = '_sqlx_migrations'",
     ),
     (
-        sql::memory::HAND_DOWN_PROMPTS,
+        sql::memory::REASSIGN_PROMPTS,
         "WITH kept AS (SELECT id FROM memories
             WHERE workspace = $1 AND scope = $2 AND channel = $3 AND thread = $4 AND term = $5
             ORDER BY id DESC LIMIT $6),

@@ -11,7 +11,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::rows;
-use crate::store::sqlite::{sql, stored};
+use crate::store::sqlite::{sql, to_store_error};
 
 /// How every SQLite database begins.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
@@ -23,10 +23,11 @@ pub async fn open(path: &Path) -> Result<Option<Connection>, StoreError> {
     }
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
     let shown = path.display().to_string();
-    let opened = options.connect().await.map_err(|error| stored(error).of(&shown))?;
+    let opened =
+        options.connect().await.map_err(|error| to_store_error(error).into_broken(&shown))?;
     let mut connection = Connection::Sqlite(opened);
     let marks = query(sql::MYAO2_MARKS).fetch_one(&mut connection).await;
-    let marks = marks.map_err(|error| error.of(&shown))?;
+    let marks = marks.map_err(|error| error.into_broken(&shown))?;
     Ok((rows::column::<i64>(&marks, "n")? == 3).then_some(connection))
 }
 

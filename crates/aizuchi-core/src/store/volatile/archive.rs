@@ -7,15 +7,18 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::chat::{
-    AuthorKind, Bookmark, Channel, ChannelId, ConversationId, MessageId, Role, User, UserId,
+    AuthorKind, Channel, ChannelId, ConversationId, Cursor, MessageId, Role, User, UserId,
     WorkspaceId,
 };
-use crate::decision::{Answered, Decision, DecisionId, Exchange, Next};
+use crate::decision::{Decision, DecisionFollowUp, DecisionId, FirstReply, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
-use crate::store::volatile::{KeptExchange, KeptReaction, State, StoredLine, VolatileStore};
+use crate::store::volatile::{
+    ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
+};
 use crate::store::{
-    Archive, Backlog, DecisionQuery, Line, LineQuery, Reacted, Span, Spending, StoreError,
+    Archive, Backlog, DecisionQuery, MessageQuery, MessageRange, ReactionGroup, Spending,
+    StoreError, StoredMessage,
 };
 
 #[async_trait]
@@ -30,21 +33,22 @@ impl Archive for VolatileStore {
             .collect())
     }
 
-    async fn lines(&self, query: LineQuery) -> Result<Vec<Line>, StoreError> {
-        Ok(self.lock().lines(&query))
+    async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
+        Ok(self.lock().query_messages(&query))
     }
 
-    async fn line(
+    async fn message(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         id: &MessageId,
-    ) -> Result<Option<Line>, StoreError> {
+    ) -> Result<Option<StoredMessage>, StoreError> {
         let state = self.lock();
-        let conversation = state.heard.get(&(workspace.clone(), channel.clone(), id.clone()));
-        let talk = conversation.and_then(|conversation| state.talks.get(conversation));
-        let line = talk.and_then(|talk| talk.lines.iter().find(|line| line.message.id == *id));
-        Ok(line.map(|line| state.read_line(line)))
+        let conversation =
+            state.conversation_of.get(&(workspace.clone(), channel.clone(), id.clone()));
+        let talk = conversation.and_then(|conversation| state.conversations.get(conversation));
+        let line = talk.and_then(|talk| talk.messages.iter().find(|line| line.message.id == *id));
+        Ok(line.map(|line| state.to_stored_message(line)))
     }
 
     async fn threads_since(
@@ -54,11 +58,11 @@ impl Archive for VolatileStore {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
         let state = self.lock();
-        let here = state.talks.iter().filter(|(conversation, _)| {
+        let here = state.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == *workspace && conversation.channel == *channel
         });
         let threads = here.filter_map(|(conversation, talk)| {
-            let newest = talk.lines.last().filter(|line| line.message.at >= since)?;
+            let newest = talk.messages.last().filter(|line| line.message.at >= since)?;
             Some((conversation.thread.clone()?, newest.message.at))
         });
         let mut threads: Vec<_> = threads.collect();
@@ -66,31 +70,33 @@ impl Archive for VolatileStore {
         Ok(threads)
     }
 
-    async fn bookmarks(&self, workspace: &WorkspaceId) -> Result<Vec<Bookmark>, StoreError> {
+    async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
         let state = self.lock();
-        let here = state.bookmarks.iter().filter(|((home, _), _)| home == workspace);
-        let bookmark = |((home, place), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Bookmark {
+        let here = state.cursors.iter().filter(|((home, _), _)| home == workspace);
+        let bookmark = |((home, place), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Cursor {
             workspace: home.clone(),
-            place: place.clone(),
+            stream: place.clone(),
             value: value.clone(),
         };
         Ok(here.map(bookmark).collect())
     }
 
-    async fn lines_since(
+    async fn messages_since(
         &self,
         workspace: &WorkspaceId,
         revision: u64,
         limit: usize,
-    ) -> Result<Vec<Line>, StoreError> {
+    ) -> Result<Vec<StoredMessage>, StoreError> {
         let state = self.lock();
-        let talks =
-            state.talks.iter().filter(|(conversation, _)| conversation.workspace == *workspace);
-        let lines = talks.flat_map(|(_, talk)| &talk.lines);
-        let mut lines: Vec<&StoredLine> =
+        let talks = state
+            .conversations
+            .iter()
+            .filter(|(conversation, _)| conversation.workspace == *workspace);
+        let lines = talks.flat_map(|(_, talk)| &talk.messages);
+        let mut lines: Vec<&MessageRecord> =
             lines.filter(|line| line.shown_revision() > revision).collect();
         lines.sort_by_key(|line| line.shown_revision());
-        Ok(lines.into_iter().take(limit).map(|line| state.read_line(line)).collect())
+        Ok(lines.into_iter().take(limit).map(|line| state.to_stored_message(line)).collect())
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -101,12 +107,12 @@ impl Archive for VolatileStore {
                     |row: &Decision| row.id == id && row.conversation.workspace == workspace;
                 ledger.into_iter().filter(is_it).collect()
             }
-            DecisionQuery::Lines { workspace, channel, lines } => {
+            DecisionQuery::Messages { workspace, channel, messages } => {
                 let is_it = |row: &Decision| {
-                    let mut own = row.messages.iter().chain(&row.said);
+                    let mut own = row.messages.iter().chain(&row.posted_messages);
                     row.conversation.workspace == workspace
                         && row.conversation.channel == channel
-                        && own.any(|line| lines.contains(line))
+                        && own.any(|message| messages.contains(message))
                 };
                 ledger.into_iter().filter(is_it).collect()
             }
@@ -119,8 +125,9 @@ impl Archive for VolatileStore {
                 rows
             }
             DecisionQuery::Message { workspace, message } => {
-                let concerns =
-                    |row: &Decision| row.messages.contains(&message) || row.said.contains(&message);
+                let concerns = |row: &Decision| {
+                    row.messages.contains(&message) || row.posted_messages.contains(&message)
+                };
                 let rows = ledger.into_iter().filter(|row| row.conversation.workspace == workspace);
                 rows.filter(concerns).collect()
             }
@@ -156,16 +163,19 @@ impl Archive for VolatileStore {
         Ok(())
     }
 
-    async fn exchanges(&self, decision: DecisionId) -> Result<Vec<Option<Exchange>>, StoreError> {
+    async fn exchanges(
+        &self,
+        decision: DecisionId,
+    ) -> Result<Vec<Option<ModelExchange>>, StoreError> {
         let state = self.lock();
         let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
-        let exchange = |kept: &Option<KeptExchange>| {
+        let exchange = |kept: &Option<ExchangeRecord>| {
             let kept = kept.as_ref().filter(|kept| !kept.exchange.prompt.is_empty())?;
             let mut exchange = (*kept.exchange).clone();
-            exchange.made_from.lines.sort();
-            exchange.made_from.lines.dedup();
-            exchange.made_from.memories.sort();
-            Some(Exchange { considered: 0, ..exchange })
+            exchange.lineage.messages.sort();
+            exchange.lineage.messages.dedup();
+            exchange.lineage.memories.sort();
+            Some(ModelExchange { seen_revision: 0, ..exchange })
         };
         Ok(kept.iter().map(exchange).collect())
     }
@@ -177,19 +187,21 @@ impl Archive for VolatileStore {
     async fn backlog(&self) -> Result<Backlog, StoreError> {
         let state = self.lock();
         let mut pending = BTreeMap::new();
-        for step in state.talks.values().filter_map(|talk| talk.standing.step.as_ref()) {
+        for step in state.conversations.values().filter_map(|talk| talk.pending.step.as_ref()) {
             *pending.entry(step.event.verb().to_owned()).or_insert(0) += 1;
         }
         let dead_letters = state.dead_letters.len() as u64;
         Ok(Backlog { pending: pending.into_iter().collect(), dead_letters })
     }
 
-    async fn steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
+    async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
         let state = self.lock();
         let pending =
             state.ready.iter().filter(|(_, conversation)| conversation.workspace == *workspace);
         Ok(pending
-            .filter_map(|(_, conversation)| state.talks.get(conversation)?.standing.step.clone())
+            .filter_map(|(_, conversation)| {
+                state.conversations.get(conversation)?.pending.step.clone()
+            })
             .collect())
     }
 
@@ -202,9 +214,9 @@ impl Archive for VolatileStore {
     }
 }
 
-impl State {
-    fn lines(&self, query: &LineQuery) -> Vec<Line> {
-        let talks = self.talks.iter().filter(|(conversation, _)| {
+impl VolatileState {
+    fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
+        let talks = self.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == query.workspace
                 && conversation.channel == query.channel
                 && query
@@ -212,30 +224,30 @@ impl State {
                     .as_ref()
                     .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
         });
-        let key = |line: &StoredLine| (line.message.at, line.message.id.clone());
-        let mut lines: Vec<&StoredLine> = talks.flat_map(|(_, talk)| &talk.lines).collect();
+        let key = |line: &MessageRecord| (line.message.at, line.message.id.clone());
+        let mut lines: Vec<&MessageRecord> = talks.flat_map(|(_, talk)| &talk.messages).collect();
         lines.sort_by_key(|line| key(line));
         let place = |id: &MessageId| {
             lines.iter().position(|line| line.message.id == *id).unwrap_or(lines.len())
         };
-        let span = match &query.span {
-            Span::Newest => lines.len().saturating_sub(query.limit)..lines.len(),
-            Span::Before(id) => place(id).saturating_sub(query.limit)..place(id),
-            Span::After(id) => (place(id) + 1).min(lines.len())..lines.len(),
-            Span::AfterTime(time) => {
+        let span = match &query.range {
+            MessageRange::Newest => lines.len().saturating_sub(query.limit)..lines.len(),
+            MessageRange::Before(id) => place(id).saturating_sub(query.limit)..place(id),
+            MessageRange::After(id) => (place(id) + 1).min(lines.len())..lines.len(),
+            MessageRange::AfterTime(time) => {
                 lines.partition_point(|line| line.message.at <= *time)..lines.len()
             }
         };
-        lines[span].iter().take(query.limit).map(|line| self.read_line(line)).collect()
+        lines[span].iter().take(query.limit).map(|line| self.to_stored_message(line)).collect()
     }
 
-    fn read_line(&self, line: &StoredLine) -> Line {
+    fn to_stored_message(&self, line: &MessageRecord) -> StoredMessage {
         let workspace = &line.message.conversation.workspace;
-        let mut standing: Vec<&KeptReaction> =
+        let mut standing: Vec<&ReactionRecord> =
             line.reactions.iter().filter(|kept| kept.removed.is_none()).collect();
         standing.sort_by_key(|kept| (kept.at, &kept.emoji, &kept.user));
         let reactions = standing.into_iter().map(|kept| {
-            let (id, name) = (kept.user.clone(), self.name_of(workspace, &kept.user));
+            let (id, name) = (kept.user.clone(), self.user_name(workspace, &kept.user));
             let user = User {
                 workspace: workspace.clone(),
                 id,
@@ -245,26 +257,28 @@ impl State {
             };
             (kept.emoji.clone(), user)
         });
-        Line {
+        StoredMessage {
             message: line.message.clone(),
-            name: self.name_of(workspace, &line.message.author.id),
+            author_name: self.user_name(workspace, &line.message.author.id),
             is_deleted: line.is_deleted,
             gate: line.gate,
-            reactions: Reacted::gather(reactions),
+            reactions: ReactionGroup::group(reactions),
             revision: line.shown_revision(),
         }
     }
 
     /// What happened after a decision had closed.
-    fn next(&self, row: &Decision, covered: &[MessageId]) -> Next {
+    fn outcome_of(&self, row: &Decision, covered: &[MessageId]) -> DecisionFollowUp {
         let answered = || {
             row.closed?;
-            let talk = self.talks.get(&row.conversation)?;
-            let is_covered = |line: &&StoredLine| covered.contains(&line.message.id);
-            let newest = &talk.lines.iter().rfind(is_covered)?.message;
+            let talk = self.conversations.get(&row.conversation)?;
+            let is_covered = |line: &&MessageRecord| covered.contains(&line.message.id);
+            let newest = &talk.messages.iter().rfind(is_covered)?.message;
             let thread = Some(newest.id.clone());
-            let below = self.talks.get(&ConversationId { thread, ..row.conversation.clone() });
-            let lines = talk.lines.iter().chain(below.into_iter().flat_map(|talk| &talk.lines));
+            let below =
+                self.conversations.get(&ConversationId { thread, ..row.conversation.clone() });
+            let lines =
+                talk.messages.iter().chain(below.into_iter().flat_map(|talk| &talk.messages));
             let answers = lines.filter(|line| {
                 line.message.is_human()
                     && line.message.author.id != newest.author.id
@@ -274,11 +288,11 @@ impl State {
             });
             let first = answers.min_by_key(|line| (line.message.at, line.message.id.clone()))?;
             let after = first.message.at.duration_since(newest.at);
-            Some(Answered { message: first.message.id.clone(), after })
+            Some(FirstReply { message: first.message.id.clone(), delay: after })
         };
-        let said = self.talks.values().flat_map(|talk| &talk.lines).filter(|line| {
+        let said = self.conversations.values().flat_map(|talk| &talk.messages).filter(|line| {
             let place = &line.message.conversation;
-            row.said.contains(&line.message.id)
+            row.posted_messages.contains(&line.message.id)
                 && place.workspace == row.conversation.workspace
                 && place.channel == row.conversation.channel
         });
@@ -286,34 +300,34 @@ impl State {
         let reactions = reactions
             .filter(|kept| kept.removed.is_none() && kept.kind == AuthorKind::Human)
             .count();
-        Next { answered: answered(), reactions: reactions as u64 }
+        DecisionFollowUp { first_reply: answered(), reactions: reactions as u64 }
     }
 
     /// The name of a user, or the id where none is known.
-    fn name_of(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
+    fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
         let known = self.users.get(&(workspace.clone(), user.clone()));
         known.map_or(user.0.clone(), |user| user.name.clone())
     }
 
     fn ledger(&self) -> Vec<Decision> {
         let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
-        for line in self.talks.values().flat_map(|talk| &talk.lines) {
+        for line in self.conversations.values().flat_map(|talk| &talk.messages) {
             if let Some(decision) = line.decision {
                 covered.entry(decision).or_default().push(line.message.id.clone());
             }
         }
         let rows = self.decisions.values().cloned().map(|row| {
             let messages = covered.remove(&row.id).unwrap_or_default();
-            let next = self.next(&row, &messages);
-            Decision { messages, next, ..row }
+            let next = self.outcome_of(&row, &messages);
+            Decision { messages, follow_up: next, ..row }
         });
         rows.collect()
     }
 }
 
-impl StoredLine {
+impl MessageRecord {
     /// The revision at which what is seen of it changed last.
     fn shown_revision(&self) -> u64 {
-        self.revision.max(self.reacted)
+        self.revision.max(self.reactions_revision)
     }
 }

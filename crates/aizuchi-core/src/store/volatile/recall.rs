@@ -3,41 +3,41 @@
 use std::sync::Arc;
 
 use crate::chat::Visibility;
-use crate::recall::terms::terms;
-use crate::recall::{RecallQuery, Recalled, Search};
-use crate::store::volatile::State;
+use crate::recall::terms::extract_terms;
+use crate::recall::{RecallQuery, RecallScorer, RecalledMessage};
+use crate::store::volatile::VolatileState;
 
-impl State {
-    pub(super) fn recall(&self, query: &RecallQuery) -> Vec<Recalled> {
-        let mut search = Search::new(query);
-        let lines: Vec<(Recalled, Vec<String>)> = self
-            .visible(query)
+impl VolatileState {
+    pub(super) fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
+        let mut search = RecallScorer::new(query);
+        let lines: Vec<(RecalledMessage, Vec<String>)> = self
+            .visible_messages(query)
             .map(|line| {
-                let terms = terms(&line.message.text);
+                let terms = extract_terms(&line.message.text);
                 (line, terms)
             })
             .filter(|(_, terms)| !terms.is_empty())
             .collect();
         let having: Vec<usize> = search
-            .wanted
+            .search_terms
             .iter()
-            .map(|wanted| lines.iter().filter(|(_, terms)| wanted.is_in(terms)).count())
+            .map(|wanted| lines.iter().filter(|(_, terms)| wanted.is_match(terms)).count())
             .collect();
-        search.weigh(lines.len(), &having);
+        search.set_weights(lines.len(), &having);
         let is_old_enough =
-            |line: &Recalled| query.before.is_none_or(|before| line.message.at < before);
+            |line: &RecalledMessage| query.before.is_none_or(|before| line.message.at < before);
         let lines = lines.into_iter().map(|(line, _)| line).filter(is_old_enough).collect();
         search.rank(lines, query.limit)
     }
 
     /// The lines that a query may find, with no score.
-    fn visible(&self, query: &RecallQuery) -> impl Iterator<Item = Recalled> {
-        let talks = self.talks.iter().filter(|(conversation, _)| {
+    fn visible_messages(&self, query: &RecallQuery) -> impl Iterator<Item = RecalledMessage> {
+        let talks = self.conversations.iter().filter(|(conversation, _)| {
             let channel = &conversation.channel;
             conversation.workspace == query.workspace
                 && query.channel.as_ref().is_none_or(|only| only == channel)
         });
-        let lines = talks.flat_map(|(_, talk)| &talk.lines).filter(|line| line.is_told());
+        let lines = talks.flat_map(|(_, talk)| &talk.messages).filter(|line| line.is_visible());
         let lines = lines.filter(|line| {
             let conversation = &line.message.conversation;
             let key = (conversation.workspace.clone(), conversation.channel.clone());
@@ -55,9 +55,12 @@ impl State {
             let author = &line.message.author.id;
             let channel = (conversation.workspace.clone(), conversation.channel.clone());
             let user = (conversation.workspace.clone(), author.clone());
-            Recalled {
+            RecalledMessage {
                 message: Arc::clone(&line.message),
-                name: self.users.get(&user).map_or(author.0.clone(), |user| user.name.clone()),
+                author_name: self
+                    .users
+                    .get(&user)
+                    .map_or(author.0.clone(), |user| user.name.clone()),
                 channel_name: self
                     .channels
                     .get(&channel)

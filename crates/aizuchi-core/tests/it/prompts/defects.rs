@@ -5,12 +5,12 @@ use std::sync::Arc;
 use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::context::Context;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::tz::TimeZone;
 
 use crate::prompts::golden::{everything, materials};
 use crate::prompts::{channel, from, persona, said, scene, talk};
-use aizuchi_harness::world::prompts;
+use aizuchi_harness::harness::prompts;
 
 const BOTH: [Language; 2] = [Language::En, Language::Ja];
 
@@ -76,7 +76,7 @@ fn defect_33_text_forges_no_section_and_no_speaker() {
 #[test]
 fn defect_38_every_prompt_says_when_it_is() {
     let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
-    let scene = Scene { zone: tokyo, ..scene() };
+    let scene = PromptOptions { zone: tokyo, ..scene() };
     let context = Arc::new(talk(None, vec![said(0, "alice", "hi", None)]));
     for language in BOTH {
         let (prompts, persona) = (prompts(language), persona(language));
@@ -159,7 +159,7 @@ fn who_is_called_like_somebody_else_is_told_apart() {
         let answer = serde_json::json!({
             "should_respond": true, "reason": "r", "confidence": 1.0, "about": about,
         });
-        aizuchi_core::agent::judge::parse(&answer.to_string(), &prompt).unwrap().about
+        aizuchi_core::agent::judge::parse_judgment(&answer.to_string(), &prompt).unwrap().about
     };
     assert_eq!(
         about("**2024-03-01 10:00:00** ＡＩＺＵＣＨＩ (U1):"),

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
-use aizuchi_core::context::{Context, Motive, ThreadMemory};
+use aizuchi_core::context::{Context, Intent, ThreadMemory};
 use aizuchi_core::memo::Memo;
-use aizuchi_core::memory::{Entry, MemoryKey, Scope, Term};
+use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::material::{Known, Material, Owner, Source, Talk};
-use aizuchi_core::prompt::prompts::Scene;
-use aizuchi_core::recall::Recalled;
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::prompt::memory_input::{
+    EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
+};
+use aizuchi_core::recall::RecalledMessage;
 use jiff::civil::date;
 
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
-use aizuchi_harness::world::prompts;
+use aizuchi_harness::harness::prompts;
 
 /// What both examples of seed 000 begin with.
 const SEED_000_MEMORY: &str = "## 記憶
@@ -273,7 +275,7 @@ fn other_talk_comes_first_and_a_parent_stands_at_the_head_of_its_thread() {
 }
 
 /// A context with everything in it.
-pub fn everything(target: Option<&str>) -> (Context, Scene) {
+pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
     let memo = |name: &str, tags: &[&str], has_detail: bool| Memo {
         name: name.to_owned(),
         content: format!("about {name}"),
@@ -286,9 +288,9 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         visibility: Visibility::Public,
         said_by: None,
     };
-    let recalled = |minute: i64, who: &str, text: &str| Recalled {
+    let recalled = |minute: i64, who: &str, text: &str| RecalledMessage {
         message: said(minute, who, text, None),
-        name: who.into(),
+        author_name: who.into(),
         channel_name: "garden".into(),
         score: 1.0,
     };
@@ -302,10 +304,10 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         lines.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
     let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
-    let motive = Motive {
+    let motive = Intent {
         reason: "she asked".to_owned(),
         about: Some(MessageId::new("00003")),
-        ..Motive::default()
+        ..Intent::default()
     };
     let context = Context {
         workspace_long_term_memory: Some("- 2024-01-05: the garden was opened".into()),
@@ -321,13 +323,13 @@ pub fn everything(target: Option<&str>) -> (Context, Scene) {
         }],
         names: [(UserId::new("U9"), "Aizuchi".into())].into(),
         owed,
-        motive: target.is_some().then_some(motive),
+        intent: target.is_some().then_some(motive),
         important_memos: vec![
             memo("birthdays", &["people", "dates"], true),
             memo("tea", &[], false),
         ],
         recent_memos: vec![memo("cake", &[], true), memo("roof", &["house"], false)],
-        recalled: vec![
+        recalled_messages: vec![
             recalled(-9000, "carol", "Roses like it dry."),
             recalled(-8000, "dave", "Mine do not."),
         ],
@@ -353,42 +355,42 @@ fn every_prompt_in_english() {
 }
 
 /// Material for each memory that there is, and whatever else there can be.
-pub fn materials() -> Vec<(&'static str, Material)> {
-    let known = |number: i8, owner: Owner| {
-        Source::Known(Known {
+pub fn materials() -> Vec<(&'static str, MemoryInput)> {
+    let known = |number: i8, owner: EntryOwner| {
+        MemorySource::Entry(KnownEntry {
             owner,
-            entry: Entry {
+            entry: MemoryEntry {
                 date: date(2024, 2, number),
                 text: format!("fact {number}").into(),
                 visibility: Visibility::Public,
-                lines: Vec::new(),
+                messages: Vec::new(),
             },
         })
     };
-    let of = |name: &str, term: Term| Owner::Channel {
+    let of = |name: &str, term: MemoryTerm| EntryOwner::Channel {
         id: ChannelId::new(name),
         name: name.into(),
         term,
     };
     let block = |thread: Option<&str>, lines: Vec<_>| {
-        Source::Talk(Talk { conversation: conversation(thread), lines })
+        MemorySource::Messages(MessageBlock { conversation: conversation(thread), messages: lines })
     };
     let top = |minute: i64| block(None, vec![said(minute, "alice", "Who waters them?", None)]);
     let reply =
         |minute: i64| block(Some("00000"), vec![said(minute, "bob", "I do.\n---", Some("00000"))]);
-    let channel = || Scope::Channel(ChannelId::new("C001"));
-    let thread = || Scope::Thread(ChannelId::new("C001"), MessageId::new("00000"));
-    let parts = || vec![known(1, Owner::Part), known(2, Owner::Part)];
-    let material = |scope: Scope, term: Term, sources: Vec<Source>| Material {
+    let channel = || MemoryScope::Channel(ChannelId::new("C001"));
+    let thread = || MemoryScope::Thread(ChannelId::new("C001"), MessageId::new("00000"));
+    let parts = || vec![known(1, EntryOwner::Part), known(2, EntryOwner::Part)];
+    let material = |scope: MemoryScope, term: MemoryTerm, sources: Vec<MemorySource>| MemoryInput {
         key: MemoryKey { workspace: WorkspaceId::new("W"), scope, term },
-        max_tokens: if term == Term::LongTerm { 500 } else { 300 },
+        max_tokens: if term == MemoryTerm::LongTerm { 500 } else { 300 },
         sources,
         channel_name: "general".into(),
         names: Default::default(),
         merged: Vec::new(),
         considered: 0,
     };
-    let (short, long) = (Term::ShortTerm, Term::LongTerm);
+    let (short, long) = (MemoryTerm::ShortTerm, MemoryTerm::LongTerm);
     vec![
         ("thread_short_term", material(thread(), short, vec![reply(1), reply(2)])),
         (
@@ -396,7 +398,7 @@ pub fn materials() -> Vec<(&'static str, Material)> {
             material(
                 channel(),
                 short,
-                vec![known(1, Owner::Itself), top(0), top(1), reply(2), reply(3)],
+                vec![known(1, EntryOwner::SameMemory), top(0), top(1), reply(2), reply(3)],
             ),
         ),
         (
@@ -404,13 +406,13 @@ pub fn materials() -> Vec<(&'static str, Material)> {
             material(
                 channel(),
                 long,
-                vec![known(1, Owner::Itself), known(2, of("general", short))],
+                vec![known(1, EntryOwner::SameMemory), known(2, of("general", short))],
             ),
         ),
         (
             "workspace_short_term",
             material(
-                Scope::Workspace,
+                MemoryScope::Workspace,
                 short,
                 vec![
                     known(1, of("general", short)),
@@ -422,10 +424,10 @@ pub fn materials() -> Vec<(&'static str, Material)> {
         (
             "workspace_long_term",
             material(
-                Scope::Workspace,
+                MemoryScope::Workspace,
                 long,
                 vec![
-                    known(1, Owner::Itself),
+                    known(1, EntryOwner::SameMemory),
                     known(2, of("general", long)),
                     known(3, of("roof", long)),
                 ],
@@ -435,14 +437,14 @@ pub fn materials() -> Vec<(&'static str, Material)> {
         ("thread_short_term_from_parts", material(thread(), short, parts())),
         (
             "channel_long_term_with_lost_lines",
-            material(channel(), long, vec![known(1, Owner::Itself), top(0), reply(2)]),
+            material(channel(), long, vec![known(1, EntryOwner::SameMemory), top(0), reply(2)]),
         ),
         (
             "channel_long_term_with_both",
             material(
                 channel(),
                 long,
-                vec![known(1, Owner::Itself), known(2, of("general", short)), top(0)],
+                vec![known(1, EntryOwner::SameMemory), known(2, of("general", short)), top(0)],
             ),
         ),
         ("channel_long_term_of_lost_lines", material(channel(), long, vec![top(0)])),
@@ -458,7 +460,7 @@ fn every_memory_in_english() {
         insta::assert_snapshot!(format!("remember_{name}"), prompt.text);
         // Dates and numbers of sources come on top.
         assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
-        assert_eq!(prompt.material.as_deref(), Some(&*material));
+        assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
     }
 }
 
@@ -500,13 +502,13 @@ fn memories_have_the_headings_of_old() {
 fn channels_of_the_same_name_stand_apart() {
     let (prompts, persona) = (prompts(Language::En), persona(Language::En));
     let (mut context, scene) = everything(None);
-    let elsewhere = |recalled: &mut Recalled, channel: &str| {
+    let elsewhere = |recalled: &mut RecalledMessage, channel: &str| {
         Arc::make_mut(&mut recalled.message).conversation.channel = ChannelId::new(channel);
     };
-    elsewhere(&mut context.recalled[0], "C002");
-    elsewhere(&mut context.recalled[1], "C003");
-    let again = Recalled { score: 0.5, ..context.recalled[0].clone() };
-    context.recalled.push(again);
+    elsewhere(&mut context.recalled_messages[0], "C002");
+    elsewhere(&mut context.recalled_messages[1], "C003");
+    let again = RecalledMessage { score: 0.5, ..context.recalled_messages[0].clone() };
+    context.recalled_messages.push(again);
     let text = prompts.reply(&persona, &Arc::new(context), &scene).text;
     let recalled = from(&text, "### #garden");
     let headings = recalled.iter().filter(|line| **line == "### #garden").count();
@@ -516,14 +518,15 @@ fn channels_of_the_same_name_stand_apart() {
     let (_, material) =
         materials().into_iter().find(|(name, _)| *name == "workspace_short_term").unwrap();
     let sources = material.sources.into_iter().enumerate().map(|(place, source)| match source {
-        Source::Known(Known { entry, .. }) => {
+        MemorySource::Entry(KnownEntry { entry, .. }) => {
             let id = ChannelId::new(if place == 0 { "C001" } else { "C002" });
-            let owner = Owner::Channel { id, name: "roof".into(), term: Term::ShortTerm };
-            Source::Known(Known { owner, entry })
+            let owner =
+                EntryOwner::Channel { id, name: "roof".into(), term: MemoryTerm::ShortTerm };
+            MemorySource::Entry(KnownEntry { owner, entry })
         }
-        Source::Talk(_) => source,
+        MemorySource::Messages(_) => source,
     });
-    let material = Arc::new(Material { sources: sources.collect(), ..material });
+    let material = Arc::new(MemoryInput { sources: sources.collect(), ..material });
     let text = prompts.remember(&persona, &material, &scene).text;
     let entries = from(&text, "### #roof");
     let kept = entries.iter().filter(|line| line.starts_with("### ") || line.starts_with("- ["));

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use aizuchi_core::agent::tools::Tools;
+use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::MessageId;
-use aizuchi_core::context::{Context, Motive, ThreadMemory};
+use aizuchi_core::context::{Context, Intent, ThreadMemory};
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::prompt::budget::{Budget, Sections};
-use aizuchi_core::prompt::prompts::Scene;
+use aizuchi_core::prompt::budget::{PromptBudget, SectionLimits};
+use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::tokens::estimate;
-use aizuchi_core::prompt::tool::tokens;
-use aizuchi_core::prompt::{Prompt, Verb};
+use aizuchi_core::prompt::tool::spec_tokens;
+use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 use crate::prompts::golden::everything;
 use crate::prompts::{channel, persona, said, scene, talk};
-use aizuchi_harness::world::prompts;
+use aizuchi_harness::harness::prompts;
 
-fn within(max_tokens: u64) -> Scene {
-    let budget = Budget { max_tokens, sections: Sections::default() };
-    Scene { budget, ..scene() }
+fn within(max_tokens: u64) -> PromptOptions {
+    let budget = PromptBudget { max_tokens, sections: SectionLimits::default() };
+    PromptOptions { budget, ..scene() }
 }
 
-fn reply(context: Context, scene: &Scene) -> Prompt {
+fn reply(context: Context, scene: &PromptOptions) -> Prompt {
     prompts(Language::En).reply(&persona(Language::En), &Arc::new(context), scene)
 }
 
@@ -69,7 +69,7 @@ fn what_fits_is_whole_and_counted() {
 
 #[test]
 fn the_least_length_leaves_room_for_what_was_said() {
-    let tools = Tools::specs(Language::Ja);
+    let tools = ToolSettings::specs(Language::Ja);
     for (language, system_prompt, tools) in [
         (Language::En, String::new(), Vec::new()),
         (Language::Ja, "静かに話を聞く。".repeat(200), Vec::new()),
@@ -80,24 +80,26 @@ fn the_least_length_leaves_room_for_what_was_said() {
         let persona = Arc::new(Persona { system_prompt, ..(*persona(language)).clone() });
         let lines = (0..60).map(|n| said(n, "alice", &words(n), None)).collect();
         let context = Arc::new(talk(None, lines));
-        for verb in [Verb::Judge, Verb::Reply, Verb::State] {
-            let least = prompts.least_tokens(verb, &persona, &tools);
+        for verb in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::State] {
+            let least = prompts.min_budget_tokens(verb, &persona, &tools);
             let room = |max_tokens: u64| {
                 let budget = within(max_tokens).budget;
                 let budget = if tools.is_empty() {
                     budget
                 } else {
-                    budget.beside_tools(tokens(&tools, language))
+                    budget.reserve_for_tools(spec_tokens(&tools, language))
                 };
-                let scene = Scene { budget, ..scene() };
+                let scene = PromptOptions { budget, ..scene() };
                 let prompt = match verb {
-                    Verb::Judge => prompts.judge(&persona, &context, &scene),
-                    Verb::Reply | Verb::Remember => prompts.reply(&persona, &context, &scene),
-                    Verb::State => prompts.state(&persona, &context, &scene),
+                    PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
+                    PromptVerb::Reply | PromptVerb::Remember => {
+                        prompts.reply(&persona, &context, &scene)
+                    }
+                    PromptVerb::State => prompts.state(&persona, &context, &scene),
                 };
                 let (name, target) = *prompt.sections.last().unwrap();
                 assert_eq!(name, "target");
-                let all = prompt.with_tools(tools.clone()).all_tokens();
+                let all = prompt.with_tools(tools.clone()).total_tokens();
                 assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
                 target
             };
@@ -178,8 +180,9 @@ fn what_matters_least_goes_first() {
 #[test]
 fn a_section_keeps_to_its_own_length() {
     let (context, scene) = everything(Some("00000"));
-    let sections = Sections { memos: 0, recalled: 0, workspace_memory: 24, ..Sections::default() };
-    let scene = Scene { budget: Budget { max_tokens: 16_000, sections }, ..scene };
+    let sections =
+        SectionLimits { memos: 0, recalled: 0, workspace_memory: 24, ..SectionLimits::default() };
+    let scene = PromptOptions { budget: PromptBudget { max_tokens: 16_000, sections }, ..scene };
     let prompt = reply(context, &scene);
     assert_eq!(trimmed(&prompt), [("workspace_memory", 1), ("memos", 4), ("recalled", 2)]);
     assert!(prompt.text.contains("### History of the workspace"));
@@ -224,12 +227,12 @@ fn a_long_target_keeps_its_parent_whoever_waits_and_the_newest_lines() {
 #[test]
 fn the_line_that_would_be_answered_stays() {
     let lines = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
-    let motive = Motive {
+    let motive = Intent {
         reason: "nobody answers".into(),
         about: Some(MessageId::new("00003")),
-        ..Motive::default()
+        ..Intent::default()
     };
-    let context = Context { motive: Some(motive), ..talk(None, lines) };
+    let context = Context { intent: Some(motive), ..talk(None, lines) };
     let prompt = reply(context, &within(2000));
     assert!(prompt.text.contains("\n**(3 omitted)**\n"), "{}", prompt.text);
     assert!(prompt.text.contains("\nn3 ") && !prompt.text.contains("\nn4 "));
@@ -297,7 +300,7 @@ fn many_who_wait_each_keep_a_part() {
 fn a_model_that_counts_more_gets_less() {
     let lines = || (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
     let usual = reply(talk(None, lines()), &within(4000));
-    let scene = Scene { factor: 1.5, ..within(4000) };
+    let scene = PromptOptions { token_factor: 1.5, ..within(4000) };
     let less = reply(talk(None, lines()), &scene);
     assert!(usual.tokens <= 4000 && usual.tokens > 3500, "{}", usual.tokens);
     assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3500, "{}", less.tokens);
@@ -312,11 +315,11 @@ fn rendering_is_quick() {
     context.channel_memories =
         (0..50).map(|n| channel(&format!("C{n:03}"), &format!("c{n}"), &memory, &memory)).collect();
     let (context, prompts) = (Arc::new(context), prompts(Language::En));
-    let budget = Budget {
+    let budget = PromptBudget {
         max_tokens: 100_000,
-        sections: Sections { channel_memories: 50_000, ..Sections::default() },
+        sections: SectionLimits { channel_memories: 50_000, ..SectionLimits::default() },
     };
-    let scene = Scene { budget, ..scene() };
+    let scene = PromptOptions { budget, ..scene() };
     let persona = persona(Language::En);
     let began = Instant::now();
     for _ in 0..20 {

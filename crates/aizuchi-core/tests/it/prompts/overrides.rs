@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::prompts::Prompts;
+use aizuchi_core::prompt::builder::PromptBuilder;
 use tempfile::TempDir;
 
 use crate::prompts::golden::{everything, seed_000};
@@ -21,7 +21,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 /// What is said about a folder, without where it lies.
 fn refused(folder: &Path) -> String {
-    let error = Prompts::load(Language::En, Some(folder)).unwrap_err();
+    let error = PromptBuilder::load(Language::En, Some(folder)).unwrap_err();
     format!("{error:#}").replace(&folder.display().to_string(), "prompts")
 }
 
@@ -30,7 +30,7 @@ fn a_file_takes_the_place_of_the_prompt_of_its_name() {
     let own = "{{ persona.name }} in #{{ current_channel_name }}: {{ owed | length }}\n";
     let parts = "{% macro notice(name) %}x{% endmacro %}\n{% macro lines(messages) %}{{ messages | length }}{% endmacro %}";
     let folder = folder(&[("reply.j2", own), ("parts.j2", parts), (".hidden", "{{")]);
-    let prompts = Prompts::load(Language::En, Some(folder.path())).unwrap();
+    let prompts = PromptBuilder::load(Language::En, Some(folder.path())).unwrap();
     let (context, scene) = everything(None);
     let context = Arc::new(context);
     let persona = persona(Language::En);
@@ -81,7 +81,7 @@ fn what_fails_after_all_gives_way_to_the_built_in_prompt() {
     // All that people say in the samples is this.
     let own = "{% for m in top_level_messages %}{{ m.text if m.text == 'Hello!' else m.no.such }}{% endfor %}";
     let folder = folder(&[("reply.j2", own)]);
-    let prompts = Prompts::load(Language::En, Some(folder.path())).unwrap();
+    let prompts = PromptBuilder::load(Language::En, Some(folder.path())).unwrap();
     let context = Arc::new(talk(None, vec![said(0, "alice", "Good morning", None)]));
     let prompt = prompts.reply(&persona(Language::En), &context, &scene());
     assert!(prompt.text.contains("\nGood morning\n"), "{}", prompt.text);
@@ -138,7 +138,7 @@ const SEED_000: &str = r#"{% macro render_messages(messages) %}
 #[test]
 fn the_seeds_own_template_can_be_used() {
     let folder = folder(&[("judge.j2", SEED_000)]);
-    let prompts = Prompts::load(Language::Ja, Some(folder.path())).unwrap();
+    let prompts = PromptBuilder::load(Language::Ja, Some(folder.path())).unwrap();
     for (target, expected) in [
         (
             Some(THREAD),

@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 
 use aizuchi_core::context::Context;
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::Verb;
-use aizuchi_core::prompt::prompts::{view_of, view_of_material};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::prompt::builder::{context_view, memory_input_view};
 use serde_json::{Value, json};
 
 use crate::prompts::golden::{everything, materials};
 use crate::prompts::{persona, said, scene, talk};
-use aizuchi_harness::world::prompts;
+use aizuchi_harness::harness::prompts;
 
 /// Reads lines of `{"folder", "file", "values"}`, prints a JSON string for each.
 const RENDERER: &str = r#"
@@ -62,7 +62,7 @@ fn questions() -> Vec<(Value, String)> {
             let bare = Context {
                 important_memos: Vec::new(),
                 recent_memos: Vec::new(),
-                recalled: Vec::new(),
+                recalled_messages: Vec::new(),
                 ..context.clone()
             };
             contexts.push((bare, scene.clone()));
@@ -89,29 +89,31 @@ fn questions() -> Vec<(Value, String)> {
         }
         for (context, scene) in contexts {
             let context = std::sync::Arc::new(context);
-            for verb in [Verb::Judge, Verb::Reply, Verb::State] {
+            for verb in [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::State] {
                 let ours = match verb {
-                    Verb::Judge => prompts.judge(&persona, &context, &scene),
-                    Verb::Reply => prompts.reply(&persona, &context, &scene),
-                    Verb::State | Verb::Remember => prompts.state(&persona, &context, &scene),
+                    PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
+                    PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
+                    PromptVerb::State | PromptVerb::Remember => {
+                        prompts.state(&persona, &context, &scene)
+                    }
                 };
-                let view = view_of(verb, language, &persona, &context, &scene);
+                let view = context_view(verb, language, &persona, &context, &scene);
                 let values = serde_json::to_string(&view).unwrap();
                 questions.push((question(&folder, verb, &values), ours.text));
             }
         }
         for (_, material) in materials() {
-            let view = view_of_material(language, &persona, &material, &scene());
+            let view = memory_input_view(language, &persona, &material, &scene());
             let values = serde_json::to_string(&view).unwrap();
             let ours = prompts.remember(&persona, &std::sync::Arc::new(material), &scene());
-            questions.push((question(&folder, Verb::Remember, &values), ours.text));
+            questions.push((question(&folder, PromptVerb::Remember, &values), ours.text));
         }
     }
     questions
 }
 
 /// The values stay text, since a map read here would lose its order.
-fn question(folder: &str, verb: Verb, values: &str) -> Value {
+fn question(folder: &str, verb: PromptVerb, values: &str) -> Value {
     json!({ "folder": folder, "file": format!("{}.j2", verb.name()), "values": values })
 }
 

@@ -6,18 +6,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use twilight_model::id::Id;
 
-use crate::discord::api::Asked;
-use crate::discord::refusal::Refusal;
+use crate::discord::api::ParsedRequest;
+use crate::discord::api_error::ApiError;
 
 /// What goes back over HTTP; nothing at all for 204.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ApiResponse {
     pub status: u16,
     pub body: Value,
 }
 
-impl Answer {
-    pub fn of(body: Value) -> Self {
+impl ApiResponse {
+    pub fn ok(body: Value) -> Self {
         Self { status: 200, body }
     }
 
@@ -25,12 +25,12 @@ impl Answer {
         Self { status: 201, body }
     }
 
-    pub fn nothing() -> Self {
+    pub fn no_content() -> Self {
         Self { status: 204, body: Value::Null }
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::OK);
         if status == StatusCode::NO_CONTENT {
@@ -42,55 +42,55 @@ impl IntoResponse for Answer {
 
 /// It is neither JSON nor a form with JSON in it.
 #[derive(Debug)]
-pub struct Unreadable;
+pub struct InvalidBody;
 
 /// Reads a body: JSON, or a form with files and JSON beside them.
-pub fn read(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, Unreadable> {
+pub fn parse_body(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, InvalidBody> {
     if bytes.is_empty() {
         return Ok(json!({}));
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let json = match kind.unwrap_or_default().split_once("boundary=") {
         Some((_, boundary)) => {
-            payload(bytes, boundary.trim_matches('"').as_bytes()).ok_or(Unreadable)?
+            form_payload(bytes, boundary.trim_matches('"').as_bytes()).ok_or(InvalidBody)?
         }
         None => bytes,
     };
-    serde_json::from_slice(json).map_err(|_| Unreadable)
+    serde_json::from_slice(json).map_err(|_| InvalidBody)
 }
 
 /// The part of a form that is called `payload_json`.
-fn payload<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
-    let name = find(bytes, b"name=\"payload_json\"")?;
+fn form_payload<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
+    let name = find_bytes(bytes, b"name=\"payload_json\"")?;
     let part = &bytes[name..];
-    let begin = find(part, b"\r\n\r\n")? + 4;
-    let end = find(&part[begin..], &[b"\r\n--", boundary].concat())?;
+    let begin = find_bytes(part, b"\r\n\r\n")? + 4;
+    let end = find_bytes(&part[begin..], &[b"\r\n--", boundary].concat())?;
     Some(&part[begin..begin + end])
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-impl Asked {
+impl ParsedRequest {
     /// An id in the path.
-    pub fn id<T>(&self, name: &str) -> Result<Id<T>, Refusal> {
-        let part = self.parts.get(name).map(String::as_str).unwrap_or_default();
+    pub fn path_id<T>(&self, name: &str) -> Result<Id<T>, ApiError> {
+        let part = self.path_parameters.get(name).map(String::as_str).unwrap_or_default();
         part.parse().map_err(|_| not_a_snowflake(name, part))
     }
 
-    pub fn part(&self, name: &str) -> &str {
-        self.parts.get(name).map(String::as_str).unwrap_or_default()
+    pub fn path_parameter(&self, name: &str) -> &str {
+        self.path_parameters.get(name).map(String::as_str).unwrap_or_default()
     }
 
     /// A value behind the path's question mark.
-    pub fn query(&self, name: &str) -> Option<&str> {
+    pub fn query_parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    pub fn query_id<T>(&self, name: &str) -> Result<Option<Id<T>>, Refusal> {
-        let Some(text) = self.query(name) else {
+    pub fn query_id<T>(&self, name: &str) -> Result<Option<Id<T>>, ApiError> {
+        let Some(text) = self.query_parameter(name) else {
             return Ok(None);
         };
         // Nothing is older than nothing.
@@ -99,35 +99,35 @@ impl Asked {
     }
 
     /// How many are wanted.
-    pub fn limit(&self, usual: usize, most: usize) -> Result<usize, Refusal> {
-        let Some(text) = self.query("limit") else {
+    pub fn limit(&self, usual: usize, most: usize) -> Result<usize, ApiError> {
+        let Some(text) = self.query_parameter("limit") else {
             return Ok(usual);
         };
         let limit: usize = text.parse().map_err(|_| {
             let message = format!("Value \"{text}\" is not int.");
-            Refusal::of_field("limit", "NUMBER_TYPE_COERCE", &message)
+            ApiError::invalid_field("limit", "NUMBER_TYPE_COERCE", &message)
         })?;
         if limit > most {
             let message = format!("int value should be less than or equal to {most}.");
-            return Err(Refusal::of_field("limit", "NUMBER_TYPE_MAX", &message));
+            return Err(ApiError::invalid_field("limit", "NUMBER_TYPE_MAX", &message));
         }
         if limit == 0 {
             let message = "int value should be greater than or equal to 1.";
-            return Err(Refusal::of_field("limit", "NUMBER_TYPE_MIN", message));
+            return Err(ApiError::invalid_field("limit", "NUMBER_TYPE_MIN", message));
         }
         Ok(limit)
     }
 
     /// The body as what it should be.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub fn parse_body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         serde_json::from_value(self.body.clone())
-            .map_err(|error| Refusal::of_body(&error.to_string()))
+            .map_err(|error| ApiError::invalid_body(&error.to_string()))
     }
 }
 
-fn not_a_snowflake(name: &str, text: &str) -> Refusal {
+fn not_a_snowflake(name: &str, text: &str) -> ApiError {
     let message = format!("Value \"{text}\" is not snowflake.");
-    Refusal::of_field(name, "NUMBER_TYPE_COERCE", &message)
+    ApiError::invalid_field(name, "NUMBER_TYPE_COERCE", &message)
 }
 
 #[cfg(test)]
@@ -141,8 +141,8 @@ mod tests {
         headers.insert(header::CONTENT_TYPE, kind);
         let form = "--xyz\r\nContent-Disposition: form-data; name=\"files[0]\"; filename=\"a\"\r\n\r\nA\r\n\
                     --xyz\r\nContent-Disposition: form-data; name=\"payload_json\"\r\n\r\n{\"content\":\"tea\"}\r\n--xyz--\r\n";
-        assert_eq!(read(&headers, form.as_bytes()).unwrap(), json!({ "content": "tea" }));
-        assert!(read(&HeaderMap::new(), b"{").is_err());
-        assert_eq!(read(&HeaderMap::new(), b"").unwrap(), json!({}));
+        assert_eq!(parse_body(&headers, form.as_bytes()).unwrap(), json!({ "content": "tea" }));
+        assert!(parse_body(&HeaderMap::new(), b"{").is_err());
+        assert_eq!(parse_body(&HeaderMap::new(), b"").unwrap(), json!({}));
     }
 }

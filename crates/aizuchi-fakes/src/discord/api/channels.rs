@@ -4,36 +4,40 @@ use serde::Deserialize;
 use serde_json::Value;
 use twilight_model::guild::Permissions;
 
-use crate::discord::api::Asked;
-use crate::discord::api::body::Answer;
+use crate::discord::api::ParsedRequest;
+use crate::discord::api::body::ApiResponse;
+use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::ChannelId;
-use crate::discord::permission::Whom;
-use crate::discord::refusal::{Reason, Refusal};
+use crate::discord::permission::OverwriteTarget;
 use crate::discord::world::World;
 
-pub fn channel(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let channel = world.require(world.me, asked.id("channel")?, Permissions::VIEW_CHANNEL)?;
-    Ok(Answer::of(world.channel_shape(channel)))
+pub fn channel(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let channel = world.require_permissions(
+        world.bot_user,
+        asked.path_id("channel")?,
+        Permissions::VIEW_CHANNEL,
+    )?;
+    Ok(ApiResponse::ok(world.channel_json(channel)))
 }
 
 /// Names, topics, and whether a thread is archived or locked.
-pub fn change(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let id: ChannelId = asked.id("channel")?;
-    let channel = world.require(world.me, id, Permissions::VIEW_CHANNEL)?;
-    let is_own_thread = channel.thread.as_ref().is_some_and(|one| one.owner == world.me);
+pub fn update(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = asked.path_id("channel")?;
+    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
+    let is_own_thread = channel.thread.as_ref().is_some_and(|one| one.owner == world.bot_user);
     let needed = match (&channel.thread, is_own_thread) {
         (Some(_), true) => Permissions::SEND_MESSAGES_IN_THREADS,
         (Some(_), false) => Permissions::MANAGE_THREADS,
         (None, _) => Permissions::MANAGE_CHANNELS,
     };
-    world.require(world.me, id, needed)?;
+    world.require_permissions(world.bot_user, id, needed)?;
     if let Some(name) = asked.body["name"].as_str() {
         twilight_validate::channel::name(name).map_err(|error| {
-            Refusal::of_field("name", "BASE_TYPE_BAD_LENGTH", &error.to_string())
+            ApiError::invalid_field("name", "BASE_TYPE_BAD_LENGTH", &error.to_string())
         })?;
     }
     let body = asked.body.clone();
-    world.change_channel(id, |channel| {
+    world.update_channel(id, |channel| {
         if let Some(name) = body["name"].as_str() {
             name.clone_into(&mut channel.name);
         }
@@ -48,37 +52,37 @@ pub fn change(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
             set(&body["locked"], &mut thread.is_locked);
         }
     })?;
-    Ok(Answer::of(world.channel_shape(world.channel(id)?)))
+    Ok(ApiResponse::ok(world.channel_json(world.channel(id)?)))
 }
 
-pub fn delete(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let id: ChannelId = asked.id("channel")?;
-    let channel = world.require(world.me, id, Permissions::VIEW_CHANNEL)?;
-    let shape = world.channel_shape(channel);
+pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = asked.path_id("channel")?;
+    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
+    let shape = world.channel_json(channel);
     let needed = match channel.thread {
         Some(_) => Permissions::MANAGE_THREADS,
         None => Permissions::MANAGE_CHANNELS,
     };
-    world.require(world.me, id, needed)?;
+    world.require_permissions(world.bot_user, id, needed)?;
     world.delete_channel(id)?;
-    Ok(Answer::of(shape))
+    Ok(ApiResponse::ok(shape))
 }
 
-pub fn start_typing(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let id: ChannelId = asked.id("channel")?;
-    let channel = world.require(world.me, id, Permissions::VIEW_CHANNEL)?;
+pub fn start_typing(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = asked.path_id("channel")?;
+    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
     let needed = match channel.thread {
         Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
         None => Permissions::SEND_MESSAGES,
     };
-    world.require(world.me, id, needed)?;
-    world.type_in(id, world.me)?;
-    Ok(Answer::nothing())
+    world.require_permissions(world.bot_user, id, needed)?;
+    world.start_typing(id, world.bot_user)?;
+    Ok(ApiResponse::no_content())
 }
 
 /// What a channel's rule says of a role or a member.
 #[derive(Deserialize)]
-struct Ruled {
+struct OverwriteBody {
     #[serde(default = "Permissions::empty")]
     allow: Permissions,
     #[serde(default = "Permissions::empty")]
@@ -88,31 +92,39 @@ struct Ruled {
     kind: u8,
 }
 
-pub fn rule(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let id: ChannelId = asked.id("channel")?;
-    let Ruled { allow, deny, kind } = asked.read()?;
-    let mine = world.permissions(world.me, world.require(world.me, id, Permissions::MANAGE_ROLES)?);
+pub fn put_overwrite(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = asked.path_id("channel")?;
+    let OverwriteBody { allow, deny, kind } = asked.parse_body()?;
+    let mine = world.permissions(
+        world.bot_user,
+        world.require_permissions(world.bot_user, id, Permissions::MANAGE_ROLES)?,
+    );
     // Nobody gives what they have not.
     if !mine.contains(allow | deny) {
-        return Err(Reason::MissingPermissions.into());
+        return Err(ErrorCode::MissingPermissions.into());
     }
     let whom = match kind {
-        0 => Whom::Role(asked.id("overwrite")?),
-        1 => Whom::Member(asked.id("overwrite")?),
+        0 => OverwriteTarget::Role(asked.path_id("overwrite")?),
+        1 => OverwriteTarget::Member(asked.path_id("overwrite")?),
         _ => {
             let message = "Value must be one of {0, 1}.";
-            return Err(Refusal::of_field("type", "BASE_TYPE_CHOICES", message));
+            return Err(ApiError::invalid_field("type", "BASE_TYPE_CHOICES", message));
         }
     };
-    world.overwrite(id, whom, allow, deny)?;
-    Ok(Answer::nothing())
+    world.set_overwrite(id, whom, allow, deny)?;
+    Ok(ApiResponse::no_content())
 }
 
-pub fn forget_rule(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let id: ChannelId = asked.id("channel")?;
-    world.require(world.me, id, Permissions::MANAGE_ROLES)?;
+pub fn delete_overwrite(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let id: ChannelId = asked.path_id("channel")?;
+    world.require_permissions(world.bot_user, id, Permissions::MANAGE_ROLES)?;
     let nothing = Permissions::empty();
     // Roles and members share their numbers' space.
-    world.overwrite(id, Whom::Role(asked.id("overwrite")?), nothing, nothing)?;
-    Ok(Answer::nothing())
+    world.set_overwrite(
+        id,
+        OverwriteTarget::Role(asked.path_id("overwrite")?),
+        nothing,
+        nothing,
+    )?;
+    Ok(ApiResponse::no_content())
 }

@@ -3,60 +3,61 @@
 use serde_json::{Value, json};
 use twilight_model::application::command::Command;
 
-use crate::discord::api::Asked;
-use crate::discord::api::body::Answer;
+use crate::discord::api::ParsedRequest;
+use crate::discord::api::body::ApiResponse;
+use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::id::GuildId;
-use crate::discord::refusal::{Reason, Refusal};
 use crate::discord::world::World;
 
 /// For which guild a request is, if for one.
-fn place(world: &World, asked: &Asked) -> Result<Option<GuildId>, Refusal> {
-    if asked.part("application") != world.application().to_string() {
-        return Err(Reason::MissingAccess.into());
+fn request_guild(world: &World, asked: &ParsedRequest) -> Result<Option<GuildId>, ApiError> {
+    if asked.path_parameter("application") != world.application().to_string() {
+        return Err(ErrorCode::MissingAccess.into());
     }
-    match asked.parts.contains_key("guild") {
-        true => Ok(Some(world.guild(asked.id("guild")?)?.id)),
+    match asked.path_parameters.contains_key("guild") {
+        true => Ok(Some(world.guild(asked.path_id("guild")?)?.id)),
         false => Ok(None),
     }
 }
 
-pub fn list(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = place(world, asked)?;
-    Ok(Answer::of(json!(world.commands.registered.get(&place).cloned().unwrap_or_default())))
+pub fn list(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_guild(world, asked)?;
+    Ok(ApiResponse::ok(json!(world.commands.registered.get(&place).cloned().unwrap_or_default())))
 }
 
-pub fn create(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = place(world, asked)?;
-    check(&asked.body)?;
-    Ok(Answer::of(world.register(place, &asked.body)))
+pub fn create(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_guild(world, asked)?;
+    validate(&asked.body)?;
+    Ok(ApiResponse::ok(world.register_command(place, &asked.body)))
 }
 
 /// All commands at once; those that are not among them go.
-pub fn set(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = place(world, asked)?;
-    let wanted: Vec<Value> = asked.read()?;
-    wanted.iter().try_for_each(check)?;
+pub fn replace_all(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_guild(world, asked)?;
+    let wanted: Vec<Value> = asked.parse_body()?;
+    wanted.iter().try_for_each(validate)?;
     let is_wanted = |old: &Value| wanted.iter().any(|new| new["name"] == old["name"]);
     world.commands.registered.entry(place).or_default().retain(is_wanted);
-    let registered = wanted.iter().map(|command| world.register(place, command));
-    Ok(Answer::of(registered.collect()))
+    let registered = wanted.iter().map(|command| world.register_command(place, command));
+    Ok(ApiResponse::ok(registered.collect()))
 }
 
-pub fn delete(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = place(world, asked)?;
+pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_guild(world, asked)?;
     let list = world.commands.registered.entry(place).or_default();
-    let found = list.iter().position(|one| one["id"] == asked.part("command"));
-    list.remove(found.ok_or(Reason::UnknownCommand)?);
-    Ok(Answer::nothing())
+    let found = list.iter().position(|one| one["id"] == asked.path_parameter("command"));
+    list.remove(found.ok_or(ErrorCode::UnknownCommand)?);
+    Ok(ApiResponse::no_content())
 }
 
 /// Refuses commands that Discord would not take.
-fn check(body: &Value) -> Result<(), Refusal> {
+fn validate(body: &Value) -> Result<(), ApiError> {
     let mut whole = json!({ "type": 1, "description": "", "version": "1" });
     for (name, value) in body.as_object().into_iter().flatten() {
         whole[name] = value.clone();
     }
-    let wrong = |message: &str| Refusal::of_field("name", "APPLICATION_COMMAND_INVALID", message);
+    let wrong =
+        |message: &str| ApiError::invalid_field("name", "APPLICATION_COMMAND_INVALID", message);
     let command: Command =
         serde_json::from_value(whole).map_err(|error| wrong(&error.to_string()))?;
     twilight_validate::command::command(&command).map_err(|error| wrong(&error.to_string()))

@@ -3,101 +3,104 @@
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
 
-use crate::discord::api::Asked;
-use crate::discord::api::body::Answer;
-use crate::discord::guild::{Guild, Role};
+use crate::discord::api::ParsedRequest;
+use crate::discord::api::body::ApiResponse;
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::guild::{FakeGuild, FakeRole};
 use crate::discord::id::{GuildId, UserId};
-use crate::discord::refusal::{Reason, Refusal};
 use crate::discord::world::World;
 
 /// The guild of a request, if the app is in it.
-fn asked_guild<'a>(world: &'a World, asked: &Asked) -> Result<&'a Guild, Refusal> {
-    let guild = world.guild(asked.id("guild")?)?;
-    match guild.members.contains_key(&world.me) {
+fn request_guild<'a>(world: &'a World, asked: &ParsedRequest) -> Result<&'a FakeGuild, ApiError> {
+    let guild = world.guild(asked.path_id("guild")?)?;
+    match guild.members.contains_key(&world.bot_user) {
         true => Ok(guild),
-        false => Err(Reason::UnknownGuild.into()),
+        false => Err(ErrorCode::UnknownGuild.into()),
     }
 }
 
-pub fn guild(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?;
-    let mut shape = guild.shape();
-    if asked.query("with_counts") == Some("true") {
+pub fn guild(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?;
+    let mut shape = guild.to_json();
+    if asked.query_parameter("with_counts") == Some("true") {
         shape["approximate_member_count"] = json!(guild.members.len());
         shape["approximate_presence_count"] = json!(0);
     }
-    Ok(Answer::of(shape))
+    Ok(ApiResponse::ok(shape))
 }
 
 /// All its channels, hidden ones too, without the threads.
-pub fn channels(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?.id;
+pub fn channels(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?.id;
     let channels = world.channels.values();
     let rooms = channels.filter(|channel| channel.guild == Some(guild) && channel.thread.is_none());
-    Ok(Answer::of(rooms.map(|room| world.channel_shape(room)).collect()))
+    Ok(ApiResponse::ok(rooms.map(|room| world.channel_json(room)).collect()))
 }
 
-pub fn active_threads(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?.id;
+pub fn active_threads(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?.id;
     let threads = world.active_threads(|channel| channel.guild == Some(guild));
-    let members = world.my_memberships(&threads);
-    let threads: Vec<Value> = threads.iter().map(|thread| world.channel_shape(thread)).collect();
-    Ok(Answer::of(json!({ "threads": threads, "members": members })))
+    let members = world.bot_memberships(&threads);
+    let threads: Vec<Value> = threads.iter().map(|thread| world.channel_json(thread)).collect();
+    Ok(ApiResponse::ok(json!({ "threads": threads, "members": members })))
 }
 
-pub fn roles(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    Ok(Answer::of(asked_guild(world, asked)?.roles.values().map(Role::shape).collect()))
+pub fn roles(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    Ok(ApiResponse::ok(
+        request_guild(world, asked)?.roles.values().map(FakeRole::to_json).collect(),
+    ))
 }
 
-pub fn emojis(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    Ok(Answer::of(json!(asked_guild(world, asked)?.emojis)))
+pub fn emojis(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    Ok(ApiResponse::ok(json!(request_guild(world, asked)?.emojis)))
 }
 
 /// All members, if the app may know them all.
-pub fn members(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?;
-    if !world.privileged.contains(Intents::GUILD_MEMBERS) {
-        return Err(Reason::MissingAccess.into());
+pub fn members(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?;
+    if !world.enabled_privileged_intents.contains(Intents::GUILD_MEMBERS) {
+        return Err(ErrorCode::MissingAccess.into());
     }
     let after: Option<UserId> = asked.query_id("after")?;
     let ids = guild.members.keys().filter(|id| after.is_none_or(|after| **id > after));
-    let shapes = ids.take(asked.limit(1, 1000)?).map(|id| world.member_shape(guild.id, *id));
-    Ok(Answer::of(shapes.collect::<Result<Value, Refusal>>()?))
+    let shapes = ids.take(asked.limit(1, 1000)?).map(|id| world.member_json(guild.id, *id));
+    Ok(ApiResponse::ok(shapes.collect::<Result<Value, ApiError>>()?))
 }
 
 /// Members whose names begin so.
-pub fn search(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?;
-    let query = asked.query("query").unwrap_or_default().to_lowercase();
+pub fn search_members(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?;
+    let query = asked.query_parameter("query").unwrap_or_default().to_lowercase();
     let is_named = |id: &&UserId| {
         let user = world.users.get(id);
         let nick = guild.members.get(id).and_then(|member| member.nick.as_deref());
-        let names = [user.map(|user| user.name.as_str()), user.map(|user| user.shown()), nick];
+        let names =
+            [user.map(|user| user.name.as_str()), user.map(|user| user.visible_name()), nick];
         names.into_iter().flatten().any(|name| name.to_lowercase().starts_with(&query))
     };
     let ids = guild.members.keys().filter(is_named).take(asked.limit(1, 1000)?);
-    let shapes = ids.map(|id| world.member_shape(guild.id, *id));
-    Ok(Answer::of(shapes.collect::<Result<Value, Refusal>>()?))
+    let shapes = ids.map(|id| world.member_json(guild.id, *id));
+    Ok(ApiResponse::ok(shapes.collect::<Result<Value, ApiError>>()?))
 }
 
-pub fn member(world: &World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild = asked_guild(world, asked)?.id;
-    let user: UserId = match asked.part("user") {
-        "@me" => world.me,
-        _ => asked.id("user")?,
+pub fn member(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild = request_guild(world, asked)?.id;
+    let user: UserId = match asked.path_parameter("user") {
+        "@me" => world.bot_user,
+        _ => asked.path_id("user")?,
     };
-    Ok(Answer::of(world.member_shape(guild, user)?))
+    Ok(ApiResponse::ok(world.member_json(guild, user)?))
 }
 
-pub fn change_my_member(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let guild: GuildId = asked_guild(world, asked)?.id;
+pub fn update_my_member(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let guild: GuildId = request_guild(world, asked)?.id;
     let nick = asked.body["nick"].as_str().map(str::to_owned);
     if let Some(nick) = &nick {
         twilight_validate::request::nickname(nick).map_err(|error| {
-            Refusal::of_field("nick", "BASE_TYPE_BAD_LENGTH", &error.to_string())
+            ApiError::invalid_field("nick", "BASE_TYPE_BAD_LENGTH", &error.to_string())
         })?;
     }
-    let me = world.me;
-    world.change_member(guild, me, |member| member.nick = nick)?;
-    Ok(Answer::of(world.member_shape(guild, me)?))
+    let me = world.bot_user;
+    world.update_member(guild, me, |member| member.nick = nick)?;
+    Ok(ApiResponse::ok(world.member_json(guild, me)?))
 }

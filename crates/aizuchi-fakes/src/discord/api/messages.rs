@@ -7,23 +7,25 @@ use twilight_model::channel::ChannelType;
 use twilight_model::channel::message::{AllowedMentions, Embed, MentionType, MessageFlags};
 use twilight_model::guild::Permissions;
 
-use crate::discord::Settings;
-use crate::discord::api::Asked;
-use crate::discord::api::body::Answer;
-use crate::discord::api::history::told;
-use crate::discord::channel::Channel;
-use crate::discord::id::{ChannelId, MessageId, made_at};
-use crate::discord::journal::Post;
-use crate::discord::mention::everything;
-use crate::discord::message::{Author, Kind, Message, Reference, Telling};
-use crate::discord::refusal::{Reason, Refusal};
-use crate::discord::state::State;
-use crate::discord::talk::Place;
+use crate::discord::FakeDiscordSettings;
+use crate::discord::api::ParsedRequest;
+use crate::discord::api::body::ApiResponse;
+use crate::discord::api::history::readable_message_json;
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::channel::FakeChannel;
+use crate::discord::id::{ChannelId, MessageId, created_at};
+use crate::discord::journal::RecordedPost;
+use crate::discord::mention::allow_all_mentions;
+use crate::discord::message::{
+    EventDelivery, FakeAuthor, FakeMessage, MessageKind, MessageReference,
+};
+use crate::discord::message_actions::MessageKey;
+use crate::discord::state::FakeDiscordState;
 use crate::discord::world::World;
 
 /// A message that the app writes.
 #[derive(Deserialize)]
-pub struct Written {
+pub struct MessageBody {
     #[serde(default)]
     pub content: Option<String>,
     #[serde(default)]
@@ -39,7 +41,7 @@ pub struct Written {
     #[serde(default)]
     pub allowed_mentions: Option<AllowedMentions>,
     #[serde(default)]
-    message_reference: Option<Target>,
+    message_reference: Option<ReplyTarget>,
     #[serde(default)]
     nonce: Option<Value>,
     #[serde(default)]
@@ -50,39 +52,39 @@ pub struct Written {
 
 /// The message that it answers.
 #[derive(Deserialize)]
-struct Target {
+struct ReplyTarget {
     message_id: MessageId,
     #[serde(default)]
     channel_id: Option<ChannelId>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     fail_if_not_exists: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-impl Written {
+impl MessageBody {
     /// Refuses what no message may be.
-    pub fn check(&self) -> Result<(), Refusal> {
+    pub fn validate(&self) -> Result<(), ApiError> {
         if let Some(content) = &self.content {
             twilight_validate::message::content(content).map_err(|_| {
                 let message = "Must be 2000 or fewer in length.";
-                Refusal::of_field("content", "BASE_TYPE_MAX_LENGTH", message)
+                ApiError::invalid_field("content", "BASE_TYPE_MAX_LENGTH", message)
             })?;
         }
         let embeds = self.embeds.as_deref().unwrap_or_default();
         twilight_validate::message::embeds(embeds).map_err(|error| {
-            Refusal::of_field("embeds", "BASE_TYPE_BAD_LENGTH", &error.to_string())
+            ApiError::invalid_field("embeds", "BASE_TYPE_BAD_LENGTH", &error.to_string())
         })?;
-        self.allowed_mentions.as_ref().map_or(Ok(()), check_mentions)?;
+        self.allowed_mentions.as_ref().map_or(Ok(()), validate_allowed_mentions)?;
         match &self.nonce {
             Some(Value::String(nonce)) if nonce.chars().count() > 25 => {
                 let message = "Must be 25 or fewer in length.";
-                Err(Refusal::of_field("nonce", "BASE_TYPE_MAX_LENGTH", message))
+                Err(ApiError::invalid_field("nonce", "BASE_TYPE_MAX_LENGTH", message))
             }
             None | Some(Value::String(_) | Value::Number(_) | Value::Null) => Ok(()),
-            Some(_) => Err(Refusal::of_field("nonce", "NONCE_TYPE", "Invalid nonce.")),
+            Some(_) => Err(ApiError::invalid_field("nonce", "NONCE_TYPE", "Invalid nonce.")),
         }
     }
 
@@ -96,13 +98,13 @@ impl Written {
         !is_said && !is_embedded && !is_attached
     }
 
-    pub fn allowed(&self) -> AllowedMentions {
-        self.allowed_mentions.clone().unwrap_or_else(everything)
+    pub fn effective_allowed_mentions(&self) -> AllowedMentions {
+        self.allowed_mentions.clone().unwrap_or_else(allow_all_mentions)
     }
 
-    pub fn compose(&self, world: &World, channel: ChannelId, id: MessageId) -> Message {
+    pub fn to_message(&self, world: &World, channel: ChannelId, id: MessageId) -> FakeMessage {
         let text = self.content.as_deref().unwrap_or_default();
-        let mut message = Message::new(id, Author::User(world.me), text);
+        let mut message = FakeMessage::new(id, FakeAuthor::User(world.bot_user), text);
         let embeds = self.embeds.iter().flatten().map(|embed| json!(embed));
         message.embeds = embeds.collect();
         message.components = self.components.clone().unwrap_or_default();
@@ -111,23 +113,25 @@ impl Written {
         if let Some(target) = &self.message_reference {
             let known = world.message(channel, target.message_id).is_ok();
             if known {
-                message.kind = Kind::Reply;
-                message.reference = Some(Reference { channel, message: Some(target.message_id) });
+                message.kind = MessageKind::Reply;
+                message.reference =
+                    Some(MessageReference { channel, message: Some(target.message_id) });
             }
         }
-        world.name_mentions(channel, &mut message, &self.allowed());
+        world.set_mentions(channel, &mut message, &self.effective_allowed_mentions());
         message
     }
 
-    fn check_target(&self, world: &World, channel: &Channel) -> Result<(), Refusal> {
+    fn validate_reply_target(&self, world: &World, channel: &FakeChannel) -> Result<(), ApiError> {
         let Some(target) = &self.message_reference else {
             return Ok(());
         };
-        if !world.may(world.me, channel, Permissions::READ_MESSAGE_HISTORY) {
-            return Err(Reason::ReplyWithoutHistory.into());
+        if !world.has_permissions(world.bot_user, channel, Permissions::READ_MESSAGE_HISTORY) {
+            return Err(ErrorCode::ReplyWithoutHistory.into());
         }
-        let refused =
-            |code: &str, message: &str| Err(Refusal::of_field("message_reference", code, message));
+        let refused = |code: &str, message: &str| {
+            Err(ApiError::invalid_field("message_reference", code, message))
+        };
         let elsewhere = target.channel_id.is_some_and(|other| other != channel.id);
         match channel.messages.get(&target.message_id) {
             Some(message) if message.kind.is_system() => refused(
@@ -142,7 +146,7 @@ impl Written {
 }
 
 /// One may name people or allow all of them, not both.
-fn check_mentions(allowed: &AllowedMentions) -> Result<(), Refusal> {
+fn validate_allowed_mentions(allowed: &AllowedMentions) -> Result<(), ApiError> {
     let both = |sort, is_empty: bool| allowed.parse.contains(&sort) && !is_empty;
     for (name, is_both) in [
         ("users", both(MentionType::Users, allowed.users.is_empty())),
@@ -151,7 +155,7 @@ fn check_mentions(allowed: &AllowedMentions) -> Result<(), Refusal> {
         if is_both {
             let message =
                 format!("parse:[\"{name}\"] and {name}: [ids...] are mutually exclusive.");
-            return Err(Refusal::of_field(
+            return Err(ApiError::invalid_field(
                 "allowed_mentions",
                 "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
                 &message,
@@ -162,126 +166,143 @@ fn check_mentions(allowed: &AllowedMentions) -> Result<(), Refusal> {
 }
 
 /// Refuses where the app may not speak.
-pub fn check_place(world: &World, id: ChannelId) -> Result<&Channel, Refusal> {
-    let channel = world.require(world.me, id, Permissions::VIEW_CHANNEL)?;
+pub fn require_can_send(world: &World, id: ChannelId) -> Result<&FakeChannel, ApiError> {
+    let channel = world.require_permissions(world.bot_user, id, Permissions::VIEW_CHANNEL)?;
     if !channel.is_text() {
-        return Err(Reason::NotATextChannel.into());
+        return Err(ErrorCode::NotATextChannel.into());
     }
     let needed = match &channel.thread {
-        Some(thread) if thread.is_locked => return Err(Reason::ThreadLocked.into()),
+        Some(thread) if thread.is_locked => return Err(ErrorCode::ThreadLocked.into()),
         Some(_) => Permissions::SEND_MESSAGES_IN_THREADS,
         None => Permissions::SEND_MESSAGES,
     };
     let recipient = channel.recipient.and_then(|user| world.users.get(&user));
-    if recipient.is_some_and(|user| user.is_closed) {
-        return Err(Reason::CannotSendToUser.into());
+    if recipient.is_some_and(|user| user.has_closed_direct_messages) {
+        return Err(ErrorCode::CannotSendToUser.into());
     }
-    world.require(world.me, id, needed)
+    world.require_permissions(world.bot_user, id, needed)
 }
 
-pub fn create(state: &mut State, settings: &Settings, asked: &Asked) -> Result<Answer, Refusal> {
+pub fn create(
+    state: &mut FakeDiscordState,
+    settings: &FakeDiscordSettings,
+    asked: &ParsedRequest,
+) -> Result<ApiResponse, ApiError> {
     let world = &mut state.world;
-    let id: ChannelId = asked.id("channel")?;
-    let written: Written = asked.read()?;
-    let channel = check_place(world, id)?;
-    written.check()?;
+    let id: ChannelId = asked.path_id("channel")?;
+    let written: MessageBody = asked.parse_body()?;
+    let channel = require_can_send(world, id)?;
+    written.validate()?;
     if written.is_empty() {
-        return Err(Reason::EmptyMessage.into());
+        return Err(ErrorCode::EmptyMessage.into());
     }
-    written.check_target(world, channel)?;
+    written.validate_reply_target(world, channel)?;
     let nonce = written.nonce.as_ref().filter(|nonce| !nonce.is_null());
     if let Some(nonce) = nonce.filter(|_| written.enforce_nonce)
-        && let Some(known) = world.nonces.of(nonce, world.now(), settings.nonce_life)
+        && let Some(known) = world.nonces.find(nonce, world.now(), settings.nonce_ttl)
     {
         // Said already. If it is gone meanwhile, so is the answer.
-        return known_message(world, known, nonce);
+        return message_response(world, known, nonce);
     }
     let new: MessageId = world.new_id();
-    let message = written.compose(world, id, new);
+    let message = written.to_message(world, id, new);
     if let Some(nonce) = nonce {
-        let place = Place { channel: id, message: new };
+        let place = MessageKey { channel: id, message: new };
         let now = world.now();
-        world.nonces.keep(nonce, place, now);
+        world.nonces.insert(nonce, place, now);
     }
     let (text, at) = (message.content.clone(), world.now());
-    world.put(id, message, Telling::Told)?;
+    world.insert_message(id, message, EventDelivery::Delivered)?;
     let body = asked.body.clone();
-    state.journal.posts.push(Post { channel: id, id: new, text, body, at });
-    known_message(&state.world, Place { channel: id, message: new }, nonce.unwrap_or(&Value::Null))
+    state.journal.posts.push(RecordedPost { channel: id, id: new, text, body, at });
+    message_response(
+        &state.world,
+        MessageKey { channel: id, message: new },
+        nonce.unwrap_or(&Value::Null),
+    )
 }
 
-fn known_message(world: &World, place: Place, nonce: &Value) -> Result<Answer, Refusal> {
+fn message_response(
+    world: &World,
+    place: MessageKey,
+    nonce: &Value,
+) -> Result<ApiResponse, ApiError> {
     let channel = world.channel(place.channel)?;
     let message = world.message(place.channel, place.message)?;
-    let mut shape = told(world, channel, message);
+    let mut shape = readable_message_json(world, channel, message);
     if !nonce.is_null() {
         shape["nonce"] = nonce.clone();
     }
-    Ok(Answer::of(shape))
+    Ok(ApiResponse::ok(shape))
 }
 
 /// The place of a request, if the app sees it.
-pub fn asked_place(world: &World, asked: &Asked) -> Result<Place, Refusal> {
-    let place = Place { channel: asked.id("channel")?, message: asked.id("message")? };
-    world.require(world.me, place.channel, Permissions::VIEW_CHANNEL)?;
+pub fn request_message_key(world: &World, asked: &ParsedRequest) -> Result<MessageKey, ApiError> {
+    let place =
+        MessageKey { channel: asked.path_id("channel")?, message: asked.path_id("message")? };
+    world.require_permissions(world.bot_user, place.channel, Permissions::VIEW_CHANNEL)?;
     world.message(place.channel, place.message)?;
     Ok(place)
 }
 
-pub fn change(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = asked_place(world, asked)?;
-    let written: Written = asked.read()?;
-    written.check()?;
+pub fn update(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_message_key(world, asked)?;
+    let written: MessageBody = asked.parse_body()?;
+    written.validate()?;
     let channel = world.channel(place.channel)?;
     if channel.is_archived() {
-        return Err(Reason::ThreadArchived.into());
+        return Err(ErrorCode::ThreadArchived.into());
     }
     let message = world.message(place.channel, place.message)?;
-    if !message.is_by(world.me) {
-        return Err(Reason::NotTheAuthor.into());
+    if !message.is_by(world.bot_user) {
+        return Err(ErrorCode::NotTheAuthor.into());
     }
     let text = written.content.clone().unwrap_or_else(|| message.content.clone());
     if text.trim().is_empty() && message.embeds.is_empty() && written.is_empty() {
-        return Err(Reason::EmptyMessage.into());
+        return Err(ErrorCode::EmptyMessage.into());
     }
-    world.edit(place, &text, &written.allowed())?;
+    world.edit_message(place, &text, &written.effective_allowed_mentions())?;
     let channel = world.channel(place.channel)?;
-    Ok(Answer::of(told(world, channel, world.message(place.channel, place.message)?)))
+    Ok(ApiResponse::ok(readable_message_json(
+        world,
+        channel,
+        world.message(place.channel, place.message)?,
+    )))
 }
 
-pub fn delete(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
-    let place = asked_place(world, asked)?;
-    let is_own = world.message(place.channel, place.message)?.is_by(world.me);
+pub fn delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let place = request_message_key(world, asked)?;
+    let is_own = world.message(place.channel, place.message)?.is_by(world.bot_user);
     if !is_own {
-        world.require(world.me, place.channel, Permissions::MANAGE_MESSAGES)?;
+        world.require_permissions(world.bot_user, place.channel, Permissions::MANAGE_MESSAGES)?;
     }
     if world.channel(place.channel)?.is_archived() {
-        return Err(Reason::ThreadArchived.into());
+        return Err(ErrorCode::ThreadArchived.into());
     }
-    world.delete(place)?;
-    Ok(Answer::nothing())
+    world.delete_message(place)?;
+    Ok(ApiResponse::no_content())
 }
 
-pub fn delete_bulk(world: &mut World, asked: &Asked) -> Result<Answer, Refusal> {
+pub fn bulk_delete(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
     #[derive(Deserialize)]
-    struct Chosen {
+    struct BulkDeleteBody {
         messages: Vec<MessageId>,
     }
     /// How old they may be.
-    const OLDEST: SignedDuration = SignedDuration::from_hours(14 * 24);
-    let id: ChannelId = asked.id("channel")?;
-    let chosen: Chosen = asked.read()?;
-    let channel = world.require(world.me, id, Permissions::MANAGE_MESSAGES)?;
+    const MAX_AGE: SignedDuration = SignedDuration::from_hours(14 * 24);
+    let id: ChannelId = asked.path_id("channel")?;
+    let chosen: BulkDeleteBody = asked.parse_body()?;
+    let channel = world.require_permissions(world.bot_user, id, Permissions::MANAGE_MESSAGES)?;
     if channel.kind == ChannelType::Private {
-        return Err(Reason::WrongChannelType.into());
+        return Err(ErrorCode::WrongChannelType.into());
     }
     if !(2..=100).contains(&chosen.messages.len()) {
-        return Err(Reason::TooFewOrTooMany.into());
+        return Err(ErrorCode::InvalidMessageCount.into());
     }
     let now = world.now();
-    if chosen.messages.iter().any(|one| now.duration_since(made_at(*one)) > OLDEST) {
-        return Err(Reason::TooOldToDelete.into());
+    if chosen.messages.iter().any(|one| now.duration_since(created_at(*one)) > MAX_AGE) {
+        return Err(ErrorCode::TooOldToDelete.into());
     }
-    world.delete_bulk(id, &chosen.messages)?;
-    Ok(Answer::nothing())
+    world.bulk_delete_messages(id, &chosen.messages)?;
+    Ok(ApiResponse::no_content())
 }

@@ -1,8 +1,8 @@
 //! The gateway: sessions that begin, go on and end.
 
-use aizuchi_fakes::discord::Settings;
-use aizuchi_fakes::discord::hands::arrange::Rule;
-use aizuchi_fakes::discord::session::{Greeting, Pulse, Refused};
+use aizuchi_fakes::discord::FakeDiscordSettings;
+use aizuchi_fakes::discord::driver::setup::PermissionEffect;
+use aizuchi_fakes::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal};
 use futures_util::StreamExt;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -28,21 +28,21 @@ async fn a_session_begins_with_ready_and_its_guilds() {
     assert_eq!(guild["channels"][0]["id"], json!(stage.tea));
     socket.say(1, json!(2)).await;
     assert_eq!(socket.heard().await["op"], 11);
-    assert_eq!(stage.discord.sessions(), 1);
-    assert_eq!(stage.discord.said(2)[0].data["token"], Value::Null, "nobody keeps the token");
+    assert_eq!(stage.discord.session_count(), 1);
+    assert_eq!(stage.discord.payloads(2)[0].data["token"], Value::Null, "nobody keeps the token");
 }
 
 #[tokio::test]
 async fn a_resume_brings_what_was_missed() {
     let stage = Stage::new().await;
     let (mut socket, ready) = stage.listen(usual()).await;
-    stage.discord.say(stage.tea, stage.mio, "one").unwrap();
+    stage.discord.send_message(stage.tea, stage.mio, "one").unwrap();
     assert_eq!(socket.event("MESSAGE_CREATE").await["content"], "one");
-    stage.discord.cut();
+    stage.discord.reset_connections();
     assert_eq!(socket.end().await, End::Reset);
-    stage.until(|discord| discord.connections() == 0).await;
+    stage.until(|discord| discord.connection_count() == 0).await;
     for text in ["two", "three"] {
-        stage.discord.say(stage.tea, stage.mio, text).unwrap();
+        stage.discord.send_message(stage.tea, stage.mio, text).unwrap();
     }
     let mut again = stage.connect().await;
     again.heard().await;
@@ -52,7 +52,7 @@ async fn a_resume_brings_what_was_missed() {
         assert_eq!((&frame["s"], &frame["d"]["content"]), (&json!(seq), &json!(text)));
     }
     assert_eq!(again.heard().await["t"], "RESUMED");
-    assert_eq!(stage.discord.budget().remaining, 999, "to resume costs no session");
+    assert_eq!(stage.discord.session_start_quota().remaining, 999, "to resume costs no session");
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn sessions_that_are_over_are_not_resumed() {
     let (socket, ready) = stage.listen(usual()).await;
     let session = &ready["session_id"];
     drop(socket);
-    stage.until(|discord| discord.connections() == 0).await;
+    stage.until(|discord| discord.connection_count() == 0).await;
     stage.discord.expire_sessions();
     let mut again = stage.connect().await;
     again.heard().await;
@@ -83,8 +83,8 @@ async fn whoever_says_goodbye_ends_the_session() {
             reason: "".into(),
         };
         socket.0.close(Some(close)).await.unwrap();
-        stage.until(|discord| discord.connections() == 0).await;
-        assert_eq!(stage.discord.closes(), [Some(code)]);
+        stage.until(|discord| discord.connection_count() == 0).await;
+        assert_eq!(stage.discord.close_codes(), [Some(code)]);
         let mut again = stage.connect().await;
         again.heard().await;
         again.resume(&ready["session_id"], 2).await;
@@ -104,7 +104,7 @@ async fn what_is_wrong_closes_with_its_code() {
         (4010, |_| (2, json!({ "token": TOKEN, "intents": 1, "properties": {}, "shard": [1, 1] }))),
         (4013, |_| (2, json!({ "token": TOKEN, "intents": 1 << 30, "properties": {} }))),
         (4014, |stage| {
-            stage.discord.rule_intent(Rule::Deny, Intents::MESSAGE_CONTENT);
+            stage.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
             (2, json!({ "token": TOKEN, "intents": 1 << 15, "properties": {} }))
         }),
         (4002, |_| (1, json!("x".repeat(5000)))),
@@ -122,7 +122,7 @@ async fn what_is_wrong_closes_with_its_code() {
 
 #[tokio::test]
 async fn more_trouble_closes_with_its_code() {
-    let stage = Stage::with(Settings { shards: 2, ..settings() }).await;
+    let stage = Stage::with(FakeDiscordSettings { min_shards: 2, ..settings() }).await;
     let mut socket = stage.connect().await;
     socket.heard().await;
     socket.identify(usual()).await;
@@ -151,7 +151,7 @@ async fn more_trouble_closes_with_its_code() {
 #[tokio::test]
 async fn sessions_are_counted() {
     let stage = Stage::new().await;
-    stage.discord.set_budget(1);
+    stage.discord.set_remaining_session_starts(1);
     let (_first, _) = stage.listen(usual()).await;
     let (_, told) = stage.get("gateway/bot").await;
     assert_eq!(told["session_start_limit"]["remaining"], 0);
@@ -168,7 +168,7 @@ async fn sessions_are_counted() {
 #[tokio::test]
 async fn sessions_that_begin_too_fast_are_invalid() {
     let slow = SignedDuration::from_hours(1);
-    let stage = Stage::with(Settings { identify_interval: slow, ..settings() }).await;
+    let stage = Stage::with(FakeDiscordSettings { identify_interval: slow, ..settings() }).await;
     let (_first, _) = stage.listen(usual()).await;
     let mut socket = stage.connect().await;
     socket.heard().await;
@@ -181,15 +181,15 @@ async fn sessions_that_begin_too_fast_are_invalid() {
 async fn discord_can_ask_to_reconnect_or_refuse() {
     let stage = Stage::new().await;
     let (mut socket, ready) = stage.listen(usual()).await;
-    stage.discord.reconnect();
+    stage.discord.request_reconnect();
     assert_eq!(socket.heard().await["op"], 7);
-    stage.discord.invalidate(Refused::Resumable);
+    stage.discord.invalidate_sessions(SessionRefusal::Resumable);
     let told = socket.heard().await;
     assert_eq!((&told["op"], &told["d"]), (&json!(9), &json!(true)));
-    stage.discord.close(4000);
+    stage.discord.close_connections(4000);
     assert_eq!(socket.end().await, End::Closed(4000));
-    stage.until(|discord| discord.connections() == 0).await;
-    stage.discord.refuse_session(Refused::Close(4009));
+    stage.until(|discord| discord.connection_count() == 0).await;
+    stage.discord.refuse_next_session(SessionRefusal::Close(4009));
     let mut again = stage.connect().await;
     again.heard().await;
     again.resume(&ready["session_id"], 2).await;
@@ -200,18 +200,18 @@ async fn discord_can_ask_to_reconnect_or_refuse() {
 async fn hearts_may_be_ignored_and_sockets_die_silently() {
     let stage = Stage::new().await;
     let (mut socket, _) = stage.listen(usual()).await;
-    stage.discord.set_pulse(Pulse::Ignored);
+    stage.discord.set_heartbeat_behavior(HeartbeatBehavior::Ignored);
     socket.say(1, Value::Null).await;
-    stage.until(|discord| discord.said(1).len() == 1).await;
-    stage.discord.say(stage.tea, stage.mio, "still talking").unwrap();
+    stage.until(|discord| discord.payloads(1).len() == 1).await;
+    stage.discord.send_message(stage.tea, stage.mio, "still talking").unwrap();
     socket.event("MESSAGE_CREATE").await;
-    stage.discord.half_dead();
-    stage.discord.say(stage.tea, stage.mio, "into the void").unwrap();
-    assert_eq!((stage.discord.connections(), stage.discord.sessions()), (0, 0));
-    stage.discord.cut();
+    stage.discord.stall_connections();
+    stage.discord.send_message(stage.tea, stage.mio, "into the void").unwrap();
+    assert_eq!((stage.discord.connection_count(), stage.discord.session_count()), (0, 0));
+    stage.discord.reset_connections();
     assert_eq!(socket.end().await, End::Reset);
 
-    stage.discord.greet_with(Greeting::Refusal);
+    stage.discord.set_connect_behavior(ConnectBehavior::Refusal);
     let url = format!("ws://{}/gateway?v=10", stage.address);
     let refused = tokio_tungstenite::connect_async(url).await.map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("503"), "{refused}");
@@ -220,7 +220,8 @@ async fn hearts_may_be_ignored_and_sockets_die_silently() {
 #[tokio::test]
 async fn who_does_not_breathe_is_gone() {
     let interval = SignedDuration::from_millis(5);
-    let stage = Stage::with(Settings { heartbeat_interval: interval, ..settings() }).await;
+    let stage =
+        Stage::with(FakeDiscordSettings { heartbeat_interval: interval, ..settings() }).await;
     let mut socket = stage.connect().await;
     socket.heard().await;
     assert_eq!(socket.end().await, End::Closed(4009));
@@ -253,8 +254,8 @@ async fn sessions_hear_only_what_they_asked_for() {
     let (mut deaf, _) = stage.listen(Intents::GUILDS).await;
     let (mut blind, _) = stage.listen(Intents::GUILDS | Intents::GUILD_MESSAGES).await;
     let (mut seeing, _) = stage.listen(usual()).await;
-    stage.discord.say(stage.tea, stage.mio, "a secret").unwrap();
-    stage.discord.say(stage.tea, stage.mio, &format!("<@{}> tea?", stage.bot)).unwrap();
+    stage.discord.send_message(stage.tea, stage.mio, "a secret").unwrap();
+    stage.discord.send_message(stage.tea, stage.mio, &format!("<@{}> tea?", stage.bot)).unwrap();
     stage.discord.rename_channel(stage.tea, "coffee").unwrap();
     assert_eq!(deaf.event("CHANNEL_UPDATE").await["name"], "coffee");
     assert_eq!(blind.event("MESSAGE_CREATE").await["content"], "");
@@ -278,9 +279,9 @@ async fn each_shard_hears_of_its_own_guilds() {
     }
     let home = usize::try_from((stage.guild.get() >> 22) % 2).unwrap();
     shards[home].event("GUILD_CREATE").await;
-    stage.discord.say(stage.tea, stage.mio, "in the guild").unwrap();
-    let direct = stage.discord.open_direct(stage.mio).unwrap();
-    stage.discord.say(direct, stage.mio, "in private").unwrap();
+    stage.discord.send_message(stage.tea, stage.mio, "in the guild").unwrap();
+    let direct = stage.discord.open_direct_message(stage.mio).unwrap();
+    stage.discord.send_message(direct, stage.mio, "in private").unwrap();
     assert_eq!(shards[home].event("MESSAGE_CREATE").await["content"], "in the guild");
     assert_eq!(shards[0].event("MESSAGE_CREATE").await["content"], "in private");
 }

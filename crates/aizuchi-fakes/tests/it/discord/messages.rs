@@ -1,11 +1,11 @@
 //! What is said over REST, and what Discord says to it.
 
+use aizuchi_fakes::discord::api_error::RateLimitScope;
+use aizuchi_fakes::discord::driver::setup::PermissionEffect;
 use aizuchi_fakes::discord::fault::Fault;
-use aizuchi_fakes::discord::hands::arrange::Rule;
 use aizuchi_fakes::discord::id::ChannelId;
-use aizuchi_fakes::discord::message::{Saying, Telling};
+use aizuchi_fakes::discord::message::{EventDelivery, NewFakeMessage};
 use aizuchi_fakes::discord::method::Method;
-use aizuchi_fakes::discord::refusal::Scope;
 use aizuchi_fakes::fault::Hang;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -55,14 +55,14 @@ async fn one_nonce_makes_one_message() {
 async fn refusals_have_discords_numbers() {
     let stage = Stage::new().await;
     let tea = stage.tea;
-    let theirs = stage.discord.say(tea, stage.mio, "mine").unwrap();
+    let theirs = stage.discord.send_message(tea, stage.mio, "mine").unwrap();
     let board = stage.discord.add_channel(aizuchi_fakes::discord::channel::NewChannel {
         name: "board".to_owned(),
         members: vec![stage.mio],
         ..Default::default()
     });
     let board = board.unwrap();
-    stage.discord.start_thread_from(tea, theirs, stage.mio, "talk").unwrap();
+    stage.discord.start_thread_from_message(tea, theirs, stage.mio, "talk").unwrap();
     let long = "x".repeat(2001);
     let text = json!({ "content": "x" });
     for (verb, path, body, status, code) in [
@@ -131,19 +131,22 @@ async fn refusals_have_discords_numbers() {
 async fn permissions_decide_what_the_app_may_do() {
     let stage = Stage::new().await;
     let path = format!("channels/{}/messages", stage.tea);
-    stage.discord.say(stage.tea, stage.mio, "hello").unwrap();
+    stage.discord.send_message(stage.tea, stage.mio, "hello").unwrap();
     for (permission, expected) in [
         (Permissions::READ_MESSAGE_HISTORY, (200, json!([]))),
         (Permissions::VIEW_CHANNEL, (403, json!({ "message": "Missing Access", "code": 50001 }))),
     ] {
-        stage.discord.rule(stage.tea, Rule::Deny, permission).unwrap();
+        stage.discord.set_permissions(stage.tea, PermissionEffect::Deny, permission).unwrap();
         assert_eq!(stage.get(&path).await, expected);
-        stage.discord.rule(stage.tea, Rule::Allow, permission).unwrap();
+        stage.discord.set_permissions(stage.tea, PermissionEffect::Allow, permission).unwrap();
     }
-    stage.discord.rule(stage.tea, Rule::Deny, Permissions::SEND_MESSAGES).unwrap();
+    stage
+        .discord
+        .set_permissions(stage.tea, PermissionEffect::Deny, Permissions::SEND_MESSAGES)
+        .unwrap();
     assert_eq!(stage.post(json!({ "content": "x" })).await.1["code"], 50013);
     assert_eq!(stage.get(&path).await.1.as_array().unwrap().len(), 1);
-    stage.discord.rule_intent(Rule::Deny, Intents::MESSAGE_CONTENT);
+    stage.discord.set_privileged_intents(PermissionEffect::Deny, Intents::MESSAGE_CONTENT);
     assert_eq!(stage.get(&path).await.1[0]["content"], "");
     let (_, application) = stage.get("applications/@me").await;
     assert_eq!(application["flags"].as_u64().unwrap() & (1 << 19), 0, "the app can see it");
@@ -156,9 +159,9 @@ async fn history_comes_newest_first_from_either_side() {
     let mut ids = Vec::new();
     for number in 0..5 {
         let at = Some(begin + SignedDuration::from_secs(number));
-        let saying = Saying::new(stage.tea, stage.mio, &number.to_string());
-        let saying = Saying { at, telling: Telling::Lost, ..saying };
-        ids.push(stage.discord.say_with(saying).unwrap());
+        let saying = NewFakeMessage::new(stage.tea, stage.mio, &number.to_string());
+        let saying = NewFakeMessage { at, delivery: EventDelivery::Lost, ..saying };
+        ids.push(stage.discord.send_message_with(saying).unwrap());
     }
     let middle = ids[2];
     for (query, expected) in [
@@ -179,7 +182,7 @@ async fn history_comes_newest_first_from_either_side() {
 #[tokio::test]
 async fn only_whom_the_app_lets_is_pinged() {
     let stage = Stage::new().await;
-    let asked = stage.discord.say(stage.tea, stage.mio, "who?").unwrap();
+    let asked = stage.discord.send_message(stage.tea, stage.mio, "who?").unwrap();
     let content = format!("<@{}> @everyone", stage.mio);
     let to = json!({ "message_id": asked });
     for (allowed, pinged) in [
@@ -214,7 +217,7 @@ async fn buckets_are_told_and_kept() {
     assert_eq!(told["global"], false);
     assert_eq!(stage.discord.posts().len(), 5);
 
-    stage.discord.fault(Method::GetMe, Fault::rate_limited(0.5, Scope::Global));
+    stage.discord.inject_fault(Method::GetMe, Fault::rate_limited(0.5, RateLimitScope::Global));
     let refused = stage.send("GET", "users/@me", json!({})).await.unwrap();
     assert_eq!(refused.headers()["x-ratelimit-global"], "true");
     assert_eq!(refused.headers()["retry-after"], "1");
@@ -227,27 +230,29 @@ async fn faults_lose_answers_before_and_after() {
     let path = format!("channels/{}/messages", stage.tea);
     let body = |text: &str| json!({ "content": text });
     let said = |stage: &Stage| stage.discord.texts(stage.tea).unwrap();
-    stage.discord.fault(Method::CreateMessage, Fault::ResetBefore);
+    stage.discord.inject_fault(Method::CreateMessage, Fault::ResetBefore);
     assert!(stage.send("POST", &path, body("a")).await.is_err());
-    stage.discord.fault(Method::CreateMessage, Fault::ResetAfter);
+    stage.discord.inject_fault(Method::CreateMessage, Fault::ResetAfter);
     assert!(stage.send("POST", &path, body("b")).await.is_err());
-    stage.discord.fault(Method::CreateMessage, Fault::Status(503));
+    stage.discord.inject_fault(Method::CreateMessage, Fault::Status(503));
     assert_eq!(stage.post(body("c")).await.0, 503);
-    stage.discord.fault(Method::CreateMessage, Fault::StatusAfter(502));
+    stage.discord.inject_fault(Method::CreateMessage, Fault::StatusAfter(502));
     assert_eq!(stage.post(body("d")).await.0, 502);
     assert_eq!(said(&stage), ["b", "d"]);
 
-    stage.discord.fault(Method::CreateMessage, Fault::HangAfter(Hang::UntilReleased));
+    stage.discord.inject_fault(Method::CreateMessage, Fault::HangAfter(Hang::UntilReleased));
     let hanging = stage.send("POST", &path, body("e"));
     let released = async {
         stage.until(|discord| discord.posts().len() == 3).await;
-        stage.discord.release();
+        stage.discord.release_hanging();
     };
     let (answer, ()) = tokio::join!(hanging, released);
     assert_eq!(answer.unwrap().status().as_u16(), 200);
 
     let after = SignedDuration::from_millis(1);
-    stage.discord.fault(Method::CreateMessage, Fault::CommitLater { after, answer: Some(504) });
+    stage
+        .discord
+        .inject_fault(Method::CreateMessage, Fault::CommitLater { after, answer: Some(504) });
     assert_eq!(stage.post(body("f")).await.0, 504);
     stage.until(|discord| discord.posts().len() == 4).await;
     assert_eq!(said(&stage), ["b", "d", "e", "f"]);
@@ -259,9 +264,12 @@ async fn people_can_be_written_to_unless_they_close_the_door() {
     let (_, direct) =
         stage.ask("POST", "users/@me/channels", json!({ "recipient_id": stage.mio })).await;
     let id: ChannelId = serde_json::from_value(direct["id"].clone()).unwrap();
-    assert_eq!((&direct["type"], id), (&json!(1), stage.discord.open_direct(stage.mio).unwrap()));
+    assert_eq!(
+        (&direct["type"], id),
+        (&json!(1), stage.discord.open_direct_message(stage.mio).unwrap())
+    );
     let path = format!("channels/{id}/messages");
     assert_eq!(stage.ask("POST", &path, json!({ "content": "hello" })).await.0, 200);
-    stage.discord.close_direct(stage.mio).unwrap();
+    stage.discord.close_direct_messages(stage.mio).unwrap();
     assert_eq!(stage.ask("POST", &path, json!({ "content": "?" })).await.1["code"], 50007);
 }

@@ -34,7 +34,7 @@ async fn people_talk_on_the_page() {
     let refused = fill("say", "/dance", "").await;
     assert!(refused.contains("Unknown application command (10063)"), "{refused}");
     let command = json!({ "name": "aizuchi", "options": [{ "name": "mode", "type": 1, "options": [{ "name": "to", "type": 3 }] }] });
-    stage.discord.change(|state| state.world.register(None, &command));
+    stage.discord.change(|state| state.world.register_command(None, &command));
     fill("say", "/aizuchi mode quiet", "").await;
     let used = stage.discord.read(|state| state.world.commands.interactions.len());
     assert_eq!(used, 1);

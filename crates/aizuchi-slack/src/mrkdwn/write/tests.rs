@@ -55,7 +55,7 @@ fn markdown_becomes_mrkdwn() {
             "a &lt;b&gt;c&lt;/b&gt; &amp; d\n\n&lt;div&gt;\n<@U1>\n&lt;/div&gt;",
         ),
     ] {
-        assert_eq!(write(markdown, &person), expected, "{markdown}");
+        assert_eq!(to_mrkdwn(markdown, &person), expected, "{markdown}");
     }
 }
 
@@ -75,7 +75,7 @@ fn people_are_called_by_their_names() {
         ("|a|\n|-|\n|@Bob|", "```\na\n----\n@Bob\n```"),
         ("@odd @ @here", "@odd @ @here"),
     ] {
-        assert_eq!(write(markdown, &person), expected, "{markdown}");
+        assert_eq!(to_mrkdwn(markdown, &person), expected, "{markdown}");
     }
 }
 
@@ -112,7 +112,7 @@ proptest! {
         "\\[(!here|<!here>|a\\|b|>)\\]\\((https?://|mailto:|)(!here|<!here>|a>b|a\\|!here|&gt;)\\)",
         "\\PC{0,3}",
     ], 0..24)) {
-        let text = write(&parts.concat(), &person);
+        let text = to_mrkdwn(&parts.concat(), &person);
         for inner in brackets(&text) {
             prop_assert!(is_harmless(inner), "{:?} in {:?}", inner, text);
         }

@@ -6,34 +6,34 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::chat::ChannelId;
-use crate::recall::terms::Wanted;
-use crate::recall::{RecallQuery, Search};
+use crate::recall::terms::SearchTerm;
+use crate::recall::{RecallQuery, RecallScorer};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::recall::{listed, sql};
+use crate::store::database::recall::{parse_column, sql};
 
 /// How many lines are read at once and ranked.
-pub const CANDIDATES: usize = 64;
+pub const CANDIDATE_BATCH: usize = 64;
 /// What is in more lines than this tells too little to look at them all: in one channel, and in all
 /// of them.
-const COMMON_NEAR: usize = 1000;
-const COMMON_FAR: usize = 300;
+const COMMON_IN_CHANNEL: usize = 1000;
+const COMMON_IN_WORKSPACE: usize = 300;
 
 /// Lines of a channel that were heard with the same visibility.
-pub struct Room {
+pub struct IndexPartition {
     pub number: i64,
     pub channel: ChannelId,
     /// How many are indexed.
-    pub lines: usize,
+    pub message_count: usize,
 }
 
-impl Room {
+impl IndexPartition {
     /// The numbers that its lines may have.
-    fn first(&self) -> i64 {
+    fn first_number(&self) -> i64 {
         self.number << 32
     }
 
-    fn last(&self) -> i64 {
+    fn last_number(&self) -> i64 {
         ((self.number + 1) << 32) - 1
     }
 }
@@ -42,14 +42,14 @@ impl Room {
 struct Posting {
     /// In how many lines. What is too common to be counted is supposed to be as common as in the
     /// channel that the query comes from.
-    having: usize,
+    frequency: usize,
     /// The lines that are worth looking at for it.
     numbers: Vec<i64>,
 }
 
 pub struct Postings {
-    rooms: Vec<Room>,
-    each: Vec<Posting>,
+    partitions: Vec<IndexPartition>,
+    postings: Vec<Posting>,
     /// There is nothing that is not common.
     is_common: bool,
 }
@@ -57,53 +57,63 @@ pub struct Postings {
 impl Postings {
     pub async fn read(
         connection: &mut Connection,
-        search: &Search,
+        search: &RecallScorer,
         which: &RecallQuery,
-        rooms: Vec<Room>,
+        rooms: Vec<IndexPartition>,
     ) -> Result<Self, StoreError> {
-        let all: Vec<&Room> = rooms.iter().collect();
-        let common = if which.channel.is_some() { COMMON_NEAR } else { COMMON_FAR };
-        let found =
-            look_up(connection, expressions(connection, &search.wanted), &all, common + 1).await?;
+        let all: Vec<&IndexPartition> = rooms.iter().collect();
+        let common = if which.channel.is_some() { COMMON_IN_CHANNEL } else { COMMON_IN_WORKSPACE };
+        let found = look_up(
+            connection,
+            match_expressions(connection, &search.search_terms),
+            &all,
+            common + 1,
+        )
+        .await?;
         let has_telling = found.iter().any(|found| (1..=common).contains(&found.len()));
-        let cut = search.wanted.iter().zip(&found).filter(|(_, found)| found.len() > common);
-        let cut: Vec<Wanted> = cut.map(|(wanted, _)| wanted.clone()).collect();
-        let is_near = |room: &&Room| Some(&room.channel) == which.visible_from.as_ref();
-        let near: Vec<&Room> = rooms.iter().filter(is_near).collect();
-        let mut again = look_up(connection, expressions(connection, &cut), &near, COMMON_NEAR + 1)
-            .await?
-            .into_iter();
-        let (lines, near) = (count(&all), count(&near).max(1));
+        let cut = search.search_terms.iter().zip(&found).filter(|(_, found)| found.len() > common);
+        let cut: Vec<SearchTerm> = cut.map(|(wanted, _)| wanted.clone()).collect();
+        let is_near = |room: &&IndexPartition| Some(&room.channel) == which.visible_from.as_ref();
+        let near: Vec<&IndexPartition> = rooms.iter().filter(is_near).collect();
+        let mut again =
+            look_up(connection, match_expressions(connection, &cut), &near, COMMON_IN_CHANNEL + 1)
+                .await?
+                .into_iter();
+        let (lines, near) = (count_messages(&all), count_messages(&near).max(1));
         let each = found.into_iter().map(|numbers| {
             if numbers.len() <= common {
-                return Posting { having: numbers.len(), numbers };
+                return Posting { frequency: numbers.len(), numbers };
             }
             let numbers_near = again.next().unwrap_or_default();
             let having = numbers.len().max(numbers_near.len() * lines / near);
-            let is_telling = numbers_near.len() <= COMMON_NEAR;
-            Posting { having, numbers: if is_telling { numbers_near } else { Vec::new() } }
+            let is_telling = numbers_near.len() <= COMMON_IN_CHANNEL;
+            Posting {
+                frequency: having,
+                numbers: if is_telling { numbers_near } else { Vec::new() },
+            }
         });
-        Ok(Self { each: each.collect(), is_common: !has_telling, rooms })
+        Ok(Self { postings: each.collect(), is_common: !has_telling, partitions: rooms })
     }
 
-    pub fn lines(&self) -> usize {
-        self.rooms.iter().map(|room| room.lines).sum()
+    pub fn message_count(&self) -> usize {
+        self.partitions.iter().map(|room| room.message_count).sum()
     }
 
-    pub fn having(&self, wanted: usize) -> usize {
-        self.each[wanted].having
+    pub fn frequency(&self, wanted: usize) -> usize {
+        self.postings[wanted].frequency
     }
 
     /// The lines to be read, the most promising first.
-    pub async fn best_first(
+    pub async fn ranked(
         &self,
         connection: &mut Connection,
-        search: &Search,
+        search: &RecallScorer,
     ) -> Result<Vec<i64>, StoreError> {
-        let nearness = self.rooms.iter().map(|room| (room.number, search.nearness(&room.channel)));
+        let nearness =
+            self.partitions.iter().map(|room| (room.number, search.channel_factor(&room.channel)));
         let nearness: HashMap<i64, f64> = nearness.collect();
         let mut scores: HashMap<i64, f64> = HashMap::new();
-        for (wanted, posting) in self.each.iter().enumerate() {
+        for (wanted, posting) in self.postings.iter().enumerate() {
             for number in &posting.numbers {
                 let nearness = nearness.get(&(number >> 32)).unwrap_or(&1.0);
                 *scores.entry(*number).or_default() += search.weight(wanted) * nearness;
@@ -112,7 +122,7 @@ impl Postings {
         let mut numbers: Vec<(f64, i64)> =
             scores.into_iter().map(|(number, score)| (score, number)).collect();
         if self.is_common {
-            let common = self.common(connection, search).await?;
+            let common = self.read_common(connection, search).await?;
             numbers.extend(common.into_iter().map(|number| (0.0, number)));
         }
         // Of equals the newer ones, whatever their room.
@@ -124,22 +134,23 @@ impl Postings {
     }
 
     /// The newest lines with all of the things looked for, and with any of them.
-    async fn common(
+    async fn read_common(
         &self,
         connection: &mut Connection,
-        search: &Search,
+        search: &RecallScorer,
     ) -> Result<Vec<i64>, StoreError> {
-        let present = (0..self.each.len()).filter(|wanted| self.having(*wanted) > 0);
-        let present: Vec<Wanted> = present.map(|wanted| search.wanted[wanted].clone()).collect();
+        let present = (0..self.postings.len()).filter(|wanted| self.frequency(*wanted) > 0);
+        let present: Vec<SearchTerm> =
+            present.map(|wanted| search.search_terms[wanted].clone()).collect();
         if present.is_empty() {
             return Ok(Vec::new());
         }
-        let both = if connection.is_server() { [" & ", " | "] } else { [" AND ", " OR "] };
-        let present = expressions(connection, &present);
+        let both = if connection.is_postgres() { [" & ", " | "] } else { [" AND ", " OR "] };
+        let present = match_expressions(connection, &present);
         let asked = both.map(|between| present.join(between));
-        let rooms: Vec<&Room> = self.rooms.iter().collect();
-        let found = look_up(connection, asked.to_vec(), &rooms, CANDIDATES).await?;
-        let taken = self.each.iter().flat_map(|posting| &posting.numbers).copied();
+        let rooms: Vec<&IndexPartition> = self.partitions.iter().collect();
+        let found = look_up(connection, asked.to_vec(), &rooms, CANDIDATE_BATCH).await?;
+        let taken = self.postings.iter().flat_map(|posting| &posting.numbers).copied();
         let mut taken: HashSet<i64> = taken.collect();
         Ok(found.into_iter().flatten().filter(|number| taken.insert(*number)).collect())
     }
@@ -149,11 +160,11 @@ impl Postings {
 async fn look_up(
     connection: &mut Connection,
     expressions: Vec<String>,
-    rooms: &[&Room],
+    rooms: &[&IndexPartition],
     most: usize,
 ) -> Result<Vec<Vec<i64>>, StoreError> {
-    let first = rooms.iter().map(|room| room.first()).min();
-    let last = rooms.iter().map(|room| room.last()).max();
+    let first = rooms.iter().map(|room| room.first_number()).min();
+    let last = rooms.iter().map(|room| room.last_number()).max();
     let (Some(first), Some(last), false) = (first, last, expressions.is_empty()) else {
         return Ok(vec![Vec::new(); expressions.len()]);
     };
@@ -166,24 +177,24 @@ async fn look_up(
         .bind(most as i64)
         .fetch_all(connection)
         .await?;
-    rows.iter().map(|row| listed(row, "numbers")).collect()
+    rows.iter().map(|row| parse_column(row, "numbers")).collect()
 }
 
-fn count(rooms: &[&Room]) -> usize {
-    rooms.iter().map(|room| room.lines).sum()
+fn count_messages(rooms: &[&IndexPartition]) -> usize {
+    rooms.iter().map(|room| room.message_count).sum()
 }
 
 /// What is looked for, in the language of the index: of FTS5, or of `tsquery`. Terms have no marks of either.
-fn expressions(connection: &Connection, wanted: &[Wanted]) -> Vec<String> {
-    let of_file = |wanted: &Wanted| match wanted {
-        Wanted::Term(term) => format!("\"{term}\""),
-        Wanted::Beginning(letter) => format!("\"{letter}\" *"),
+fn match_expressions(connection: &Connection, wanted: &[SearchTerm]) -> Vec<String> {
+    let of_file = |wanted: &SearchTerm| match wanted {
+        SearchTerm::Term(term) => format!("\"{term}\""),
+        SearchTerm::Prefix(letter) => format!("\"{letter}\" *"),
     };
-    let of_server = |wanted: &Wanted| match wanted {
-        Wanted::Term(term) => format!("'{term}'"),
-        Wanted::Beginning(letter) => format!("'{letter}':*"),
+    let of_server = |wanted: &SearchTerm| match wanted {
+        SearchTerm::Term(term) => format!("'{term}'"),
+        SearchTerm::Prefix(letter) => format!("'{letter}':*"),
     };
-    match connection.is_server() {
+    match connection.is_postgres() {
         true => wanted.iter().map(of_server).collect(),
         false => wanted.iter().map(of_file).collect(),
     }

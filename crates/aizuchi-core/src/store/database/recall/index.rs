@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use crate::recall::terms::terms;
+use crate::recall::terms::extract_terms;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::recall::sql;
 use crate::store::database::rows;
 
 /// How many changes are indexed at once, and searched one by one before that.
-pub const STEP: u64 = 512;
+pub const INDEX_BATCH: u64 = 512;
 
 /// A line that is to be indexed.
-struct Line {
-    room: (String, String, String),
+struct MessageToIndex {
+    partition: (String, String, String),
     id: String,
     terms: String,
     /// The number that it has, if it was indexed before.
@@ -26,43 +26,44 @@ struct Line {
 /// The revision up to which everything is indexed.
 pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreError> {
     let row = query(sql::INDEXED_UNTIL).fetch_one(connection).await?;
-    rows::unsigned(rows::column(&row, "revision")?)
+    rows::to_unsigned(rows::column(&row, "revision")?)
 }
 
 /// Indexes the next step of what came or changed, not behind `newest`, inside the caller's
 /// transaction. Gives the revision up to which everything is indexed then.
-pub async fn index_next(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
+pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
     let after = indexed_until(connection).await?;
-    let until = newest.min(after + STEP);
+    let until = newest.min(after + INDEX_BATCH);
     if until <= after {
         return Ok(after);
     }
-    let lines = unindexed(connection, after, until).await?;
+    let lines = read_unindexed(connection, after, until).await?;
     let known: Vec<Value> =
         lines.iter().filter_map(|line| Some(json!([line.number?, line.terms]))).collect();
-    unindex(connection, known).await?;
-    index(connection, lines).await?;
+    remove_messages(connection, known).await?;
+    insert_messages(connection, lines).await?;
     let put = query(sql::PUT_INDEXED_UNTIL).bind(until as i64);
     put.execute(connection).await?;
     Ok(until)
 }
 
 /// Indexes everything up to `newest`, inside the caller's transaction.
-pub async fn index_everything(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
+pub async fn index_all(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
     drop_stale(connection).await?;
-    while index_next(connection, newest).await? < newest {}
+    while index_next_batch(connection, newest).await? < newest {}
     Ok(())
 }
 
 /// Takes out of the index what lines have said that were changed or removed in this transaction.
 pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
     let row = query(sql::STALE).fetch_one(&mut *connection).await?;
-    let stale: Vec<(i64, String)> = rows::parsed(&rows::column::<String>(&row, "lines")?)?;
+    let stale: Vec<(i64, String)> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
     if stale.is_empty() {
         return Ok(());
     }
-    let stale = stale.into_iter().map(|(number, text)| json!([number, terms(&text).join(" ")]));
-    unindex(connection, stale.collect()).await?;
+    let stale =
+        stale.into_iter().map(|(number, text)| json!([number, extract_terms(&text).join(" ")]));
+    remove_messages(connection, stale.collect()).await?;
     query(sql::CLEAR_STALE).execute(connection).await?;
     Ok(())
 }
@@ -74,29 +75,32 @@ pub async fn compact(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn unindexed(
+async fn read_unindexed(
     connection: &mut Connection,
     after: u64,
     until: u64,
-) -> Result<Vec<Line>, StoreError> {
+) -> Result<Vec<MessageToIndex>, StoreError> {
     let row =
         query(sql::UNINDEXED).bind(after as i64).bind(until as i64).fetch_one(connection).await;
     type Row = (String, String, String, String, String, Option<i64>);
-    let lines: Vec<Row> = rows::parsed(&rows::column::<String>(&row?, "lines")?)?;
+    let lines: Vec<Row> = rows::parse_json(&rows::column::<String>(&row?, "lines")?)?;
     let line = |(workspace, channel, visibility, id, text, number): Row| {
-        let terms = terms(&text).join(" ");
-        Line { room: (workspace, channel, visibility), id, terms, number }
+        let terms = extract_terms(&text).join(" ");
+        MessageToIndex { partition: (workspace, channel, visibility), id, terms, number }
     };
     Ok(lines.into_iter().map(line).filter(|line| !line.terms.is_empty()).collect())
 }
 
-async fn index(connection: &mut Connection, lines: Vec<Line>) -> Result<(), StoreError> {
+async fn insert_messages(
+    connection: &mut Connection,
+    lines: Vec<MessageToIndex>,
+) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
-    let mut next = give_numbers(connection, &lines).await?;
+    let mut next = allocate_numbers(connection, &lines).await?;
     let mut numbered: BTreeMap<i64, Value> = BTreeMap::new();
-    for Line { room, id, terms, .. } in lines {
+    for MessageToIndex { partition: room, id, terms, .. } in lines {
         let Some(next) = next.get_mut(&room) else {
             return Err(StoreError::Broken("a room was given no number".to_owned()));
         };
@@ -105,20 +109,20 @@ async fn index(connection: &mut Connection, lines: Vec<Line>) -> Result<(), Stor
     }
     // The index takes them best in their order.
     let lines = Value::Array(numbered.into_values().collect()).to_string();
-    for statement in [sql::INDEX_LINES, sql::INDEX_TERMS] {
+    for statement in [sql::INDEX_MESSAGES, sql::INDEX_TERMS] {
         query(statement).bind(&lines).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// The number before the first one that is free, for each room of some lines.
-async fn give_numbers(
+async fn allocate_numbers(
     connection: &mut Connection,
-    lines: &[Line],
+    lines: &[MessageToIndex],
 ) -> Result<HashMap<(String, String, String), i64>, StoreError> {
     let mut counts: BTreeMap<&(String, String, String), i64> = BTreeMap::new();
     for line in lines {
-        *counts.entry(&line.room).or_default() += 1;
+        *counts.entry(&line.partition).or_default() += 1;
     }
     let asked: Value = counts
         .iter()
@@ -126,7 +130,7 @@ async fn give_numbers(
             json!([workspace, channel, visibility, count])
         })
         .collect();
-    let rows = query(sql::GIVE_NUMBERS).bind(asked.to_string()).fetch_all(connection).await;
+    let rows = query(sql::ALLOCATE_NUMBERS).bind(asked.to_string()).fetch_all(connection).await;
     let mut free = HashMap::new();
     for row in rows? {
         let room = (
@@ -143,12 +147,12 @@ async fn give_numbers(
 }
 
 /// Takes lines out of the index: a list of their numbers and of the terms that they have in it.
-async fn unindex(connection: &mut Connection, lines: Vec<Value>) -> Result<(), StoreError> {
+async fn remove_messages(connection: &mut Connection, lines: Vec<Value>) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
     let lines = Value::Array(lines).to_string();
-    for statement in [sql::UNINDEX_TERMS, sql::UNCOUNT_LINES, sql::UNINDEX_LINES] {
+    for statement in [sql::UNINDEX_TERMS, sql::UNCOUNT_MESSAGES, sql::UNINDEX_MESSAGES] {
         query(statement).bind(&lines).execute(&mut *connection).await?;
     }
     Ok(())

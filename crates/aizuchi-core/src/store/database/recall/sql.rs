@@ -21,7 +21,7 @@ macro_rules! is_visible {
 }
 
 /// Lines of the workspace ?1 as they stand, older than ?4 (null: of any age), out of the list ?5.
-macro_rules! recalled {
+macro_rules! recalled_messages {
     ($which:expr) => {
         concat!(
             "SELECT json_group_array(json_object('workspace', m.workspace, 'channel', m.channel,
@@ -60,7 +60,7 @@ statements! {
             ON m.workspace = spaces.workspace AND m.revision > ?1 AND m.revision <= ?2
         WHERE m.deleted_ms IS NULL AND m.withheld = 0";
     /// ?1 lists [workspace, channel, visibility, lines].
-    GIVE_NUMBERS = "
+    ALLOCATE_NUMBERS = "
         INSERT INTO recall_rooms (workspace, channel, visibility, lines, last)
         SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), CAST(value ->> 3 AS BIGINT) FROM json_each(?1)
         WHERE true
@@ -69,7 +69,7 @@ statements! {
         RETURNING workspace, channel, visibility, number, last";
     // ?1 lists [number, terms, id].
 
-    INDEX_LINES = "
+    INDEX_MESSAGES = "
         INSERT INTO recall_lines (number, id) SELECT CAST(value ->> 0 AS BIGINT), value ->> 2 FROM json_each(?1)";
     INDEX_TERMS = "
         INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
@@ -81,9 +81,9 @@ statements! {
     UNINDEX_TERMS = "
         INSERT INTO recall_terms (recall_terms, rowid, terms)
         SELECT 'delete', value ->> 0, value ->> 1 FROM json_each(?1)";
-    UNINDEX_LINES = "
+    UNINDEX_MESSAGES = "
         DELETE FROM recall_lines WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) FROM json_each(?1))";
-    UNCOUNT_LINES = "
+    UNCOUNT_MESSAGES = "
         UPDATE recall_rooms
         SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE CAST(j.value ->> 0 AS BIGINT) >> 32 = number)
         WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) >> 32 FROM json_each(?1))";
@@ -101,7 +101,7 @@ statements! {
 
     // Reading. ?1 workspace, ?2 channel, ?3 seen from.
 
-    ROOMS = concat!(
+    PARTITIONS = concat!(
         "SELECT r.number, r.channel, r.lines
         FROM recall_rooms AS r
         LEFT JOIN channels AS c ON c.workspace = r.workspace AND c.id = r.channel
@@ -120,7 +120,7 @@ statements! {
              LIMIT +?3) AS part) AS numbers
         FROM asked AS a";
     /// The newest ?4 lines that are not indexed as they stand now.
-    TAIL = concat!(
+    NEWEST_UNINDEXED = concat!(
         "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM
             (SELECT m.rowid AS place, m.at_ms, m.text
              FROM messages AS m INDEXED BY messages_by_revision
@@ -130,11 +130,11 @@ statements! {
              ORDER BY m.revision DESC
              LIMIT +?4) AS part"
     );
-    RECALLED_BY_NUMBER = recalled!("
+    RECALLED_BY_NUMBER = recalled_messages!("
         CROSS JOIN recall_lines AS l ON l.number = CAST(j.value AS BIGINT)
         CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
         CROSS JOIN messages AS m ON m.workspace = r.workspace AND m.channel = r.channel AND m.id = l.id
             AND m.revision <= (SELECT revision FROM recall_watermark)");
     /// Within one moment, rows stay in their place.
-    RECALLED_BY_PLACE = recalled!("CROSS JOIN messages AS m ON m.rowid = CAST(j.value AS BIGINT)");
+    RECALLED_BY_ROWID = recalled_messages!("CROSS JOIN messages AS m ON m.rowid = CAST(j.value AS BIGINT)");
 }

@@ -1,7 +1,7 @@
 //! The statement that a context is read with.
 
 /// One line `m` by `u`, as a JSON list.
-macro_rules! line {
+macro_rules! message_json {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
             json(m.mentions), m.edits, m.heard, CASE m.visibility WHEN 'public' THEN 1 ELSE 0 END, u.name,
@@ -30,7 +30,7 @@ macro_rules! spent {
 }
 
 /// How things stand around the conversation at ?13, as a JSON object.
-macro_rules! circumstances {
+macro_rules! channel_status {
     () => {
         concat!(
             "json_object(
@@ -135,7 +135,7 @@ statements! {
                 UNION SELECT m.rowid FROM (SELECT thread FROM newest UNION SELECT ?3) AS t
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = t.thread AND m.channel = ?2
                     WHERE t.thread <> '' AND m.deleted_ms IS NULL AND m.withheld = 0)
-            SELECT json_group_array(", line!(), ")
+            SELECT json_group_array(", message_json!(), ")
             FROM wanted
             CROSS JOIN messages AS m ON m.rowid = wanted.line
             LEFT JOIN users AS u ON u.workspace = ?1 AND u.id = m.author) AS lines,
@@ -190,8 +190,8 @@ statements! {
                             WHERE workspace = ?1 AND realm = ?2
                             ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part
                     ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part) AS memories,
-            ", circumstances!(), " AS circumstances,
-            (SELECT json_group_array(", line!(), ") FROM
+            ", channel_status!(), " AS circumstances,
+            (SELECT json_group_array(", message_json!(), ") FROM
                 (SELECT rowid AS line FROM messages INDEXED BY messages_in_order
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
                     AND at_ms <= (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked

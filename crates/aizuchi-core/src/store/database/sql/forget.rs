@@ -2,7 +2,7 @@
 
 statements! {
     /// Who is known by an id or a name.
-    FIND_PERSON = "
+    FIND_USERS = "
         SELECT workspace, id, name, kind, role FROM users WHERE id = ?1 OR lower(name) = lower(?1)
         UNION
         SELECT DISTINCT workspace, author, author, author_kind, 'member' FROM messages WHERE author = ?1
@@ -10,23 +10,23 @@ statements! {
         UNION
         SELECT DISTINCT workspace, user_id, user_id, kind, 'member' FROM reactions WHERE user_id = ?1
             AND NOT EXISTS (SELECT 1 FROM users WHERE workspace = reactions.workspace AND id = ?1)";
-    LINES_OF_PERSON = "
+    MESSAGES_OF_USER = "
         SELECT channel, id, text FROM messages WHERE workspace = ?1 AND author = ?2 ORDER BY at_ms, id";
-    OWN_LINES = "
+    OWN_MESSAGES = "
         SELECT channel, id, text FROM messages
         WHERE workspace = ?1 AND author_kind = 'persona' AND deleted_ms IS NULL";
     /// Takes a person out of their lines. Nothing of these stays but their place.
-    BLANK_LINES = "
+    ERASE_MESSAGES = "
         UPDATE messages SET author = ?3, text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4),
             revision = ?5
         WHERE workspace = ?1 AND author = ?2";
-    BLANK_LINE = "
+    ERASE_MESSAGE = "
         UPDATE messages SET text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4), revision = ?5
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
-    BLANK_MENTIONS = "
+    ERASE_MENTIONS = "
         UPDATE messages SET mentions = replace(mentions, ?2, ?3)
         WHERE workspace = ?1 AND replace(mentions, ?2, ?3) <> mentions";
-    CLOSE_OWED_TO = "
+    CLOSE_OWED_TO_USER = "
         UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
     /// Pages are to learn of it, too.
     MARK_REACTED_BY = "
@@ -34,8 +34,8 @@ statements! {
         FROM (SELECT DISTINCT channel, message FROM reactions
             WHERE workspace = ?1 AND user_id = ?2 AND removed_ms IS NULL) AS r
         WHERE messages.workspace = ?1 AND messages.id = r.message AND messages.channel = r.channel";
-    DROP_REACTIONS_OF = "DELETE FROM reactions WHERE workspace = ?1 AND user_id = ?2";
-    DROP_PERSON = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
+    DROP_REACTIONS_OF_USER = "DELETE FROM reactions WHERE workspace = ?1 AND user_id = ?2";
+    DROP_USER = "DELETE FROM users WHERE workspace = ?1 AND id = ?2";
 
     ALL_MEMORIES = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
@@ -50,23 +50,23 @@ statements! {
         SELECT id, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words,
             EXISTS (SELECT 1 FROM messages WHERE decision = decisions.id AND author = ?2) AS covers
         FROM decisions WHERE workspace = ?1 AND (why IS NOT NULL OR judgment IS NOT NULL)";
-    BLANK_REASON = "
+    ERASE_REASON = "
         UPDATE decisions SET why = NULL, judgment = json_set(judgment, '$.reason', ''), revision = ?2
         WHERE id = ?1";
-    BLANK_VERDICTS = "
+    ERASE_VERDICTS = "
         UPDATE attempts SET judgment = json_set(judgment, '$.reason', '') WHERE judgment IS NOT NULL
             AND decision IN (SELECT id FROM decisions WHERE workspace = ?1)";
-    BLANK_OUTBOX = "
+    ERASE_OUTBOX = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE workspace = ?1 AND state NOT IN ('draft', 'sending')";
-    UNSAID = "SELECT id, text, notes FROM outbox WHERE workspace = ?1 AND state IN ('draft', 'sending')";
-    BLANK_PIECE = "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE id = ?1";
-    BLANK_LETTERS = "UPDATE dead_letters SET text = NULL WHERE workspace = ?1";
+    UNSENT_DRAFTS = "SELECT id, text, notes FROM outbox WHERE workspace = ?1 AND state IN ('draft', 'sending')";
+    ERASE_OUTBOX_ITEM = "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE id = ?1";
+    ERASE_DEAD_LETTERS = "UPDATE dead_letters SET text = NULL WHERE workspace = ?1";
     DROP_ALL_EXCHANGES = "DELETE FROM exchanges";
     DROP_ALL_EXCHANGE_LINES = "DELETE FROM exchange_lines";
     DROP_ALL_EXCHANGE_MEMORIES = "DELETE FROM exchange_memories";
-    SCRUB_LATER = "INSERT INTO scrubs VALUES (1)";
+    MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (1)";
     IS_SCRUB_DUE = "SELECT EXISTS (SELECT 1 FROM scrubs) AS is_due";
-    SCRUBBED = "DELETE FROM scrubs";
+    CLEAR_SCRUB_DUE = "DELETE FROM scrubs";
     VACUUM = "VACUUM";
 }

@@ -1,7 +1,7 @@
 //! Statements on memories and chores.
 
 /// The lines behind versions of memories.
-macro_rules! lines_of {
+macro_rules! source_messages {
     ($versions:expr) => {
         concat!(
             "SELECT l.value ->> 0 AS channel, l.value ->> 1 AS line FROM ",
@@ -19,7 +19,7 @@ macro_rules! made_from_channel {
 }
 
 /// The decisions of other channels with such an attempt.
-macro_rules! decided_elsewhere {
+macro_rules! decisions_elsewhere {
     () => {
         concat!(
             "SELECT d.id FROM (",
@@ -35,7 +35,7 @@ macro_rules! decided_elsewhere {
 statements! {
     /// Arms chores, or has them sooner; once more, where one is being worked at. ?1 lists [workspace, scope,
     /// channel, thread, term, due].
-    ARM_CHORES = "
+    SCHEDULE_MEMORY_JOBS = "
         INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT), CAST(value ->> 5 AS BIGINT)
         FROM json_each(?1)
@@ -45,38 +45,38 @@ statements! {
             ready_ms = CASE WHEN chores.token IS NULL THEN excluded.due_ms ELSE chores.ready_ms END,
             again_ms = CASE WHEN chores.token IS NULL THEN NULL ELSE excluded.due_ms END
         WHERE excluded.due_ms < CASE WHEN chores.token IS NULL THEN chores.due_ms ELSE coalesce(chores.again_ms, excluded.due_ms + 1) END";
-    READY_CHORES = "
+    READY_MEMORY_JOBS = "
         SELECT workspace, scope, channel, thread, term, due_ms, attempts FROM chores
         WHERE ready_ms <= ?1
         ORDER BY ready_ms, workspace, scope, channel, thread, term
         LIMIT +?2";
-    CLAIM_CHORE = "
+    CLAIM_MEMORY_JOB = "
         UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1, again_ms = NULL
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    FREE_CHORES = "UPDATE chores SET token = NULL, again_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
-    CHORE_IS_OURS = "
+    RELEASE_MEMORY_JOBS = "UPDATE chores SET token = NULL, again_ms = NULL, ready_ms = due_ms WHERE token IS NOT NULL";
+    IS_MEMORY_JOB_OURS = "
         SELECT EXISTS (SELECT 1 FROM chores
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 AND token = ?6) AS is_ours";
     /// Ends a chore that was not armed while it was worked at; else it waits once more.
-    END_CHORE = "
+    FINISH_MEMORY_JOB = "
         DELETE FROM chores
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND again_ms IS NULL";
-    REPEAT_CHORE = "
+    REPEAT_MEMORY_JOB = "
         UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
     /// ?7: whether the tries so far still count.
-    PUT_OFF_CHORE = "
+    POSTPONE_MEMORY_JOB = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
     /// Whether one of the memories and memos ?1 has changed since revision ?2, or is not there any more.
-    TOUCHED_SINCE = "
+    HAS_MEMORY_CHANGED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
             LEFT JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
             LEFT JOIN memos AS n ON n.id = CAST(j.value AS BIGINT)
             WHERE m.touched > ?2 OR n.touched > ?2 OR (m.id IS NULL AND n.id IS NULL)) AS has_changed";
     /// Of the lines ?2, as [channel, id], those that not everybody may read, or that are gone.
-    UNSHARED = "
+    NON_PUBLIC_MESSAGES = "
         SELECT j.key AS place FROM json_each(?2) AS j
         LEFT JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         LEFT JOIN channels AS c ON c.workspace = ?1 AND c.id = j.value ->> 0
@@ -100,7 +100,7 @@ statements! {
     /// the others.
     RETIRE_SOURCES = concat!(
         "UPDATE memory_sources AS s SET gone_ms = ?7 FROM (",
-            lines_of!("(SELECT * FROM memories
+            source_messages!("(SELECT * FROM memories
                 WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 ORDER BY id DESC LIMIT -1 OFFSET ?6)"), "
             UNION
@@ -108,26 +108,26 @@ statements! {
                 WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 ORDER BY id DESC LIMIT -1 OFFSET ?6) AS m CROSS JOIN json_each(m.lost) AS l
             EXCEPT ",
-            lines_of!("(SELECT * FROM memories
+            source_messages!("(SELECT * FROM memories
                 WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 ORDER BY id DESC LIMIT +?6)"), ") AS old
         WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
             AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
     );
     /// Versions beyond the newest ?6 go. Prompts that held one are found by the oldest that stays.
-    HAND_DOWN_PROMPTS = "
+    REASSIGN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT +?6) AS part)
         WHERE memory IN (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT -1 OFFSET ?6)";
-    OLD_VERSIONS = "
+    DROP_OLD_VERSIONS = "
         DELETE FROM memories WHERE id IN (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
             ORDER BY id DESC LIMIT -1 OFFSET ?6)";
     /// When the current version was made.
-    MADE = "
+    MEMORY_MADE_AT = "
         SELECT made_ms FROM memories INDEXED BY memories_current
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND is_current = 1";
     MEMORIES = "
@@ -135,23 +135,23 @@ statements! {
         FROM memories INDEXED BY memories_current
         WHERE workspace = ?1 AND is_current = 1 AND scope IN ('channel', 'workspace')
         ORDER BY scope, channel, thread, term";
-    VERSIONS = "
+    MEMORY_VERSIONS = "
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms, is_current
         FROM memories
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
         ORDER BY id";
     /// The memories that a line is behind.
-    KNOWING = "
+    MEMORIES_OF_MESSAGE = "
         SELECT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
     /// The memories that any line of a channel is behind.
-    KNOWING_CHANNEL = "
+    MEMORIES_OF_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2";
     /// What nothing knows any more, neither a memory nor a prompt that held one.
     DROP_SOURCES = "DELETE FROM memory_sources WHERE gone_ms < ?1";
     /// Nothing of the channel ?2 is in the workspace's memories any more.
-    WITHDRAW_SOURCES = "
+    FORGET_SOURCES_OF_CHANNEL = "
         DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND scope = 'workspace'";
     FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
     CHANGE_MEMORY = "
@@ -183,40 +183,40 @@ statements! {
         ORDER BY priority DESC, updated_ms DESC, name, id";
     ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
     /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that not everybody may know.
-    HAS_SHOWN_UNSHARED = "
+    HAS_SHOWN_NON_PUBLIC = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
                 CROSS JOIN json_each(m.entries) AS e
                 WHERE m.channel = ?2 AND e.value ->> 'visibility' IS DISTINCT FROM 'public')
             OR EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memos AS m ON m.id = CAST(j.value AS BIGINT)
                 WHERE m.realm <> '') AS has_shown";
     /// The names in a realm of other memos than ?3.
-    OTHER_MEMOS = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND id <> ?3";
+    OTHER_MEMO_NAMES = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND id <> ?3";
     PUT_MEMO = "
         INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, touched, memo)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
         ON CONFLICT (id) DO UPDATE SET realm = excluded.realm, name = excluded.name,
             channel = excluded.channel, priority = excluded.priority, updated_ms = excluded.updated_ms,
             touched = excluded.touched, memo = excluded.memo";
-    PUT_MEMO_LINES = "
+    PUT_MEMO_SOURCES = "
         INSERT INTO memo_lines (workspace, channel, line, memo)
         SELECT ?1, value ->> 0, value ->> 1, ?2 FROM json_each(?3)
         WHERE true
         ON CONFLICT DO NOTHING";
-    COPY_MEMO_LINES = "
+    COPY_MEMO_SOURCES = "
         INSERT INTO memo_lines (workspace, channel, line, memo)
         SELECT workspace, channel, line, ?2 FROM memo_lines WHERE memo = ?1
         ON CONFLICT DO NOTHING";
-    LINES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
+    SOURCES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
     REMOVE_MEMO = "DELETE FROM memos WHERE id = ?1";
-    REMOVE_MEMO_LINES = "DELETE FROM memo_lines WHERE memo = ?1";
+    REMOVE_MEMO_SOURCES = "DELETE FROM memo_lines WHERE memo = ?1";
     /// Prompts that held a memo hold its lines from now on.
-    TRADE_MEMO = "
+    REPLACE_MEMO_WITH_SOURCES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT l.workspace, l.channel, l.line, e.attempt
         FROM memo_lines AS l CROSS JOIN exchange_memories AS e ON e.memory = l.memo
         WHERE l.memo = ?1
         ON CONFLICT DO NOTHING";
-    MEMOS_OF_LINE = "SELECT memo AS id FROM memo_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
+    MEMOS_OF_MESSAGE = "SELECT memo AS id FROM memo_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
     /// The memos that were made in a channel, or that a line of it is behind.
     MEMOS_OF_CHANNEL = "
         SELECT id, memo FROM memos WHERE id IN (
@@ -225,19 +225,19 @@ statements! {
         ORDER BY id";
 
     /// The channel ?2 is public no more.
-    WITHDRAW_CHANNEL = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
+    MARK_CHANNEL_PRIVATE = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
     // ?2 is a channel that is public no more. What models wrote elsewhere about its lines may repeat them.
 
-    WITHDRAW_REASONS = concat!(
+    FORGET_REASONS_OF_CHANNEL = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
-        WHERE judgment IS NOT NULL AND id IN (", decided_elsewhere!(), ")"
+        WHERE judgment IS NOT NULL AND id IN (", decisions_elsewhere!(), ")"
     );
-    WITHDRAW_VERDICTS = concat!(
+    FORGET_VERDICTS_OF_CHANNEL = concat!(
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
-        WHERE judgment IS NOT NULL AND decision IN (", decided_elsewhere!(), ")"
+        WHERE judgment IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
     );
     /// Of memories, only the workspace's are made of lines of other channels.
-    WITHDRAW_EXCHANGES = concat!(
+    FORGET_EXCHANGES_OF_CHANNEL = concat!(
         "UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN (
             SELECT l.attempt FROM (", made_from_channel!(), ") AS l
             CROSS JOIN attempts AS a ON a.id = l.attempt
@@ -245,11 +245,11 @@ statements! {
             WHERE d.channel <> ?2 OR a.chore LIKE 'workspace/%')"
     );
 
-    SHARE_LINES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
+    SET_VISIBILITY_OF_PUBLIC_MESSAGES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
     /// Lines that are indexed stay where they are; only their room is public no more. Its name is then its
     /// own, since there may be a private one already.
-    SHARE_INDEXED = "
+    MAKE_INDEX_PARTITION_PRIVATE = "
         UPDATE recall_rooms SET visibility = 'private ' || number
         WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 }

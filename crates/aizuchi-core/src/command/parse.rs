@@ -1,0 +1,436 @@
+//! Reading a command from a line: the persona's name is taken off, then every word that is left has to belong
+//! to one command.
+
+use jiff::SignedDuration;
+
+use crate::command::{Command, MAX_MUTE, MuteScope};
+use crate::rules::Mode;
+
+const WHY: [&str; 21] = [
+    "why",
+    "why did you say that",
+    "why did you say nothing",
+    "why did you speak",
+    "why did you reply",
+    "why didn't you answer",
+    "why do you say nothing",
+    "why are you silent",
+    "why are you so quiet",
+    "why so quiet",
+    "explain yourself",
+    "なぜ",
+    "なんで",
+    "どうして",
+    "理由は",
+    "なぜ話したの",
+    "なぜ黙ってるの",
+    "なぜ黙っているの",
+    "なんで黙ってるの",
+    "どうして黙っているの",
+    "どうして黙ってるの",
+];
+const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
+const MEMORY: [&str; 8] = [
+    "memory",
+    "what do you remember",
+    "記憶",
+    "メモリー",
+    "何を覚えている",
+    "何を覚えてる",
+    "何を覚えてるの",
+    "何を覚えていますか",
+];
+const STOP: [&str; 15] = [
+    "stop",
+    "stop it",
+    "stop talking",
+    "shut up",
+    "be quiet",
+    "quiet",
+    "ストップ",
+    "やめて",
+    "止めて",
+    "黙って",
+    "黙ってて",
+    "だまって",
+    "静かに",
+    "静かにして",
+    "静かにしてて",
+];
+const MUTE: [&str; 8] =
+    ["mute", "be quiet", "ミュート", "黙ってて", "黙って", "静かにしてて", "静かにして", "静かに"];
+const UNMUTE: [&str; 11] = [
+    "unmute",
+    "speak again",
+    "you may speak again",
+    "you can talk again",
+    "resume",
+    "ミュート解除",
+    "ミュートを解除",
+    "アンミュート",
+    "ミュートやめて",
+    "話していいよ",
+    "話していい",
+];
+const RESET: [&str; 10] = [
+    "reset",
+    "reset this conversation",
+    "reset the conversation",
+    "forget this conversation",
+    "リセット",
+    "会話をリセット",
+    "会話のリセット",
+    "この会話をリセット",
+    "会話を忘れて",
+    "この会話を忘れて",
+];
+const FORGET_ME: [&str; 12] = [
+    "forget me",
+    "forget-me",
+    "私を忘れて",
+    "私のことを忘れて",
+    "私のこと忘れて",
+    "僕を忘れて",
+    "僕のことを忘れて",
+    "僕のこと忘れて",
+    "俺を忘れて",
+    "俺のことを忘れて",
+    "俺のこと忘れて",
+    "わたしのことを忘れて",
+];
+const OPT_OUT: [&str; 9] = [
+    "opt out",
+    "opt-out",
+    "optout",
+    "opt me out",
+    "don't listen to me",
+    "do not listen to me",
+    "オプトアウト",
+    "私の発言を聞かないで",
+    "聞かないで",
+];
+const OPT_IN: [&str; 8] = [
+    "opt in",
+    "opt-in",
+    "optin",
+    "opt me in",
+    "listen to me again",
+    "オプトイン",
+    "また聞いて",
+    "私の発言をまた聞いて",
+];
+const HELP: [&str; 6] = ["help", "commands", "what can you do", "ヘルプ", "コマンド", "使い方"];
+const MODE: [&str; 2] = ["mode", "モード"];
+const EVERYWHERE: [&str; 5] =
+    ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
+/// What a command may end with.
+const END_MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
+/// What politeness adds to a command; the longest first.
+const POLITE_ENDINGS: [&str; 14] = [
+    "をお願いします",
+    "お願いします",
+    "してください",
+    "してほしい",
+    "にしてください",
+    "ください",
+    "お願い",
+    "にして",
+    "して",
+    "please",
+    "pls",
+    "now",
+    "ね",
+    "よ",
+];
+/// What stands between a length of time and what is done for so long.
+const DURATION_PARTICLES: [&str; 8] =
+    ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
+/// Counts in words.
+const NUMBER_WORDS: [(&str, &str); 6] = [
+    ("for an hour", "for 1 hour"),
+    ("for a day", "for 1 day"),
+    ("一時間", "1時間"),
+    ("二時間", "2時間"),
+    ("三時間", "3時間"),
+    ("時間半", "時間30分"),
+];
+/// Units of time with what they are in seconds; the longest names first.
+const UNITS: [(&str, i64); 20] = [
+    ("minutes", 60),
+    ("minute", 60),
+    ("hours", 3600),
+    ("hour", 3600),
+    ("weeks", 604_800),
+    ("week", 604_800),
+    ("days", 86_400),
+    ("day", 86_400),
+    ("hrs", 3600),
+    ("hr", 3600),
+    ("mins", 60),
+    ("min", 60),
+    ("時間", 3600),
+    ("週間", 604_800),
+    ("分", 60),
+    ("日", 86_400),
+    ("m", 60),
+    ("h", 3600),
+    ("d", 86_400),
+    ("w", 604_800),
+];
+
+impl Command {
+    /// The command that a line is, if it is one. `name` is the persona's, which the line may begin or end
+    /// with, as a mention leaves it. Whoever is in a talk with the persona alone may leave it out, but a
+    /// “why?” is about what was said then.
+    pub fn parse_message(text: &str, name: &str) -> Option<Self> {
+        let line = normalize(text);
+        let order = without_name(&line, &normalize(name));
+        Self::parse(&order).filter(|command| *command != Command::Why || order != line)
+    }
+
+    /// The same where nothing is said but commands.
+    pub fn parse(order: &str) -> Option<Self> {
+        let order = normalize(order);
+        let forms = candidate_forms(&order);
+        let bare = forms.first()?.as_str();
+        let asked = match bare {
+            bare if WHY.contains(&bare) => Some(Command::Why),
+            bare if STATUS.contains(&bare) => Some(Command::Status),
+            bare if MEMORY.contains(&bare) => Some(Command::Memory),
+            bare if HELP.contains(&bare) => Some(Command::Help),
+            _ => None,
+        };
+        // Who asks whether it can be silenced does not silence it.
+        let is_question = order.trim_end().ends_with(['?', '？']);
+        match is_question {
+            true => asked,
+            false => asked.or_else(|| forms.iter().find_map(|form| parse_order(form))),
+        }
+    }
+}
+
+fn parse_order(form: &str) -> Option<Command> {
+    match form {
+        form if STOP.contains(&form) => Some(Command::Stop),
+        form if RESET.contains(&form) => Some(Command::Reset),
+        form if FORGET_ME.contains(&form) => Some(Command::ForgetMe),
+        form if OPT_OUT.contains(&form) => Some(Command::OptOut),
+        form if OPT_IN.contains(&form) => Some(Command::OptIn),
+        form => parse_mode(form).or_else(|| parse_mute(form)),
+    }
+}
+
+fn parse_mode(line: &str) -> Option<Command> {
+    let rest = MODE.iter().find_map(|word| line.strip_prefix(word))?;
+    let word = rest.trim_start_matches([' ', ':', '：', 'は', 'を']).replace(['-', ' '], "_");
+    match word.as_str() {
+        "default" | "標準" => Some(Command::Mode(None)),
+        word => {
+            let mode = Mode::ALL.into_iter().find(|mode| mode.name() == word);
+            mode.map(|mode| Command::Mode(Some(mode)))
+        }
+    }
+}
+
+/// `mute`, `mute for 2h`, `unmute everywhere`, `2時間ミュート`, `30分だけ静かに`.
+fn parse_mute(line: &str) -> Option<Command> {
+    let (line, place) = match EVERYWHERE.iter().find(|word| line.contains(**word)) {
+        Some(word) => (line.replacen(word, " ", 1), MuteScope::Workspace),
+        None => (line.to_owned(), MuteScope::Channel),
+    };
+    let line = line.trim_matches([' ', 'で', 'の']);
+    if UNMUTE.contains(&line) {
+        return Some(Command::Unmute(place));
+    }
+    let rest = MUTE.iter().find_map(|word| {
+        let beside = line.strip_prefix(word).or_else(|| line.strip_suffix(word))?;
+        // A Latin word ends where it ends.
+        let is_cut =
+            word.is_ascii() && beside.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        (!is_cut).then_some(beside)
+    })?;
+    let mut rest = rest.trim();
+    if rest.is_empty() {
+        return Some(Command::Mute { duration: None, scope: place });
+    }
+    loop {
+        if let Some(length) = parse_duration(rest) {
+            return Some(Command::Mute { duration: Some(length), scope: place });
+        }
+        let shorter = DURATION_PARTICLES.iter().find_map(|word| {
+            rest.strip_suffix(word).or_else(|| rest.strip_prefix(word)).map(str::trim)
+        });
+        rest = shorter?;
+    }
+}
+
+/// `2h`, `1h30m`, `90 minutes`, `2時間30分`.
+fn parse_duration(text: &str) -> Option<SignedDuration> {
+    let mut rest = text.trim();
+    let mut seconds: i64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let count: i64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let (unit, worth) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit))?;
+        rest = rest[unit.len()..].trim_start_matches([' ', 'と', ',']);
+        seconds = seconds.checked_add(count.checked_mul(*worth)?)?;
+    }
+    let length = SignedDuration::from_secs(seconds);
+    length.is_positive().then_some(length.min(MAX_MUTE))
+}
+
+/// In lower case, with plain digits, quotes and single spaces.
+fn normalize(text: &str) -> String {
+    let letters = text.chars().map(|letter| match letter {
+        '０'..='９' => char::from(b'0' + (letter as u32 - '０' as u32) as u8),
+        '’' => '\'',
+        '＠' => '@',
+        letter if letter.is_whitespace() => ' ',
+        letter => letter,
+    });
+    let lower = letters.collect::<String>().to_lowercase();
+    let lower = NUMBER_WORDS.iter().fold(lower, |line, (said, meant)| line.replace(said, meant));
+    lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Without the name that calls it, at the beginning or the end.
+fn without_name(line: &str, name: &str) -> String {
+    let marks = [' ', ',', ':', '、', '，', '：'];
+    let begun = line.strip_prefix('@').unwrap_or(line).trim_start().strip_prefix(name);
+    // A Latin name ends where it ends; 相槌さん names 相槌.
+    let begun = begun.filter(|rest| {
+        !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
+    });
+    if let Some(rest) = begun.filter(|_| !name.is_empty()) {
+        let rest = rest.strip_prefix("さん").unwrap_or(rest);
+        return rest.trim_start_matches(marks).to_owned();
+    }
+    let ended = line.trim_end_matches(['?', '!', '？', '！', '.', '。']).strip_suffix(name);
+    let ended = ended.and_then(|line| line.strip_suffix('@'));
+    ended.map_or(line, |line| line.trim_end_matches(marks)).to_owned()
+}
+
+/// The line without the marks around it, and what is left of it as politeness is taken off.
+fn candidate_forms(line: &str) -> Vec<String> {
+    let mut line = line.trim_matches(END_MARKS);
+    line = line.strip_prefix("please ").unwrap_or(line);
+    let mut forms = vec![line.to_owned()];
+    while let Some(shorter) = POLITE_ENDINGS.iter().find_map(|word| {
+        let shorter = line.strip_suffix(word)?;
+        // A Latin word begins where it begins, and nothing but politeness is no command.
+        let is_cut = word.is_ascii() && !shorter.ends_with(' ');
+        (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
+    }) {
+        line = shorter.trim_end_matches(END_MARKS);
+        forms.push(line.to_owned());
+    }
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mute(minutes: Option<i64>, place: MuteScope) -> Command {
+        Command::Mute { duration: minutes.map(SignedDuration::from_mins), scope: place }
+    }
+
+    #[test]
+    fn commands_are_read_in_both_languages() {
+        use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute, Why};
+        use MuteScope::{Channel, Workspace};
+        let mode = |mode| Command::Mode(Some(mode));
+        for (line, expected) in [
+            ("@Aizuchi why?", Why),
+            ("Aizuchi, why did you say that?", Why),
+            ("why @aizuchi?", Why),
+            ("@Aizuchi なんで？", Why),
+            ("@Aizuchi どうして？", Why),
+            ("status", Status),
+            ("forget me", ForgetMe),
+            ("@Aizuchi mute for an hour", mute(Some(60), Channel)),
+            ("@Aizuchi mute 2 hrs", mute(Some(120), Channel)),
+            ("@Aizuchi 1時間半黙ってて", mute(Some(90), Channel)),
+            ("@Aizuchi 静かにしてね", Stop),
+            ("@Aizuchi 私のこと忘れて", ForgetMe),
+            ("＠Aizuchiさん、どうして黙っているの？", Why),
+            ("@Aizuchi: status", Status),
+            ("@Aizuchi 状態", Status),
+            ("@Aizuchi what do you remember?", Memory),
+            ("@Aizuchi mute", mute(None, Channel)),
+            ("@Aizuchi mute 2h", mute(Some(120), Channel)),
+            ("@Aizuchi please mute for 2 hours.", mute(Some(120), Channel)),
+            ("@Aizuchi MUTE 1h30m please", mute(Some(90), Channel)),
+            ("@Aizuchi be quiet for 90 minutes", mute(Some(90), Channel)),
+            ("@Aizuchi mute everywhere 1 day", mute(Some(1440), Workspace)),
+            ("@Aizuchi ミュート", mute(None, Channel)),
+            ("@Aizuchi ２時間ミュートして", mute(Some(120), Channel)),
+            ("@Aizuchi 30分だけ静かにしてください", mute(Some(30), Channel)),
+            ("@Aizuchi ミュート 1時間30分", mute(Some(90), Channel)),
+            ("@Aizuchi どこでも1時間ミュート", mute(Some(60), Workspace)),
+            ("@Aizuchi unmute", Unmute(Channel)),
+            ("@Aizuchi unmute everywhere", Unmute(Workspace)),
+            ("@Aizuchi ミュート解除して", Unmute(Channel)),
+            ("@Aizuchi stop!", Stop),
+            ("@Aizuchi やめて。", Stop),
+            ("@Aizuchi 静かにして", Stop),
+            ("@Aizuchi 黙っててください", Stop),
+            ("@Aizuchi mode observe", mode(Mode::Observe)),
+            ("@Aizuchi mode mention-only", mode(Mode::MentionOnly)),
+            ("@Aizuchi モードは off", mode(Mode::Off)),
+            ("@Aizuchi mode default", Command::Mode(None)),
+            ("@Aizuchi forget me", ForgetMe),
+            ("@Aizuchi 私のことを忘れてください", ForgetMe),
+            ("@Aizuchi opt out", OptOut),
+            ("@Aizuchi don’t listen to me", OptOut),
+            ("@Aizuchi また聞いて", OptIn),
+            ("@Aizuchi reset", Reset),
+            ("@Aizuchi please forget this conversation.", Reset),
+            ("@Aizuchi 会話をリセットして", Reset),
+            ("@Aizuchi help", Help),
+        ] {
+            assert_eq!(Command::parse_message(line, "Aizuchi"), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn talk_is_no_command() {
+        for line in [
+            "",
+            "@Aizuchi",
+            "@Aizuchi hello",
+            "@Aizuchi why is the build red?",
+            "@Aizuchi why don't we stop the server",
+            "@Aizuchi stop the server",
+            "@Aizuchi can you mute the alarm for 2h",
+            "@Aizuchi mute 2 parsecs",
+            "@Aizuchi mute 0m",
+            "@Aizuchi mute 99999999999999999999h",
+            "@Aizuchi muted",
+            "@Aizuchi mode",
+            "@Aizuchi mode loud",
+            "@Aizuchi forget meeting",
+            "@Aizuchi help me with the printer",
+            "@Aizuchi please",
+            "@Aizuchi お願いします",
+            "@Aizuchi なぜサーバーが落ちたの？",
+            "@Aizuchi 静かな部屋だね",
+            "@Aizuchi アラームを2時間ミュートする方法は？",
+            "@Aizuchi-two why?",
+            "why?",
+            "@Aizuchi forget me?",
+            "@Aizuchi mute?",
+            "@Aizuchi 静かだね",
+            "@Aizuchi 静かね",
+            "@Aizuchi 静か？",
+            "@Aizuchi 記憶して",
+            "@Aizuchi explain",
+            "@Aizuchi reset?",
+            "@Aizuchi reset the router",
+            "@Aizuchi 解除して",
+        ] {
+            assert_eq!(Command::parse_message(line, "Aizuchi"), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Whom a line calls by its first words or its last, as people write names: in full, cut short, or with a
+//! slip of the finger.
+
+use crate::chat::{UserId, starts_with_name};
+
+/// Whoever has a shorter name is called with a mark behind it, as is who has a word for a name.
+const MIN_BARE_NAME_LENGTH: usize = 3;
+const AMBIGUOUS_NAMES: [&str; 6] = ["any", "can", "mark", "may", "will", "how"];
+/// A name is cut short to no fewer letters, and only so long a name is taken to have slips in it.
+const MIN_FUZZY_LENGTH: usize = 4;
+/// From this length on, a name may have two slips.
+const MIN_TWO_TYPO_LENGTH: usize = 7;
+
+/// Everybody who may be called, with their names in lower case.
+#[derive(Debug)]
+pub struct NameIndex<'a> {
+    users: Vec<(&'a UserId, String)>,
+}
+
+impl<'a> NameIndex<'a> {
+    pub fn new(known: Vec<(&'a UserId, String)>) -> Self {
+        Self { users: known }
+    }
+
+    /// Whom a line in lower case calls. Nobody calls themselves, and what could be a slip for two names calls
+    /// neither.
+    pub fn find_addressee(&self, text: &str, author: &UserId) -> Option<&'a UserId> {
+        let others = || self.users.iter().filter(|(user, _)| *user != author);
+        let exact = others().find(|(_, name)| is_name_prefix(text, name));
+        let word = first_word(text);
+        let nearly = || {
+            let mut near =
+                others().filter(|(_, name)| word.is_some_and(|word| is_fuzzy_match(word, name)));
+            near.next().filter(|_| near.next().is_none())
+        };
+        let last = || others().find(|(_, name)| is_name_suffix(text, name));
+        exact.or_else(nearly).or_else(last).map(|(user, _)| *user)
+    }
+}
+
+/// `bob: …`, `bob, …`, `bob - …`, `@bob …`, `bob what …`, `<bob> …`, `花子さん、…`; both in lower case.
+fn is_name_prefix(text: &str, name: &str) -> bool {
+    let is_plain = name.chars().count() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name);
+    let called = text.trim_start_matches(['@', '＠', ' ']);
+    let rest = called.strip_prefix(name).filter(|_| !name.is_empty());
+    let is_bare = || rest.is_some_and(|rest| rest.starts_with(' ')) && is_plain;
+    starts_with_name(text, name) || is_bare() || (first_word(text) == Some(name) && is_plain)
+}
+
+/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about him.
+fn is_name_suffix(text: &str, name: &str) -> bool {
+    let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let end = end.strip_suffix("さん").unwrap_or(end);
+    let is_long = name.chars().count() >= MIN_FUZZY_LENGTH || !name.is_ascii();
+    let before = end.strip_suffix(name).filter(|_| is_long && !name.is_empty());
+    before.is_some_and(|before| match before.trim_end().chars().next_back() {
+        Some(',' | '、' | '，') => true,
+        Some(_) => before.ends_with([' ', '@']) && !text.contains(['?', '？']),
+        None => false,
+    })
+}
+
+/// The first word, if a mark behind it says that it calls somebody.
+fn first_word(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(['@', '＠', ' ']);
+    if let Some((word, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once(['>', ':'])) {
+        return Some(word);
+    }
+    let end = text.find([' ', ':', ',', ';', '、', '：', '，'])?;
+    let (word, rest) = text.split_at(end);
+    let is_marked = !rest.starts_with(' ') || rest.starts_with(" - ");
+    match word.strip_suffix('-').or_else(|| word.strip_suffix("..")) {
+        Some(word) => Some(word),
+        None => is_marked.then_some(word),
+    }
+}
+
+/// `roland` for `rolandpish`, `bob` for `bob_42`, `sjohnosn` for `sjohnson`.
+fn is_fuzzy_match(word: &str, name: &str) -> bool {
+    let (word, name): (Vec<char>, Vec<char>) = (word.chars().collect(), name.chars().collect());
+    let shorter = word.len().min(name.len());
+    let rest = name.strip_prefix(&*word);
+    let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
+        && rest.is_some_and(|rest| rest.iter().all(|letter| !letter.is_alphabetic()));
+    let is_short = word.len() >= MIN_FUZZY_LENGTH && rest.is_some();
+    let most = if shorter < MIN_TWO_TYPO_LENGTH { 1 } else { 2 };
+    is_stem || is_short || (shorter >= MIN_FUZZY_LENGTH && edit_distance(&word, &name) <= most)
+}
+
+/// How many letters are wrong, missing, too many, or in their neighbour's place.
+fn edit_distance(word: &[char], name: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=name.len()).collect();
+    for (i, letter) in word.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, other) in name.iter().enumerate() {
+            let swapped = i > 0 && j > 0 && *letter == name[j - 1] && word[i - 1] == *other;
+            let changed = row[j] + usize::from(letter != other);
+            let least = changed.min(row[j + 1] + 1).min(next[j] + 1);
+            next.push(if swapped { least.min(before[j - 1] + 1) } else { least });
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[name.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_called_in_full_in_short_or_with_a_slip() {
+        let people = ["bob_42", "carpenter", "花子", "may", "ida", "dora", "dorb"];
+        let users: Vec<UserId> = people.iter().map(|name| UserId::new(*name)).collect();
+        let known = users.iter().zip(people).map(|(user, name)| (user, name.to_owned()));
+        let names = NameIndex::new(known.collect());
+        for (line, expected) in [
+            ("carpenter: look", Some("carpenter")),
+            ("carpenter look", Some("carpenter")),
+            ("carpenter - look", Some("carpenter")),
+            ("carpenter- look", Some("carpenter")),
+            ("<carpenter> a door", Some("carpenter")),
+            ("carpneter: look", Some("carpenter")),
+            ("@carpentr, look", Some("carpenter")),
+            ("carpe: look", Some("carpenter")),
+            ("car: look", None),
+            ("carpe diem: look", None),
+            ("carpet, tiles or wood?", None),
+            ("bob, which door?", Some("bob_42")),
+            ("bob which door?", None),
+            ("may: which door?", Some("may")),
+            ("may i ask something?", None),
+            ("花子さん、ドアは？", Some("花子")),
+            ("which door, carpenter?", Some("carpenter")),
+            ("thank you carpenter!", Some("carpenter")),
+            ("どのドアですか、花子さん", Some("花子")),
+            ("where is carpenter?", None),
+            ("they are no carpenters", None),
+            // Either could be meant.
+            ("dorc: look", None),
+            // Nobody calls themselves.
+            ("ida: that is me", None),
+            ("", None),
+            ("…", None),
+        ] {
+            let called = names.find_addressee(line, &UserId::new("ida"));
+            assert_eq!(called.map(UserId::as_str), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The values that the material of a memory is printed with.
+
+use crate::chat::to_single_line;
+use crate::memory::MemoryScope;
+use crate::persona::Persona;
+use crate::prompt::PromptVerb;
+use crate::prompt::builder::PromptOptions;
+use crate::prompt::memory_input::{
+    EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
+};
+use crate::prompt::view::from_context::{MessageRenderer, name_or_id};
+use crate::prompt::view::{
+    BlockView, ChannelEntriesView, ConversationView, EntryView, MemoryInputView, PersonaView,
+};
+
+impl MemoryInputView {
+    pub fn new(
+        persona: &Persona,
+        material: &MemoryInput,
+        scene: &PromptOptions,
+        printer: &MessageRenderer<'_>,
+    ) -> Self {
+        let key = &material.key;
+        let target_thread_ts = match &key.scope {
+            MemoryScope::Workspace | MemoryScope::Channel(_) => None,
+            MemoryScope::Thread(_, thread) => Some(to_single_line(thread.as_str())),
+        };
+        let channel_id = key.channel().map_or("", |channel| channel.as_str());
+        let mut view = Self {
+            verb: PromptVerb::Remember.name(),
+            persona: PersonaView::new(persona),
+            agent_system_prompt: None,
+            current_time: printer.speakers.format_time_with_zone(scene.now),
+            current_channel_name: name_or_id(&material.channel_name, channel_id),
+            target_thread_ts,
+            scope: key.scope.name(),
+            memory_type: key.term.name(),
+            max_tokens: material.max_tokens,
+            existing_memory: Vec::new(),
+            new_parts: Vec::new(),
+            channel_entries: Vec::new(),
+            conversations: Vec::new(),
+        };
+        for (number, source) in material.numbered() {
+            match source {
+                MemorySource::Messages(talk) => view.add_block(number, talk, printer),
+                MemorySource::Entry(known) => view.add_entry(number, known),
+            }
+        }
+        view
+    }
+
+    fn add_block(&mut self, number: usize, talk: &MessageBlock, printer: &MessageRenderer<'_>) {
+        let thread_ts =
+            talk.conversation.thread.as_ref().map(|thread| to_single_line(thread.as_str()));
+        let messages = talk.messages.iter().map(|line| printer.target_message(line)).collect();
+        let block = BlockView { number, messages };
+        match self.conversations.last_mut().filter(|last| last.thread_ts == thread_ts) {
+            Some(last) => last.blocks.push(block),
+            None => self.conversations.push(ConversationView { thread_ts, blocks: vec![block] }),
+        }
+    }
+
+    fn add_entry(&mut self, number: usize, known: &KnownEntry) {
+        let date = known.entry.date.to_string();
+        let entry = EntryView { number, date, text: to_single_line(&known.entry.text) };
+        let (channel, name) = match &known.owner {
+            EntryOwner::SameMemory => return self.existing_memory.push(entry),
+            EntryOwner::Part => return self.new_parts.push(entry),
+            EntryOwner::Channel { id, name, .. } => (id.clone(), name),
+        };
+        match self.channel_entries.last_mut().filter(|last| last.channel == channel) {
+            Some(last) => last.entries.push(entry),
+            None => {
+                let channel_name = name_or_id(name, channel.as_str());
+                let entries = vec![entry];
+                self.channel_entries.push(ChannelEntriesView { channel, channel_name, entries });
+            }
+        }
+    }
+}

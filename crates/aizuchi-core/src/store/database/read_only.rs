@@ -1,0 +1,94 @@
+//! Looks into a database that another process may own and be writing to, and changes nothing.
+
+use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
+use crate::recall::{RecallQuery, RecalledMessage};
+use crate::store::database::connection::{Readers, query};
+use crate::store::database::location::DatabaseLocation;
+use crate::store::database::{DatabaseStore, newer_schema_error, recall, rows, sql};
+use crate::store::sqlite::inspect;
+use crate::store::{StoreError, postgres, sqlite};
+
+pub struct ReadOnlyDatabase {
+    readers: Readers,
+}
+
+impl ReadOnlyDatabase {
+    pub async fn open(address: &DatabaseLocation) -> Result<Self, StoreError> {
+        let (readers, ours) = match address {
+            DatabaseLocation::Sqlite(path) => (inspect::readers(path).await?, sqlite::MIGRATIONS),
+            DatabaseLocation::Postgres(server) => {
+                (postgres::readers(server).await?, postgres::MIGRATIONS)
+            }
+        };
+        let newest = newest_migration(&readers)
+            .await
+            .map_err(|error| error.into_broken(&address.to_string()))?;
+        match newest - ours.last().map_or(0, |(version, _, _)| *version) {
+            0 => Ok(Self { readers }),
+            ..0 => Err(StoreError::Broken(format!(
+                "{address} was written by an older version of Aizuchi; `aizuchi run` brings it up to date"
+            ))),
+            1.. => Err(newer_schema_error(&address.to_string(), newest)),
+        }
+    }
+
+    /// The same as a store, of which everything can be read and nothing written.
+    pub fn into_store(self) -> DatabaseStore {
+        DatabaseStore::from_readers(self.readers)
+    }
+
+    pub async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
+        let rows = query(recall::sql::WORKSPACES).fetch_all(&self.readers).await?;
+        let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
+        rows.iter().map(workspace).collect()
+    }
+
+    pub async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
+        let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers);
+        rows.await?.iter().map(rows::channel_from_row).collect()
+    }
+
+    /// The channels with a name, with or without a `#` before it, or an id.
+    pub async fn find_channels(
+        &self,
+        wanted: &str,
+    ) -> Result<Vec<(WorkspaceId, ChannelId)>, StoreError> {
+        let bare = |name: &str| name.strip_prefix('#').unwrap_or(name).to_owned();
+        let name = bare(wanted);
+        let mut found = Vec::new();
+        for workspace in self.workspaces().await? {
+            let channels = self.channels(&workspace).await?.into_iter();
+            let meant = channels
+                .filter(|channel| channel.id.as_str() == wanted || bare(&channel.name) == name);
+            found.extend(meant.map(|channel| (workspace.clone(), channel.id)));
+        }
+        Ok(found)
+    }
+
+    pub async fn has_message(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        line: &MessageId,
+    ) -> Result<bool, StoreError> {
+        let line = query(sql::ONE_MESSAGE)
+            .bind(workspace.as_str())
+            .bind(channel.as_str())
+            .bind(line.as_str());
+        Ok(line.fetch_optional(&self.readers).await?.is_some())
+    }
+
+    pub async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
+        recall::recall(&mut self.readers.snapshot().await?, query).await
+    }
+}
+
+/// The newest change of the schema that a database has.
+pub async fn newest_migration(readers: &Readers) -> Result<i64, StoreError> {
+    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(readers).await?.is_some();
+    if !has_table {
+        return Ok(0);
+    }
+    let newest = query(sql::NEWEST_MIGRATION).fetch_one(readers).await?;
+    Ok(rows::column::<Option<i64>>(&newest, "version")?.unwrap_or(0))
+}

@@ -1,0 +1,422 @@
+//! The two stores live the same random life side by side and must look the same after every step:
+//! the one is simple enough to read, the other has batches, statements and indexes.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::{
+    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange, Role,
+    UserId, Visibility,
+};
+use aizuchi_core::context::state::ConversationState;
+use aizuchi_core::context::{ContextWindow, StateHash};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{
+    Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
+};
+use aizuchi_core::event::{
+    Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
+    OnNewMessage, Outcome, PostedMessage, StepResult,
+};
+use aizuchi_core::rules::Mode;
+use aizuchi_core::store::{InboxEntry, Order};
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use aizuchi_harness::harness::{
+    TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
+};
+
+/// One thing that happens in a twin life.
+#[derive(Clone, Debug)]
+enum Act {
+    Say {
+        id: u8,
+        who: u8,
+        thread: bool,
+        mention: bool,
+    },
+    /// Many lines at once, which SQLite hears in one transaction.
+    SayMany {
+        first: u8,
+        count: u8,
+    },
+    Edit {
+        id: u8,
+        mention: bool,
+    },
+    Delete {
+        id: u8,
+    },
+    React {
+        id: u8,
+        who: u8,
+        emoji: u8,
+        removes: bool,
+        /// How late it is heard, in seconds.
+        late: u8,
+    },
+    /// People mute, unmute, change the mode, or opt out and in again.
+    Order {
+        kind: u8,
+        here: bool,
+    },
+    Wait {
+        seconds: u8,
+    },
+    Claim,
+    /// The oldest open claim comes to an end of this kind.
+    Complete {
+        kind: u8,
+    },
+    /// The oldest open claim is forgotten, as by a process that dies.
+    Forget,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (0..40_u8, 0..4_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.25))
+            .prop_map(|(id, who, thread, mention)| Act::Say { id, who, thread, mention }),
+        1 => (0..40_u8, 2..9_u8).prop_map(|(first, count)| Act::SayMany { first, count }),
+        1 => (0..40_u8, any::<bool>()).prop_map(|(id, mention)| Act::Edit { id, mention }),
+        1 => (0..40_u8).prop_map(|id| Act::Delete { id }),
+        3 => (0..9_u8, 0..3_u8, 0..2_u8, any::<bool>(), 0..3_u8)
+            .prop_map(|(id, who, emoji, removes, late)| Act::React { id, who, emoji, removes, late }),
+        2 => (1..90_u8).prop_map(|seconds| Act::Wait { seconds }),
+        1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Act::Order { kind, here }),
+        4 => Just(Act::Claim),
+        6 => (0..12_u8).prop_map(|kind| Act::Complete { kind }),
+        1 => Just(Act::Forget),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_stores_are_twins(acts in prop::collection::vec(act(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&acts, TestStore::sqlite().await).await });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_server_is_a_twin_too(acts in prop::collection::vec(act(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { live(&acts, TestStore::postgres().await).await });
+    }
+}
+
+async fn live(acts: &[Act], other: TestStore) {
+    let one = TestStore::volatile_of_same_installation(&other).await;
+    // What is learned of a channel stands in its row.
+    for kept in [&one, &other] {
+        let garden = Heard::Channel(new_channel("garden", Visibility::Private));
+        kept.store.hear(InboxEntry::new(garden, Disposition::NotAMessage, at(0))).await.unwrap();
+    }
+    let mut second = 0;
+    let mut claims: Vec<Claim> = Vec::new();
+    for (number, act) in acts.iter().enumerate() {
+        match act {
+            Act::Wait { seconds } => second += i64::from(*seconds),
+            Act::Order { kind, here } => {
+                let order = order(*kind, *here, second);
+                one.store.order(order.clone(), at(second)).await.unwrap();
+                other.store.order(order, at(second)).await.unwrap();
+                let orders = one.store.orders(&workspace()).await.unwrap();
+                assert_eq!(other.store.orders(&workspace()).await.unwrap(), orders, "{act:?}");
+            }
+            Act::Forget => drop((!claims.is_empty()).then(|| claims.remove(0))),
+            Act::Claim => {
+                let lease = SignedDuration::from_secs(100);
+                let claimed = one.store.claim(at(second), lease, 3).await.unwrap();
+                assert_eq!(
+                    other.store.claim(at(second), lease, 3).await.unwrap(),
+                    claimed,
+                    "{act:?}"
+                );
+                claims.extend(claimed);
+            }
+            Act::Complete { kind } if !claims.is_empty() => {
+                let claim = claims.remove(0);
+                let outcome = outcome(&one, &claim, *kind, second, number).await;
+                let settled =
+                    one.store.complete(&claim, outcome.clone(), at(second)).await.unwrap();
+                let other = other.store.complete(&claim, outcome, at(second)).await.unwrap();
+                assert_eq!(other, settled, "{act:?}");
+            }
+            Act::Complete { .. } => {}
+            Act::SayMany { first, count } => {
+                let lines = (*first..first + count).map(|id| {
+                    let mention = id % 5 == 0;
+                    hearing(&Act::Say { id, who: id % 4, thread: id % 3 == 0, mention }, second)
+                });
+                let lines: Vec<InboxEntry> = lines.collect();
+                let mut expected = Vec::new();
+                for line in &lines {
+                    expected.push(one.store.hear(line.clone()).await.unwrap());
+                }
+                let heard = lines.into_iter().map(|line| other.store.hear(line));
+                let heard = futures_util::future::join_all(heard).await;
+                let heard: Vec<_> = heard.into_iter().map(Result::unwrap).collect();
+                assert_eq!(heard, expected, "{act:?}");
+            }
+            Act::Say { .. } | Act::Edit { .. } | Act::Delete { .. } | Act::React { .. } => {
+                let hearing = hearing(act, second);
+                let receipt = one.store.hear(hearing.clone()).await.unwrap();
+                assert_eq!(other.store.hear(hearing).await.unwrap(), receipt, "{act:?}");
+            }
+        }
+        for step in one.archive.pending_steps(&workspace()).await.unwrap() {
+            let context = one.store.context(step.event.conversation(), &window(50)).await.unwrap();
+            let is_out = matches!(&step.event, Event::Post(piece) if piece.is_published());
+            assert!(
+                context.owed.is_empty() || step.is_owed || is_out,
+                "an owed answer waits for nothing: {step:?}"
+            );
+        }
+        let (seen, expected) = (look(&other, second).await, look(&one, second).await);
+        let lines = seen.lines().zip(expected.lines());
+        let differences: Vec<_> =
+            lines.filter(|(seen, expected)| seen != expected).take(9).collect();
+        assert!(seen == expected, "after act {number} of {acts:?}: {differences:#?}");
+    }
+}
+
+/// Everything that can be seen of a store.
+async fn look(kept: &TestStore, second: i64) -> String {
+    let mut steps = kept.archive.pending_steps(&workspace()).await.unwrap();
+    steps.sort_by_key(|step| step.event.conversation().clone());
+    let lines = kept.archive.messages_since(&workspace(), 0, 1000).await.unwrap();
+    let mut decisions = kept.archive.decisions_since(&workspace(), 0, 1000).await.unwrap();
+    decisions.sort_by_key(|row| row.id);
+    let mut exchanges = Vec::new();
+    for row in &decisions {
+        exchanges.push(kept.archive.exchanges(row.id).await.unwrap());
+    }
+    let letters = kept.archive.dead_letters().await.unwrap();
+    let pending = kept.archive.backlog().await.unwrap();
+    let mut counted = std::collections::BTreeMap::new();
+    for step in &steps {
+        *counted.entry(step.event.verb().to_owned()).or_insert(0_u64) += 1;
+    }
+    let mut sorted = pending.pending.clone();
+    sorted.sort();
+    assert_eq!(sorted, counted.into_iter().collect::<Vec<_>>());
+    assert_eq!(pending.dead_letters, letters.len() as u64);
+    let ready = kept.store.next_ready().await.unwrap();
+    let spending = kept.archive.spending(&workspace(), at(second)).await.unwrap();
+    let window = ContextWindow { now: at(second), intervention_messages: 3, ..window(7) };
+    let here = kept.store.context(&top_level("garden"), &window).await.unwrap();
+    let there = kept.store.context(&thread("garden", "m00"), &window).await.unwrap();
+    format!(
+        "{steps:#?}\n{lines:#?}\n{decisions:#?}\n{exchanges:#?}\n{letters:#?}\n{ready:?}\n{spending:?}\n{here:#?}\n{there:#?}"
+    )
+}
+
+fn order(kind: u8, here: bool, second: i64) -> Order {
+    let workspace = workspace();
+    let channel = top_level("garden").channel;
+    let place = here.then(|| channel.clone());
+    match kind {
+        0 => Order::Mute { workspace, channel: place, until: at(second + 100), by: Role::Admin },
+        1 => Order::Unmute { workspace, channel: place, by: Role::Admin },
+        2 => Order::Mode { workspace, channel, mode: here.then_some(Mode::Observe) },
+        4 => Order::Reset {
+            conversation: if here { top_level("garden") } else { thread("garden", "m00") },
+            until: at(second - 5),
+        },
+        3 => Order::OptOut { workspace, user: UserId::new("u-carol") },
+        _ => Order::OptIn { workspace, user: UserId::new("u-carol") },
+    }
+}
+
+fn hearing(act: &Act, second: i64) -> InboxEntry {
+    let due = at(second + 60);
+    // Some rooms go on while people talk.
+    let rest = |id: u8| match id % 3 {
+        0 => Debounce {
+            due: at(second + 5),
+            max_wait: SignedDuration::from_secs(30),
+            on_new_message: OnNewMessage::Continue,
+        },
+        1 => Debounce { max_wait: SignedDuration::from_secs(200), ..until(due) },
+        _ => until(due),
+    };
+    match act {
+        Act::Say { id, who, thread: in_thread, mention } => {
+            let place = if *in_thread { thread("garden", "m00") } else { top_level("garden") };
+            let who = ["alice", "bob", "carol", "buildbot"][usize::from(*who)];
+            let number = *id;
+            let id = if *in_thread { format!("t{id:02}") } else { format!("m{id:02}") };
+            let mut message = message(place, &id, at(second), who, &format!("says {id}"));
+            if *mention {
+                message.mentions = vec![Mention::Persona, Mention::User(UserId::new("u-bob"))];
+            }
+            let follows = match (message.author.kind, message.is_addressed()) {
+                (AuthorKind::Human, _) if number % 11 == 7 => Disposition::Settled(Gate::OptedOut),
+                (AuthorKind::Human, true) => Disposition::Owe { due: at(second + 2) },
+                (AuthorKind::Human, false) => Disposition::Judge(rest(number)),
+                (AuthorKind::Bot | AuthorKind::Persona, _) => Disposition::Settled(Gate::OtherBot),
+            };
+            InboxEntry::new(Heard::Message(message, Arrival::Live), follows, at(0))
+        }
+        Act::Edit { id, mention } => {
+            let edit = Edit {
+                conversation: top_level("garden"),
+                message: MessageId::new(format!("m{id:02}")),
+                at: at(second),
+                text: format!("edited in second {second}").into(),
+                mentions: if *mention { vec![Mention::Persona] } else { vec![] },
+            };
+            InboxEntry::new(Heard::Edit(edit), Disposition::Judge(rest(*id)), at(0))
+        }
+        Act::Delete { id } => {
+            let message = MessageId::new(format!("m{id:02}"));
+            let deletion = Deletion { conversation: top_level("garden"), message, at: at(second) };
+            InboxEntry::new(Heard::Deletion(deletion), Disposition::Judge(rest(*id)), at(0))
+        }
+        Act::React { id, who, emoji, removes, late } => {
+            let reaction = Reaction {
+                workspace: workspace(),
+                channel: top_level("garden").channel,
+                message: MessageId::new(format!("m{id:02}")),
+                user: UserId::new(["u-alice", "u-bob", "u-persona"][usize::from(*who)]),
+                kind: if *who == 2 { AuthorKind::Persona } else { AuthorKind::Human },
+                emoji: ["👍", "👀"][usize::from(*emoji)].into(),
+                at: at(second - i64::from(*late)),
+                change: if *removes { ReactionChange::Removed } else { ReactionChange::Added },
+            };
+            InboxEntry::new(Heard::Reaction(reaction), Disposition::NotAMessage, at(0))
+        }
+        Act::SayMany { .. }
+        | Act::Order { .. }
+        | Act::Wait { .. }
+        | Act::Claim
+        | Act::Complete { .. }
+        | Act::Forget => {
+            unreachable!("not heard")
+        }
+    }
+}
+
+/// An end that fits what was claimed.
+async fn outcome(kept: &TestStore, claim: &Claim, kind: u8, second: i64, number: usize) -> Outcome {
+    let context = kept.store.context(claim.event.conversation(), &window(50)).await.unwrap();
+    let end = match (&claim.event, kind) {
+        (_, 0) => StepResult::Retry { due: at(second + 5) },
+        (_, 1) => StepResult::Superseded,
+        (_, 2) => StepResult::Failed {
+            error: "broken".to_owned(),
+            why: "something went wrong".to_owned(),
+        },
+        (Event::Judge(_), 3 | 4 | 9 | 10) => {
+            let ended = match kind {
+                9 => DecisionResult::Muted,
+                10 => DecisionResult::OverBudget,
+                _ => DecisionResult::ChoseSilence,
+            };
+            let mut closing = DecisionClosing::new(ended, "they get along");
+            closing.state_hash = Some(context.state_hash());
+            StepResult::Silent(closing)
+        }
+        (Event::Judge(_), 8) if context.newest_human_message().is_some() => {
+            let on = context.newest_human_message().map(|message| message.id.clone()).unwrap();
+            let words = DraftContent::Reaction { emoji: "👍".to_owned(), on: on.clone() };
+            let notes = DraftMetadata {
+                owed: Vec::new(),
+                about: Some(on),
+                lineage: context.lineage(),
+                seen_revision: context.revision,
+                ends: DecisionResult::Reacted,
+                why: "a nod".to_owned(),
+                only_for: None,
+            };
+            let (judgment, state) = (Judgment::default(), context.state_hash());
+            StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
+        }
+        (Event::Judge(_), _) => {
+            let judgment = Judgment {
+                should_respond: true,
+                reason: "asked".to_owned(),
+                confidence: 0.5,
+                delay_seconds: None,
+                about: context.newest_human_message().map(|message| message.id.clone()),
+                ..Judgment::default()
+            };
+            StepResult::Join {
+                judgment,
+                state: StateHash(number as i64),
+                due: at(second + i64::from(kind)),
+            }
+        }
+        (Event::Reply(_), 3) => StepResult::Withdrawn { why: "taken back".to_owned() },
+        (Event::Reply(_), 9) => {
+            let closing = DecisionClosing::new(DecisionResult::Muted, "muted");
+            StepResult::Silent(DecisionClosing {
+                settled_messages: context.owed.clone(),
+                ..closing
+            })
+        }
+        (Event::Reply(_), _) => {
+            let notes = DraftMetadata {
+                owed: context.owed.clone(),
+                about: None,
+                lineage: context.lineage(),
+                seen_revision: context.revision,
+                ends: if kind == 10 { DecisionResult::OverBudget } else { DecisionResult::Spoke },
+                why: "asked".to_owned(),
+                only_for: None,
+            };
+            let pieces =
+                (0..=kind % 3).map(|piece| format!("piece {piece} of act {number}")).collect();
+            StepResult::Drafted {
+                draft: Draft { content: DraftContent::Text(pieces), metadata: notes },
+                due: at(second),
+            }
+        }
+        (Event::Post(_), 3) => StepResult::NotSent { due: at(second + 3) },
+        (Event::Post(_), 4) => StepResult::Withdrawn { why: "taken back".to_owned() },
+        (Event::Post(piece), 8) if piece.id == piece.first_in_draft => {
+            StepResult::Redraft { due: at(second) }
+        }
+        (Event::Post(piece), _) => {
+            let id = piece.reaction_to.clone().unwrap_or(MessageId::new(format!("p{}", piece.id)));
+            let (thread, author) = (piece.conversation.thread.clone(), UserId::new("u-persona"));
+            StepResult::Posted(PostedMessage { id, thread, at: at(second), author })
+        }
+    };
+    let exchange = ModelExchange {
+        prompt: format!("question {number}").into(),
+        answer: (kind != 7).then(|| "answer".into()),
+        lineage: context.lineage(),
+        // Some models think longer.
+        seen_revision: context.revision.saturating_sub(number as u64 % 5),
+    };
+    let attempt = Attempt {
+        verb: "judge".into(),
+        at: at(second),
+        model: "scripted".into(),
+        prompt_hash: "0123456789abcdef".into(),
+        prompt_bytes: 100,
+        usage: Usage { input_tokens: 25, cached_tokens: 3, output_tokens: 5 },
+        price: (kind == 6).then_some(Price { micros: 7 }),
+        latency: SignedDuration::from_millis(1500),
+        result: if kind == 7 { AttemptResult::Failed } else { AttemptResult::Kept },
+        judgment: None,
+        error: (kind == 7).then(|| "down".to_owned()),
+        omissions: Vec::new(),
+        exchange: (kind != 5).then(|| Arc::new(exchange)),
+    };
+    let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
+    let weighed =
+        Evaluation { mode: Mode::Facilitator, passed_gates: vec![Gate::Muted], conversation_state };
+    Outcome {
+        attempts: vec![attempt],
+        evaluation: (kind % 2 == 1).then_some(weighed),
+        seen_revision: (kind != 6).then_some(context.revision.saturating_sub(number as u64 % 5)),
+        ..Outcome::new(end)
+    }
+}

@@ -1,0 +1,155 @@
+//! Breaking down: what becomes of those who talk while a step fails, as transcripts on every store.
+
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use insta::assert_snapshot;
+
+use aizuchi_harness::harness::{HarnessOptions, JOIN, JOIN_IN_60, at, by, top_level};
+
+#[tokio::test]
+async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
+    let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+    let told = by(HarnessOptions::from_rules(rules), |world| async move {
+        let there = world.clone();
+        world.mind.meanwhile(PromptVerb::Judge, || async move {
+            there.after_5s_says("bob", "they need water").await;
+            panic!("a defect");
+        });
+        for line in ["the roses look ill", "they do", "what can we do?"] {
+            world.says("alice", line).await;
+        }
+        world.pass(60).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: the roses look ill
+       0s alice: they do
+       0s alice: what can we do?
+      10s bob: they need water
+    [m000 m001 m002] failed: a defect in the program ()
+    [m003] chose_silence: they get along (judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.says("alice", "@Aizuchi when does it rain?").await;
+        let there = world.clone();
+        // The one redraft is used up.
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
+            there.after_5s_says("bob", "@Aizuchi and where?").await;
+        });
+        for _ in 0..3 {
+            world.mind.meanwhile(PromptVerb::Reply, || async { panic!("a defect") });
+        }
+        let there = world.clone();
+        world.mind.meanwhile(PromptVerb::Reply, || async move {
+            there.after_5s_says("carol", "@Aizuchi and why?").await;
+            panic!("a defect");
+        });
+        world.pass(60).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi when does it rain?
+       5s bob: @Aizuchi and where?
+      13s carol: @Aizuchi and why?
+      13s (persona): Here I am.
+    [m000 m001] failed: a defect in the program (reply superseded)
+    [m002] spoke: carol asked me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn an_apology_settles_those_too_who_have_had_answers_enough() {
+    let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
+    let told = by(HarnessOptions::from_rulebook(book), |world| async move {
+        world.says("alice", "@Aizuchi when does it rain?").await;
+        world.pass(10).await;
+        world.says("alice", "@Aizuchi and where?").await;
+        world.says("bob", "@Aizuchi may I sit here?").await;
+        world.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("broken".to_owned())));
+        world.pass(10).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: @Aizuchi when does it rain?
+       0s (persona): Here I am.
+      10s alice: @Aizuchi and where?
+      10s bob: @Aizuchi may I sit here?
+      10s (persona): Sorry, I cannot think of an answer right now. Please try again later.
+    [m000] spoke: alice asked me (reply kept)
+    [m001 m002] failed: I could not think of an answer (reply failed)
+    ");
+}
+
+/// Nothing is decided or said on talk of which a part may be missing, however long that takes; and the
+/// waiting costs no try.
+#[tokio::test]
+async fn while_a_platform_is_behind_everything_waits() {
+    let told = by(HarnessOptions::default(), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        world.says("alice", "when do I cut the roses?").await;
+        world.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
+        world.platform.set_behind(true);
+        world.pass(600).await;
+        assert!(
+            world.mind.prompts(PromptVerb::Judge).is_empty()
+                && world.platform.posted_texts().is_empty()
+        );
+        world.platform.set_behind(false);
+        world.pass(10).await;
+        assert_eq!(world.platform.posted_texts(), ["Here I am."], "bob is answered");
+        world.platform.set_behind(true);
+        world.pass(600).await;
+        // What is heard late counts.
+        world.says("carol", "alice, in spring").await;
+        world.platform.set_behind(false);
+        world.pass(1000).await;
+        assert_eq!(world.platform.posted_texts().len(), 1);
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: when do I cut the roses?
+    1210s carol: alice, in spring
+    [m000 m002] chose_silence: they get along (judge superseded, judge kept)
+    ");
+}
+
+/// Whoever mentions it while it types words of its own is answered, though people went on and it has to find
+/// other words.
+#[tokio::test]
+async fn a_mention_while_it_types_is_not_forgotten_over_the_redraft() {
+    let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+    let told = by(HarnessOptions::from_rules(rules), |world| async move {
+        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        for line in ["the roses look ill", "they do", "what can we do?"] {
+            world.says("alice", line).await;
+        }
+        world.platform.set_typing_seconds(5);
+        world.clock.advance_to(at(5));
+        while world.mind.prompt_texts(PromptVerb::Reply).is_empty() {
+            world.runner.step().await.unwrap();
+        }
+        let meanwhile = async {
+            world.platform.until_typing(1).await;
+            world.says("carol", "@Aizuchi are you there?").await;
+            world.clock.advance_to(at(10));
+        };
+        let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
+        assert!(posted.unwrap());
+        world.platform.set_typing_seconds(0);
+        world.pass(60).await;
+        world.transcript().await
+    });
+    assert_snapshot!(told.await, @"
+       0s alice: the roses look ill
+       0s alice: they do
+       0s alice: what can we do?
+       5s carol: @Aizuchi are you there?
+      10s (persona): Here I am.
+    [m000 m001 m002 m003] spoke: carol asked me (judge superseded, reply superseded, reply kept)
+    ");
+}

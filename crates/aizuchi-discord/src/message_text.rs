@@ -1,0 +1,329 @@
+//! A whole message as Discord delivers it: its words, and a line for everything else that people see: what
+//! was forwarded, files, stickers, a poll and how it ended, what a program put into a box. Whatever has another shape than
+//! expected is passed over.
+
+use serde_json::Value;
+
+use crate::from_discord::message::{POLL_RESULT, STAGE_END, STAGE_START, STAGE_TOPIC};
+use crate::text::NameLookup;
+use crate::text::read::parse_discord_markdown;
+use aizuchi_core::chat::{Mention, to_single_line};
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::parsed_text::ParsedText;
+
+/// What was said, and who was named in its own words.
+pub fn read_message_text(
+    message: &Value,
+    names: &NameLookup<'_>,
+    language: Language,
+) -> ParsedText {
+    let reading = MessageReader { names, language };
+    if let Some(text) = reading.system_text(message) {
+        return ParsedText { text, mentions: Vec::new() };
+    }
+    let mut mentions = Vec::new();
+    let words = reading.text(str_at(message, "content"), &mut mentions);
+    // For people, boxes only show what a link leads to.
+    let has_boxes = words.trim().is_empty() || message["author"]["bot"] == true;
+    let boxes = array_at(message, "embeds").filter(|_| has_boxes).map(|embed| reading.embed(embed));
+    let poll = Some(&message["poll"]).filter(|poll| poll.is_object());
+    let forwarded = array_at(message, "message_snapshots").map(|snapshot| &snapshot["message"]);
+    let lines = boxes
+        .chain(reading.attachments(message))
+        .chain(poll.map(|poll| reading.poll(poll)))
+        .chain(forwarded.map(|forwarded| reading.forwarded(forwarded)));
+    ParsedText { text: join_non_empty([words.clone()].into_iter().chain(lines), "\n"), mentions }
+}
+
+struct MessageReader<'a> {
+    names: &'a NameLookup<'a>,
+    language: Language,
+}
+
+impl MessageReader<'_> {
+    fn text(&self, text: &str, mentions: &mut Vec<Mention>) -> String {
+        let read = parse_discord_markdown(text, self.names);
+        mentions.extend(read.mentions);
+        read.text.trim_end().to_owned()
+    }
+
+    /// What Discord itself tells.
+    fn system_text(&self, message: &Value) -> Option<String> {
+        let (kind, about) = match message["type"].as_u64()? {
+            STAGE_START => {
+                (self.language.pick("a stage begins", "ステージ開始"), self.stage_topic(message))
+            }
+            STAGE_END => {
+                (self.language.pick("the stage ends", "ステージ終了"), self.stage_topic(message))
+            }
+            STAGE_TOPIC => (
+                self.language.pick("the stage is about", "ステージの話題"),
+                self.stage_topic(message),
+            ),
+            POLL_RESULT => {
+                (self.language.pick("the poll has ended", "投票終了"), self.poll_result(message))
+            }
+            _ => return None,
+        };
+        Some(format!("[{}]", join_non_empty([kind.to_owned(), about], ": ")))
+    }
+
+    fn stage_topic(&self, message: &Value) -> String {
+        to_single_line(&self.text_without_mentions(str_at(message, "content")))
+    }
+
+    /// `Tea?: green (3/5)`, or that nobody has won, out of a box made for programs.
+    fn poll_result(&self, message: &Value) -> String {
+        let result = array_at(message, "embeds").find(|embed| embed["type"] == "poll_result");
+        let field = |name: &str| {
+            let fields = result.into_iter().flat_map(|embed| array_at(embed, "fields"));
+            let value = fields.into_iter().find(|field| field["name"] == name);
+            to_single_line(value.map_or("", |field| str_at(field, "value")))
+        };
+        let won = [field("victor_answer_emoji_name"), field("victor_answer_text")];
+        let won = join_non_empty(won, " ");
+        let votes = [field("victor_answer_votes"), field("total_votes")];
+        let ended = match (won.is_empty(), &votes[1]) {
+            (true, all) => self.no_winner_text(all),
+            (false, all) if all.is_empty() => won,
+            (false, _) => format!("{won} ({})", join_non_empty(votes, "/")),
+        };
+        join_non_empty([field("poll_question_text"), ended], ": ")
+    }
+
+    fn no_winner_text(&self, votes: &str) -> String {
+        match (self.language, votes) {
+            (_, "") => String::new(),
+            (Language::En, "1") => "no winner, 1 vote".to_owned(),
+            (Language::En, votes) => format!("no winner, {votes} votes"),
+            (Language::Ja, votes) => format!("勝者なし、{votes} 票"),
+        }
+    }
+
+    /// Words in which nobody is named, as far as notifications go.
+    fn text_without_mentions(&self, text: &str) -> String {
+        self.text(text, &mut Vec::new())
+    }
+
+    fn attachments<'a>(&'a self, message: &'a Value) -> impl Iterator<Item = String> + 'a {
+        let files = array_at(message, "attachments").map(|file| self.file(file));
+        files.chain(array_at(message, "sticker_items").map(|sticker| self.sticker(sticker)))
+    }
+
+    /// `[file: plan.pdf, application/pdf: what its sender says of it]`
+    fn file(&self, file: &Value) -> String {
+        let is_voice = file["waveform"].is_string();
+        let kind = match is_voice {
+            true => self.language.pick("voice message", "ボイスメッセージ"),
+            false => self.language.pick("file", "ファイル"),
+        };
+        let name = [str_at(file, "title"), str_at(file, "filename")];
+        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let known = [name, str_at(file, "content_type")].map(to_single_line);
+        let known =
+            if is_voice { String::new() } else { join_non_empty(known, self.list_separator()) };
+        let told = to_single_line(str_at(file, "description"));
+        format!("[{}]", join_non_empty([kind.to_owned(), known, told], ": "))
+    }
+
+    fn list_separator(&self) -> &'static str {
+        self.language.pick(", ", "、")
+    }
+
+    fn sticker(&self, sticker: &Value) -> String {
+        let kind = self.language.pick("sticker", "スタンプ").to_owned();
+        format!("[{}]", join_non_empty([kind, to_single_line(str_at(sticker, "name"))], ": "))
+    }
+
+    fn poll(&self, poll: &Value) -> String {
+        let question = to_single_line(str_at(&poll["question"], "text"));
+        let answers = array_at(poll, "answers").map(|answer| &answer["poll_media"]);
+        let answers = answers.map(|media| {
+            join_non_empty(
+                [str_at(&media["emoji"], "name"), str_at(media, "text")].map(to_single_line),
+                " ",
+            )
+        });
+        let answers = join_non_empty(answers, " / ");
+        let kind = self.language.pick("poll", "投票").to_owned();
+        format!("[{}]", join_non_empty([kind, question, answers], ": "))
+    }
+
+    /// Somebody else's words, which their sender shows here.
+    fn forwarded(&self, message: &Value) -> String {
+        let words = self.text_without_mentions(str_at(message, "content"));
+        let boxes = array_at(message, "embeds").map(|embed| self.embed(embed));
+        let all =
+            join_non_empty([words].into_iter().chain(boxes).chain(self.attachments(message)), "\n");
+        let quoted = all.lines().map(|line| format!("> {line}"));
+        let forwarded = self.language.pick("[forwarded]", "[転送]").to_owned();
+        join_non_empty([forwarded].into_iter().chain(quoted), "\n")
+    }
+
+    fn embed(&self, embed: &Value) -> String {
+        let title = self.text_without_mentions(str_at(embed, "title"));
+        let title = match (str_at(embed, "url"), title.is_empty()) {
+            ("", _) | (_, true) => title,
+            (url, false) => format!("{title} ({})", to_single_line(url)),
+        };
+        let author = to_single_line(str_at(&embed["author"], "name"));
+        let told = self.text_without_mentions(str_at(embed, "description"));
+        let fields = array_at(embed, "fields").map(|field| {
+            join_non_empty(
+                ["name", "value"].map(|part| self.text_without_mentions(str_at(field, part))),
+                ": ",
+            )
+        });
+        let footer = to_single_line(str_at(&embed["footer"], "text"));
+        join_non_empty([author, title, told].into_iter().chain(fields).chain([footer]), "\n")
+    }
+}
+
+fn array_at<'a>(holder: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    holder[key].as_array().into_iter().flatten()
+}
+
+fn str_at<'a>(holder: &'a Value, key: &str) -> &'a str {
+    holder[key].as_str().unwrap_or_default()
+}
+
+/// Those that say anything.
+fn join_non_empty(parts: impl IntoIterator<Item = String>, between: &str) -> String {
+    let said = parts.into_iter().filter(|part| !part.trim().is_empty());
+    said.collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use aizuchi_core::chat::UserId;
+
+    fn reads(message: Value, language: Language) -> ParsedText {
+        let persona = UserId::new("900");
+        let names = NameLookup {
+            persona: &persona,
+            persona_name: "Aizuchi",
+            user: &|_| None,
+            channel: &|_| None,
+            role: &|_| None,
+            time_zone: &TimeZone::UTC,
+        };
+        read_message_text(&message, &names, language)
+    }
+
+    fn file(more: Value) -> Value {
+        let mut file = json!({"filename": "plan.pdf", "id": "7", "url": "https://cdn.example/x"});
+        for (key, value) in more.as_object().unwrap() {
+            file[key] = value.clone();
+        }
+        file
+    }
+
+    #[test]
+    fn whatever_people_see_is_told() {
+        let message = json!({
+            "content": "see <@900>\n",
+            "attachments": [
+                file(json!({"content_type": "application/pdf", "description": "our plan\nfor May"})),
+                file(json!({"waveform": "AAA", "content_type": "audio/ogg"})),
+            ],
+            "sticker_items": [{"format_type": 1, "id": "5", "name": "Wave"}],
+            "embeds": [{"type": "link", "title": "a preview of the link"}],
+        });
+        let read = reads(message, Language::En);
+        assert_eq!(
+            read.text,
+            "see @Aizuchi\n[file: plan.pdf, application/pdf: our plan for May]\n[voice message]\n\
+             [sticker: Wave]"
+        );
+        assert_eq!(read.mentions, [Mention::Persona]);
+        let message = json!({"attachments": [file(json!({}))]});
+        assert_eq!(reads(message, Language::Ja).text, "[ファイル: plan.pdf]");
+        let odd = json!({"content": 5, "attachments": [1], "sticker_items": [{}], "embeds": "x", "poll": []});
+        assert_eq!(reads(odd, Language::En).text, "[file]\n[sticker]");
+    }
+
+    #[test]
+    fn boxes_are_read_where_a_program_wrote_them_or_nothing_else_is_there() {
+        let embed = json!({
+            "type": "rich", "title": "Build 7", "url": "https://ci.example/7", "description": "it **failed**",
+            "author": {"name": "CI"}, "footer": {"text": "main"},
+            "fields": [{"name": "branch", "value": "`main`", "inline": true}],
+        });
+        let expected = "CI\nBuild 7 (https://ci.example/7)\nit **failed**\nbranch: `main`\nmain";
+        let read = reads(json!({ "embeds": [embed] }), Language::En);
+        assert_eq!(read.text, expected);
+        let bot =
+            json!({"id": "3", "username": "ci", "discriminator": "0", "avatar": null, "bot": true});
+        let read =
+            reads(json!({"content": "done", "embeds": [embed], "author": bot}), Language::En);
+        assert_eq!(read.text, format!("done\n{expected}"));
+    }
+
+    #[test]
+    fn what_was_forwarded_names_nobody() {
+        let message = json!({
+            "message_snapshots": [{"message": {
+                "attachments": [file(json!({}))], "content": "old words <@900>\nmore", "embeds": [],
+                "timestamp": "2025-01-01T00:00:00+00:00", "type": 0, "mentions": [], "mention_roles": [],
+                "edited_timestamp": null,
+            }}],
+        });
+        let read = reads(message, Language::En);
+        assert_eq!(read.text, "[forwarded]\n> old words @Aizuchi\n> more\n> [file: plan.pdf]");
+        assert_eq!(read.mentions, []);
+    }
+
+    #[test]
+    fn a_poll_is_its_question_and_its_answers() {
+        let message = json!({"poll": {
+            "question": {"text": "Tea?"}, "allow_multiselect": false, "layout_type": 1, "expiry": null,
+            "answers": [
+                {"answer_id": 1, "poll_media": {"text": "green"}},
+                {"answer_id": 2, "poll_media": {"text": "black"}},
+            ],
+        }});
+        assert_eq!(reads(message, Language::Ja).text, "[投票: Tea?: green / black]");
+        let message = json!({"poll": {"question": {"text": ""}, "answers": [
+            {"poll_media": {"text": "green", "emoji": {"id": null, "name": "🍵"}}}, {"poll_media": 5}, {},
+        ]}});
+        assert_eq!(reads(message, Language::En).text, "[poll: 🍵 green]");
+    }
+
+    #[test]
+    fn how_a_poll_has_ended_is_told() {
+        let result_in = |language, fields: Value| {
+            let fields = fields.as_object().unwrap().iter();
+            let fields = fields.map(|(name, value)| json!({"name": name, "value": value}));
+            let embed = json!({"type": "poll_result", "fields": fields.collect::<Vec<_>>()});
+            reads(json!({"type": 46, "content": "", "embeds": [embed]}), language).text
+        };
+        let result = |fields| result_in(Language::En, fields);
+        let won = json!({"poll_question_text": "Tea?", "victor_answer_votes": "3", "total_votes": "5",
+            "victor_answer_id": "1", "victor_answer_text": "green", "victor_answer_emoji_name": "🍵"});
+        assert_eq!(result(won), "[the poll has ended: Tea?: 🍵 green (3/5)]");
+        let drawn =
+            json!({"poll_question_text": "Tea?", "victor_answer_votes": "2", "total_votes": "4"});
+        assert_eq!(result(drawn.clone()), "[the poll has ended: Tea?: no winner, 4 votes]");
+        assert_eq!(result_in(Language::Ja, drawn), "[投票終了: Tea?: 勝者なし、4 票]");
+        assert_eq!(result(json!({})), "[the poll has ended]");
+        let odd = json!({"type": 46, "embeds": [5, {"type": "poll_result", "fields": {}}]});
+        assert_eq!(reads(odd, Language::Ja).text, "[投票終了]");
+    }
+
+    #[test]
+    fn what_happens_on_a_stage_is_told() {
+        for (kind, expected) in [
+            (27, "[a stage begins: Roses, with @Aizuchi]"),
+            (28, "[the stage ends: Roses, with @Aizuchi]"),
+            (31, "[the stage is about: Roses, with @Aizuchi]"),
+        ] {
+            let message = json!({"type": kind, "content": "Roses,\nwith <@900>"});
+            let read = reads(message, Language::En);
+            assert_eq!((read.text.as_str(), read.mentions), (expected, vec![]));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The app itself, other people, and the way to the gateway.
+
+use serde_json::{Value, json};
+use twilight_model::id::Id;
+use twilight_model::id::marker::GuildMarker;
+
+use crate::discord::FakeDiscordSettings;
+use crate::discord::api::ParsedRequest;
+use crate::discord::api::body::ApiResponse;
+use crate::discord::api_error::ApiError;
+use crate::discord::gateway::gateway_url;
+use crate::discord::state::FakeDiscordState;
+use crate::discord::world::World;
+
+pub fn gateway(asked: &ParsedRequest) -> ApiResponse {
+    ApiResponse::ok(json!({ "url": gateway_url(&asked.host) }))
+}
+
+pub fn gateway_bot(
+    state: &mut FakeDiscordState,
+    settings: &FakeDiscordSettings,
+    asked: &ParsedRequest,
+) -> ApiResponse {
+    let now = settings.clock.now();
+    state.gateway.session_start_quota.reset_if_due(now);
+    let budget = state.gateway.session_start_quota;
+    ApiResponse::ok(json!({
+        "url": gateway_url(&asked.host),
+        "shards": settings.min_shards,
+        "session_start_limit": {
+            "total": budget.total,
+            "remaining": budget.remaining,
+            "reset_after": budget.resets_at.duration_since(now).as_millis().max(0) as u64,
+            "max_concurrency": settings.max_concurrency,
+        },
+    }))
+}
+
+pub fn my_guilds(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let limit = asked.limit(200, 200)?;
+    let after: Option<Id<GuildMarker>> = asked.query_id("after")?;
+    let mine = world.guilds.values().filter(|guild| guild.members.contains_key(&world.bot_user));
+    let mine = mine.filter(|guild| after.is_none_or(|after| guild.id > after));
+    let shape = |guild: &crate::discord::guild::FakeGuild| {
+        json!({
+            "id": guild.id,
+            "name": guild.name,
+            "icon": null,
+            "owner": guild.owner == world.bot_user,
+            "permissions": world.guild_permissions(world.bot_user, guild.id),
+            "features": [],
+        })
+    };
+    Ok(ApiResponse::ok(mine.take(limit).map(shape).collect()))
+}
+
+pub fn leave_guild(world: &mut World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    world.remove_member(asked.path_id("guild")?, world.bot_user)?;
+    Ok(ApiResponse::no_content())
+}
+
+pub fn open_direct_message(
+    world: &mut World,
+    asked: &ParsedRequest,
+) -> Result<ApiResponse, ApiError> {
+    let user = asked.body["recipient_id"].clone();
+    let user = serde_json::from_value(user).map_err(|_| {
+        ApiError::invalid_field("recipient_id", "BASE_TYPE_REQUIRED", "This field is required")
+    })?;
+    let channel = world.open_direct_message(user)?;
+    Ok(ApiResponse::ok(world.channel_json(world.channel(channel)?)))
+}
+
+pub fn user(world: &World, asked: &ParsedRequest) -> Result<ApiResponse, ApiError> {
+    let shape: Value = world.user(asked.path_id("user")?)?.to_json();
+    Ok(ApiResponse::ok(shape))
+}

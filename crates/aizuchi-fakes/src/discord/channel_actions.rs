@@ -1,0 +1,206 @@
+//! What happens to channels, members and roles.
+
+use serde_json::json;
+use twilight_model::channel::ChannelType;
+use twilight_model::gateway::Intents;
+use twilight_model::guild::Permissions;
+
+use crate::discord::api_error::{ApiError, ErrorCode};
+use crate::discord::channel::{FakeChannel, NewChannel};
+use crate::discord::guild::{FakeMember, FakeRole};
+use crate::discord::id::{ChannelId, GuildId, RoleId, UserId};
+use crate::discord::permission::OverwriteTarget;
+use crate::discord::world::{EventTopic, World};
+
+impl World {
+    pub fn add_channel(&mut self, new: NewChannel) -> Result<ChannelId, ApiError> {
+        let first = self.guilds.keys().next().copied();
+        let guild = new.guild.or(first).ok_or(ErrorCode::UnknownGuild)?;
+        self.guild(guild)?;
+        let id = self.new_id();
+        let mut channel = FakeChannel::new(id, new.kind.channel_type(), &new.name);
+        channel.guild = Some(guild);
+        channel.topic = new.topic;
+        self.channels.insert(id, channel);
+        if !new.members.is_empty() {
+            let nobody = Permissions::empty();
+            let view = Permissions::VIEW_CHANNEL;
+            self.set_overwrite_without_event(
+                id,
+                OverwriteTarget::Role(guild.cast()),
+                nobody,
+                view,
+            )?;
+            for member in new.members {
+                self.set_overwrite_without_event(
+                    id,
+                    OverwriteTarget::Member(member),
+                    view,
+                    nobody,
+                )?;
+            }
+        }
+        self.emit_channel("CHANNEL_CREATE", id)?;
+        Ok(id)
+    }
+
+    /// While a channel is not told of yet.
+    fn set_overwrite_without_event(
+        &mut self,
+        channel: ChannelId,
+        whom: OverwriteTarget,
+        allow: Permissions,
+        deny: Permissions,
+    ) -> Result<(), ApiError> {
+        let told = self.pending_events.len();
+        self.set_overwrite(channel, whom, allow, deny)?;
+        self.pending_events.truncate(told);
+        Ok(())
+    }
+
+    /// Tells of a channel of a guild, hidden or not: apps know of all of them.
+    pub fn emit_channel(&mut self, name: &'static str, id: ChannelId) -> Result<(), ApiError> {
+        let shape = self.channel_json(self.channel(id)?);
+        self.emit(name, Intents::GUILDS, shape);
+        Ok(())
+    }
+
+    pub fn update_channel(
+        &mut self,
+        id: ChannelId,
+        change: impl FnOnce(&mut FakeChannel),
+    ) -> Result<(), ApiError> {
+        if self.channel(id)?.thread.is_some() {
+            return self.update_thread(id, change);
+        }
+        change(self.channel_mut(id)?);
+        self.emit_channel("CHANNEL_UPDATE", id)
+    }
+
+    /// A channel or a thread goes, with all that was said in it.
+    pub fn delete_channel(&mut self, id: ChannelId) -> Result<(), ApiError> {
+        let channel = self.channel(id)?;
+        if channel.thread.is_some() {
+            let data = json!({
+                "id": id,
+                "guild_id": channel.guild,
+                "parent_id": channel.parent,
+                "type": u8::from(channel.kind),
+            });
+            self.emit_in_channel(id, EventTopic::Channels, "THREAD_DELETE", data);
+            self.channels.remove(&id);
+            return Ok(());
+        }
+        self.emit_channel("CHANNEL_DELETE", id)?;
+        self.channels.remove(&id);
+        // Its threads go with it, and nobody is told of each.
+        self.channels.retain(|_, thread| thread.parent != Some(id) || thread.thread.is_none());
+        Ok(())
+    }
+
+    /// The direct message of the app and somebody; it is always the same one.
+    pub fn open_direct_message(&mut self, user: UserId) -> Result<ChannelId, ApiError> {
+        self.user(user)?;
+        let known = self.channels.values().find(|channel| channel.recipient == Some(user));
+        if let Some(known) = known {
+            return Ok(known.id);
+        }
+        let id = self.new_id();
+        let mut channel = FakeChannel::new(id, ChannelType::Private, "");
+        channel.recipient = Some(user);
+        self.channels.insert(id, channel);
+        Ok(id)
+    }
+
+    /// Somebody comes into a guild.
+    pub fn add_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
+        self.user(user)?;
+        let now = self.now();
+        let member = FakeMember { nick: None, roles: Vec::new(), joined_at: now };
+        self.guild_mut(guild)?.members.insert(user, member);
+        let mut shape = self.member_json(guild, user)?;
+        shape["guild_id"] = json!(guild);
+        self.emit("GUILD_MEMBER_ADD", Intents::GUILD_MEMBERS, shape);
+        Ok(())
+    }
+
+    pub fn remove_member(&mut self, guild: GuildId, user: UserId) -> Result<(), ApiError> {
+        self.guild_mut(guild)?.members.remove(&user).ok_or(ErrorCode::UnknownMember)?;
+        if user == self.bot_user {
+            // Thrown out: the guild is gone, and that is all that is told.
+            self.emit("GUILD_DELETE", Intents::GUILDS, json!({ "id": guild }));
+            return Ok(());
+        }
+        let data = json!({ "guild_id": guild, "user": self.user(user)?.to_json() });
+        self.emit("GUILD_MEMBER_REMOVE", Intents::GUILD_MEMBERS, data);
+        Ok(())
+    }
+
+    pub fn update_member(
+        &mut self,
+        guild: GuildId,
+        user: UserId,
+        change: impl FnOnce(&mut FakeMember),
+    ) -> Result<(), ApiError> {
+        let members = &mut self.guild_mut(guild)?.members;
+        change(members.get_mut(&user).ok_or(ErrorCode::UnknownMember)?);
+        let mut shape = self.member_json(guild, user)?;
+        shape["guild_id"] = json!(guild);
+        let needs = if user == self.bot_user { Intents::GUILDS } else { Intents::GUILD_MEMBERS };
+        self.emit("GUILD_MEMBER_UPDATE", needs, shape);
+        Ok(())
+    }
+
+    pub fn add_role(
+        &mut self,
+        guild: GuildId,
+        name: &str,
+        permissions: Permissions,
+    ) -> Result<RoleId, ApiError> {
+        let id: RoleId = self.new_id();
+        let roles = &mut self.guild_mut(guild)?.roles;
+        let position = i64::try_from(roles.len()).unwrap_or(1);
+        let name = name.to_owned();
+        let role = FakeRole { id, name, permissions, position, is_mentionable: true, bot: None };
+        let data = json!({ "guild_id": guild, "role": role.to_json() });
+        roles.insert(id, role);
+        self.emit("GUILD_ROLE_CREATE", Intents::GUILDS, data);
+        Ok(id)
+    }
+
+    pub fn update_role(
+        &mut self,
+        guild: GuildId,
+        role: RoleId,
+        change: impl FnOnce(&mut FakeRole),
+    ) -> Result<(), ApiError> {
+        let roles = &mut self.guild_mut(guild)?.roles;
+        let role = roles.get_mut(&role).ok_or(ErrorCode::UnknownRole)?;
+        change(role);
+        let data = json!({ "guild_id": guild, "role": role.to_json() });
+        self.emit("GUILD_ROLE_UPDATE", Intents::GUILDS, data);
+        Ok(())
+    }
+
+    pub fn rename_guild(&mut self, guild: GuildId, name: &str) -> Result<(), ApiError> {
+        name.clone_into(&mut self.guild_mut(guild)?.name);
+        let shape = self.guild(guild)?.to_json();
+        self.emit("GUILD_UPDATE", Intents::GUILDS, shape);
+        Ok(())
+    }
+
+    /// An outage begins or ends.
+    pub fn set_unavailable(
+        &mut self,
+        guild: GuildId,
+        is_unavailable: bool,
+    ) -> Result<(), ApiError> {
+        self.guild_mut(guild)?.is_unavailable = is_unavailable;
+        let (name, data) = match is_unavailable {
+            true => ("GUILD_DELETE", json!({ "id": guild, "unavailable": true })),
+            false => ("GUILD_CREATE", self.guild_create_json(guild)),
+        };
+        self.emit(name, Intents::GUILDS, data);
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! Why Slack does not do what it was asked to, in Slack's own words.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// The `error` of an answer that is not `ok`, and what else that answer says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError {
+    pub error: String,
+    pub extra: Map<String, Value>,
+    /// Answered as 429, with how many seconds to wait.
+    pub retry_after: Option<u64>,
+}
+
+pub fn api_error(error: &str) -> ApiError {
+    ApiError { error: error.to_owned(), extra: Map::new(), retry_after: None }
+}
+
+impl ApiError {
+    pub fn rate_limited(seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..api_error("ratelimited") }
+    }
+
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut shape = json!({ "ok": false, "error": self.error });
+        for (name, value) in &self.extra {
+            shape[name] = value.clone();
+        }
+        shape
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.error)
+    }
+}
+
+impl std::error::Error for ApiError {}

@@ -1,0 +1,74 @@
+//! What happens to the people of a team, and to the app's place in it.
+
+use serde_json::{Value, json};
+
+use crate::slack::api_error::ApiError;
+use crate::slack::user::{Bot, FakeUser, NewUser};
+use crate::slack::workspace::Workspace;
+
+/// The names that somebody goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct NameChange<'a> {
+    pub real_name: &'a str,
+    pub display_name: &'a str,
+}
+
+impl Workspace {
+    /// Somebody joins the team.
+    pub fn add_user(&mut self, new: NewUser) -> String {
+        let id = self.new_id('U');
+        let bot = new.is_bot.then(|| Bot { id: self.new_id('B'), app_id: self.new_id('A') });
+        let user = FakeUser {
+            id: id.clone(),
+            name: new.name.to_lowercase().replace(' ', "."),
+            real_name: if new.real_name.is_empty() { new.name } else { new.real_name },
+            display_name: new.display_name,
+            bot,
+            is_admin: new.is_admin,
+            is_deleted: false,
+            updated: self.unix_seconds(),
+        };
+        let shape = self.user_json(&user);
+        self.users.insert(id.clone(), user);
+        self.emit(json!({ "type": "team_join", "user": shape, "cache_ts": self.unix_seconds() }));
+        id
+    }
+
+    pub fn rename_user(&mut self, user: &str, names: NameChange<'_>) -> Result<(), ApiError> {
+        self.update_user(user, |user| {
+            user.real_name = names.real_name.to_owned();
+            user.display_name = names.display_name.to_owned();
+        })
+    }
+
+    /// An account is closed. What the person said stays.
+    pub fn deactivate_user(&mut self, user: &str) -> Result<(), ApiError> {
+        self.update_user(user, |user| user.is_deleted = true)
+    }
+
+    fn update_user(
+        &mut self,
+        user: &str,
+        change: impl FnOnce(&mut FakeUser),
+    ) -> Result<(), ApiError> {
+        let now = self.unix_seconds();
+        let user = self.user_mut(user)?;
+        change(user);
+        user.updated = now;
+        let shape = user.clone();
+        let shape = self.user_json(&shape);
+        for kind in ["user_change", "user_profile_changed"] {
+            self.emit(json!({ "type": kind, "user": shape, "cache_ts": now }));
+        }
+        Ok(())
+    }
+
+    /// What the app is told when it loses its place.
+    pub fn uninstalled_events(&self) -> [Value; 2] {
+        let tokens = json!({ "oauth": [], "bot": [self.bot_user] });
+        [
+            json!({ "type": "tokens_revoked", "tokens": tokens }),
+            json!({ "type": "app_uninstalled" }),
+        ]
+    }
+}

@@ -1,0 +1,145 @@
+//! TCP connections that can be broken from within, so that the other side sees a reset, and how fakes
+//! are served on them.
+
+use std::io::{Error, ErrorKind};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// How long a stop waits for connections that are in the middle of something.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Serves a fake until `shutdown`, and beside it does what it does by itself.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    by_itself: impl Future<Output = anyhow::Result<()>>,
+    shutdown: CancellationToken,
+) -> anyhow::Result<()> {
+    let router = router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
+    let router = router.into_make_service_with_connect_info::<ResetHandle>();
+    let serving = axum::serve(ResettableListener(listener), router)
+        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let too_long = async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
+    };
+    tokio::select! {
+        served = serving => served.context("serving a fake"),
+        done = by_itself => done,
+        () = too_long => Ok(()),
+    }
+}
+
+/// A listener whose connections can be broken.
+struct ResettableListener(TcpListener);
+
+/// One of its connections.
+pub struct ResettableStream {
+    stream: TcpStream,
+    reset_handle: ResetHandle,
+}
+
+/// Breaks a connection. Nothing can be read from it or written to it any more, so whoever serves it
+/// drops it, and its peer gets a reset.
+#[derive(Clone, Debug, Default)]
+pub struct ResetHandle(Arc<AtomicBool>);
+
+impl ResetHandle {
+    pub fn reset(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_reset(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Listener for ResettableListener {
+    type Io = ResettableStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (ResettableStream, SocketAddr) {
+        let (stream, address) = Listener::accept(&mut self.0).await;
+        (ResettableStream { stream, reset_handle: ResetHandle::default() }, address)
+    }
+
+    fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+impl Connected<IncomingStream<'_, ResettableListener>> for ResetHandle {
+    fn connect_info(stream: IncomingStream<'_, ResettableListener>) -> Self {
+        stream.io().reset_handle.clone()
+    }
+}
+
+impl ResettableStream {
+    fn check_open(&self) -> Result<(), Error> {
+        if self.reset_handle.is_reset() {
+            return Err(Error::from(ErrorKind::ConnectionReset));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ResettableStream {
+    fn drop(&mut self) {
+        if self.reset_handle.is_reset() {
+            // Dropped without lingering, a connection is reset. One that is gone already cannot be.
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for ResettableStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        self.check_open()?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for ResettableStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        self.check_open()?;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        self.check_open()?;
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        self.check_open()?;
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,220 @@
+//! The text as it grows: what stands before each line, what is bold, and where Slack needs help to
+//! see that.
+//!
+//! Slack takes `*` for bold only where a blank or a stop stands on its outer side. Japanese has no
+//! blanks, so `これは*大事*です` would show its asterisks. A zero-width space (U+200B) between the mark
+//! and the letter is a blank to Slack and nothing to people.
+
+use crate::mrkdwn::escape;
+
+const ZERO_WIDTH_SPACE: char = '\u{200b}';
+const INDENT: &str = "    ";
+
+#[derive(Default)]
+pub struct MrkdwnBuffer {
+    text: String,
+    containers: Vec<Container>,
+    /// What the next letter is to be, and what it would be as the text stands.
+    styles: Vec<char>,
+    open_marks: Vec<char>,
+    follows_mark: bool,
+}
+
+/// What holds a block.
+pub enum Container {
+    Quote,
+    /// The number of the next item, where they have numbers.
+    List(Option<u64>),
+    /// The mark, until it is written.
+    Item(Option<String>),
+}
+
+impl MrkdwnBuffer {
+    pub fn push_style(&mut self, style: char) {
+        self.styles.push(style);
+    }
+
+    pub fn pop_style(&mut self, style: char) {
+        if let Some(place) = self.styles.iter().rposition(|one| *one == style) {
+            self.styles.remove(place);
+        }
+        self.close_marks_to(self.matching_marks());
+    }
+
+    /// Blocks stand apart, but for those in a list or a quotation.
+    pub fn begin_block(&mut self) {
+        let lines = if self.containers.is_empty() { 2 } else { 1 };
+        self.break_lines(lines);
+        self.styles.clear();
+    }
+
+    pub fn end_block(&mut self) {
+        self.break_lines(1);
+    }
+
+    pub fn begin_container(&mut self, holder: Container) {
+        self.begin_block();
+        self.containers.push(holder);
+    }
+
+    pub fn begin_item(&mut self) {
+        self.break_lines(1);
+        let depth =
+            self.containers.iter().filter(|holder| matches!(holder, Container::List(_))).count();
+        let mark = match self.containers.last_mut() {
+            Some(Container::List(Some(number))) => {
+                let mark = format!("{number}.");
+                *number = number.saturating_add(1);
+                mark
+            }
+            Some(_) | None => ["•", "◦"].get(depth.max(1) - 1).unwrap_or(&"▪").to_string(),
+        };
+        self.containers.push(Container::Item(Some(mark)));
+    }
+
+    /// Gives the item at hand another mark.
+    pub fn set_item_marker(&mut self, other: &str) {
+        if let Some(Container::Item(Some(mark))) = self.containers.last_mut() {
+            *mark = other.to_owned();
+        }
+    }
+
+    pub fn end_container(&mut self) {
+        if let Some(Container::Item(Some(_))) = self.containers.last() {
+            self.start_line();
+        }
+        self.end_block();
+        self.containers.pop();
+    }
+
+    /// Words of one line, with entities.
+    pub fn push_text(&mut self, words: &str) {
+        let mut words = words;
+        if words.is_empty() {
+            return;
+        }
+        self.start_line();
+        if self.matching_marks() < self.unique_styles().len() {
+            // Slack wants the mark to touch the first letter.
+            let letters = words.trim_start();
+            let blanks = &words[..words.len() - letters.len()];
+            self.text.push_str(blanks);
+            self.follows_mark &= blanks.is_empty();
+            words = letters;
+            if words.is_empty() {
+                return;
+            }
+            self.open_styles();
+        } else if self.follows_mark && words.starts_with(needs_separator) {
+            self.text.push(ZERO_WIDTH_SPACE);
+        }
+        self.text.push_str(words);
+        self.follows_mark = false;
+    }
+
+    /// Code within a line, with its marks.
+    pub fn push_code_span(&mut self, span: &str) {
+        self.start_line();
+        self.open_styles();
+        if self.text.ends_with(needs_separator) || self.follows_mark {
+            self.text.push(ZERO_WIDTH_SPACE);
+        }
+        self.text.push_str(span);
+        self.follows_mark = true;
+    }
+
+    /// A block of code. Slack knows none in a list or a quotation.
+    pub fn push_code_block(&mut self, code: &str) {
+        if let Some(Container::Item(Some(_))) = self.containers.last() {
+            self.start_line();
+        }
+        self.break_lines(1);
+        let code = escape(code).replace("``", "`\u{200b}`");
+        self.text.push_str(&format!("```\n{code}\n```\n"));
+    }
+
+    pub fn end_line(&mut self) {
+        self.close_marks_to(0);
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.follows_mark = false;
+    }
+
+    pub fn finish(mut self) -> String {
+        self.close_marks_to(0);
+        self.text.trim_end().to_owned()
+    }
+
+    fn break_lines(&mut self, lines: usize) {
+        self.close_marks_to(0);
+        let ends = self.text.chars().rev().take_while(|letter| *letter == '\n').count();
+        if !self.text.is_empty() {
+            self.text.extend((ends..lines).map(|_| '\n'));
+        }
+        self.follows_mark = false;
+    }
+
+    fn start_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            return;
+        }
+        // Slack knows no quotation within another.
+        if self.containers.iter().any(|holder| matches!(holder, Container::Quote)) {
+            self.text.push_str("> ");
+        }
+        for holder in &mut self.containers {
+            if let Container::Item(mark) = holder {
+                let mark = mark.take().map(|mark| format!("{mark} "));
+                self.text.push_str(mark.as_deref().unwrap_or(INDENT));
+            }
+        }
+    }
+
+    /// Each once: bold words in a heading are as bold as the heading.
+    fn unique_styles(&self) -> Vec<char> {
+        let mut wanted = Vec::new();
+        for style in &self.styles {
+            if !wanted.contains(style) {
+                wanted.push(*style);
+            }
+        }
+        wanted
+    }
+
+    /// How many of the open styles are still wanted.
+    fn matching_marks(&self) -> usize {
+        let wanted = self.unique_styles();
+        self.open_marks.iter().zip(&wanted).take_while(|(open, wanted)| open == wanted).count()
+    }
+
+    fn open_styles(&mut self) {
+        let kept = self.matching_marks();
+        self.close_marks_to(kept);
+        let wanted = self.unique_styles();
+        if wanted.len() == kept {
+            return;
+        }
+        if self.follows_mark || self.text.ends_with(needs_separator) {
+            self.text.push(ZERO_WIDTH_SPACE);
+        }
+        self.text.extend(&wanted[kept..]);
+        self.open_marks = wanted;
+        self.follows_mark = false;
+    }
+
+    fn close_marks_to(&mut self, kept: usize) {
+        if self.open_marks.len() <= kept {
+            return;
+        }
+        let letters = self.text.trim_end_matches(' ').len();
+        let blanks = self.text.split_off(letters);
+        self.text.extend(self.open_marks.drain(kept..).rev());
+        self.follows_mark = blanks.is_empty();
+        self.text.push_str(&blanks);
+    }
+}
+
+fn needs_separator(letter: char) -> bool {
+    !(letter.is_whitespace() || letter.is_ascii_punctuation() || letter == ZERO_WIDTH_SPACE)
+}

@@ -1,0 +1,106 @@
+//! What is kept, where, and for how long.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::values::{BoundedInteger, Seconds};
+use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
+
+/// Where everything is kept.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StorageConfig {
+    /// `sqlite://FILE`, or `postgres://USER:PASSWORD@HOST/DATABASE`. Left out: `sqlite://data/aizuchi.db`.
+    pub url: Option<StorageUrl>,
+}
+
+/// What is remembered.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryConfig {
+    /// The database's file, where `storage.url` is not set.
+    pub database_path: Option<DatabasePath>,
+    /// How long after something was said it is folded into memory.
+    pub long_term_update_interval_seconds: Seconds,
+    /// So many versions of each memory are kept.
+    pub keep_versions: BoundedInteger<1, 1000>,
+    /// How far back the short-term memory looks.
+    pub short_term_window_hours: BoundedInteger<1, 8760>,
+    /// The longest long-term memory, in tokens.
+    pub long_term_summary_max_tokens: BoundedInteger<1, 100_000>,
+    /// The longest short-term memory, in tokens.
+    pub short_term_summary_max_tokens: BoundedInteger<1, 100_000>,
+}
+
+/// How long things are kept.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// Prompts and answers are kept for so many days, so that a decision can be opened and read. 0
+    /// keeps none.
+    pub prompts_days: BoundedInteger<0, 3650>,
+}
+
+/// A database.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct StorageUrl(#[schemars(with = "String")] pub DatabaseLocation);
+
+/// A database's file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline)]
+pub struct DatabasePath(pub PathBuf);
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            database_path: None,
+            long_term_update_interval_seconds: Seconds(3600.0),
+            keep_versions: BoundedInteger(10),
+            short_term_window_hours: BoundedInteger(24),
+            long_term_summary_max_tokens: BoundedInteger(500),
+            short_term_summary_max_tokens: BoundedInteger(300),
+        }
+    }
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        Self { prompts_days: BoundedInteger(30) }
+    }
+}
+
+impl TryFrom<String> for StorageUrl {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        if value.starts_with("postgres://") || value.starts_with("postgresql://") {
+            let server =
+                PostgresUrl::parse(&value).map(|server| Self(DatabaseLocation::Postgres(server)));
+            return server.ok_or("it must be like postgres://USER:PASSWORD@HOST/DATABASE");
+        }
+        let file = value.strip_prefix("sqlite://").filter(|file| is_file(file));
+        let file = file.ok_or(
+            "it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",
+        )?;
+        Ok(Self(DatabaseLocation::Sqlite(PathBuf::from(file))))
+    }
+}
+
+impl TryFrom<String> for DatabasePath {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_fine = is_file(&value) && !value.contains("://");
+        is_fine.then(|| Self(PathBuf::from(value))).ok_or("it must be a file, like data/aizuchi.db")
+    }
+}
+
+/// A database in memory would forget what it owes to people.
+fn is_file(file: &str) -> bool {
+    !file.is_empty() && !file.starts_with(':') && !file.contains(['?', '\0'])
+}

@@ -1,0 +1,190 @@
+//! The JSON of the room's API (DESIGN §7). Times are epoch seconds.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::web::markdown;
+use aizuchi_core::chat::{AuthorKind, Channel, ChannelId};
+use aizuchi_core::decision::gate::BudgetStatus;
+use aizuchi_core::decision::{Attempt, Decision, DecisionFollowUp};
+use aizuchi_core::event::step::Step;
+use aizuchi_core::event::{DeadLetter, Event};
+use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
+use aizuchi_core::rules::{BudgetLimits, Rulebook};
+use aizuchi_core::store::{ReactionGroup, Spending, StoredMessage};
+
+pub fn seconds(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64 / 1000.0
+}
+
+pub fn channel(channel: &Channel) -> Value {
+    json!({ "id": channel.id, "name": channel.name })
+}
+
+/// How it takes part in each channel, and until when it is muted everywhere.
+pub fn participation(manner: &RoomControls) -> (Vec<Value>, Option<f64>) {
+    let channel = |here: &ChannelControls| {
+        json!({
+            "id": here.channel.id,
+            "name": here.channel.name,
+            "mode": here.mode,
+            "ordered": here.is_overridden,
+            "muted_until": here.muted_until.map(seconds),
+        })
+    };
+    (manner.channels.iter().map(channel).collect(), manner.muted_until.map(seconds))
+}
+
+/// What was used up and what may be, for all and for each channel.
+pub fn spending(
+    spendings: &[Spending],
+    channels: &[Channel],
+    book: &Rulebook,
+    currency: &str,
+) -> Value {
+    let of = |channel: Option<&ChannelId>, allowance: &BudgetLimits| {
+        let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
+        let spent = found.map(|found| found.spent).unwrap_or_default();
+        let money = |micros: u64| micros as f64 / 1e6;
+        json!({
+            "tokens_in_day": spent.tokens_in_day,
+            "tokens_in_month": found.map_or(0, |found| found.tokens_in_month),
+            "price_in_day": money(spent.micros_in_day),
+            "price_in_month": money(spent.micros_in_month),
+            "limits": {
+                "tokens_per_day": allowance.tokens_per_day,
+                "price_per_day": allowance.micros_per_day.map(money),
+                "price_per_month": allowance.micros_per_month.map(money),
+            },
+            "reached": BudgetStatus::new(&spent, allowance, book.soft_share),
+        })
+    };
+    let here = |channel: &Channel| {
+        let mut spending =
+            of(Some(&channel.id), &book.channel_rules(&channel.id, &channel.name).budget_limits);
+        spending["id"] = json!(channel.id);
+        spending
+    };
+    json!({
+        "currency": currency,
+        "workspace": of(None, &book.workspace_limits),
+        "channels": channels.iter().map(here).collect::<Vec<_>>(),
+    })
+}
+
+pub fn users(names: &[Arc<str>]) -> Vec<Value> {
+    names.iter().map(|name| json!({ "name": name })).collect()
+}
+
+pub fn message(line: &StoredMessage) -> Value {
+    let message = &line.message;
+    let kind = message.author.kind;
+    json!({
+        "id": message.id,
+        "channel": message.conversation.channel,
+        "thread": message.conversation.thread,
+        "ts": seconds(message.at),
+        "user": line.author_name,
+        "bot": kind != AuthorKind::Human,
+        "persona": kind == AuthorKind::Persona,
+        "text": message.text,
+        // People's lines are shown as they wrote them.
+        "html": (kind == AuthorKind::Persona).then(|| markdown::html(&message.text)),
+        "edited": message.edits > 0,
+        "deleted": line.is_deleted,
+        "gate": line.gate,
+        "reactions": line.reactions.iter().map(reaction_group).collect::<Vec<_>>(),
+        "revision": line.revision,
+    })
+}
+
+fn reaction_group(reacted: &ReactionGroup) -> Value {
+    let users: Vec<&str> = reacted.users.iter().map(|user| &*user.name).collect();
+    let is_own = reacted.users.iter().any(|user| user.kind == AuthorKind::Persona);
+    json!({ "emoji": reacted.emoji, "users": users, "own": is_own })
+}
+
+pub fn decision(decision: &Decision) -> Value {
+    let weighed = decision.evaluation.as_ref();
+    json!({
+        "id": decision.id,
+        "channel": decision.conversation.channel,
+        "thread": decision.conversation.thread,
+        "opened": seconds(decision.opened),
+        "closed": decision.closed.map(seconds),
+        "messages": decision.messages,
+        "addressed": decision.is_addressed,
+        "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
+        "mode": weighed.map(|weighed| weighed.mode),
+        "passed": weighed.map(|weighed| &weighed.passed_gates),
+        "gate": decision.gate,
+        "conversation_state": weighed.and_then(|weighed| weighed.conversation_state),
+        "verdict": decision.judgment,
+        "state": decision.state_hash.map(|state| state.to_string()),
+        "ended": decision.ended,
+        "why": decision.why,
+        "said": decision.posted_messages.first(),
+        "all_said": decision.posted_messages,
+        "reacted": decision.reaction.as_ref().map(|(on, emoji)| json!({ "message": on, "emoji": emoji })),
+        "next": next(&decision.follow_up),
+        "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        "revision": decision.revision,
+    })
+}
+
+/// What happened after it had closed.
+fn next(next: &DecisionFollowUp) -> Value {
+    let answered = next.first_reply.as_ref().map(
+        |answered| json!({ "message": answered.message, "seconds": answered.delay.as_secs_f64() }),
+    );
+    json!({ "answered": answered, "reactions": next.reactions })
+}
+
+pub fn step(step: &Step, now: Timestamp) -> Value {
+    let doing = match (&step.event, step.lease) {
+        (Event::Judge(_), None) => "considering",
+        (Event::Judge(_), Some(_)) => "judging",
+        (Event::Reply(_), None) if step.due > now => "waiting_to_reply",
+        (Event::Reply(_), _) => "thinking",
+        (Event::Post(_), _) => "typing",
+    };
+    let conversation = step.event.conversation();
+    json!({
+        "channel": conversation.channel,
+        "thread": conversation.thread,
+        "doing": doing,
+        "due": seconds(step.due),
+    })
+}
+
+pub fn dead_letter(letter: &DeadLetter) -> Value {
+    json!({
+        "workspace": letter.conversation.workspace,
+        "channel": letter.conversation.channel,
+        "thread": letter.conversation.thread,
+        "verb": letter.verb,
+        "ts": seconds(letter.at),
+        "attempts": letter.attempts,
+        "error": letter.error,
+        "text": letter.text,
+    })
+}
+
+fn attempt(attempt: &Attempt) -> Value {
+    json!({
+        "verb": attempt.verb,
+        "ts": seconds(attempt.at),
+        "model": attempt.model,
+        "prompt_hash": attempt.prompt_hash,
+        "prompt_bytes": attempt.prompt_bytes,
+        "usage": attempt.usage,
+        "price": attempt.price.map(|price| price.micros as f64 / 1e6),
+        "latency_ms": attempt.latency.as_millis() as i64,
+        "end": attempt.result,
+        "verdict": attempt.judgment,
+        "error": attempt.error,
+        "left_out": attempt.omissions,
+    })
+}

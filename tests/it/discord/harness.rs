@@ -1,0 +1,187 @@
+//! A server with two people and the program in a public and a private channel.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use aizuchi_fakes::discord::channel::{NewChannel, NewChannelKind};
+use aizuchi_fakes::discord::id::{ChannelId, GuildId, MessageId, UserId};
+use aizuchi_fakes::discord::journal::RecordedPost;
+use aizuchi_fakes::discord::message::NewFakeMessage;
+use aizuchi_fakes::discord::{FakeDiscord, FakeDiscordSettings, serve};
+use jiff::SignedDuration;
+use tokio_util::sync::DropGuard;
+
+use crate::discord::bodies::are_valid;
+use crate::program::{Home, Program};
+use crate::subprocess::serve_apart;
+use aizuchi_harness::providers::{Limits, Server};
+
+/// The gateway's opcodes that a bot says.
+pub const IDENTIFY: u64 = 2;
+pub const RESUME: u64 = 6;
+
+pub struct DiscordHarness {
+    pub discord: Arc<FakeDiscord>,
+    /// Where its API is.
+    pub api: String,
+    pub model: Server,
+    pub home: Home,
+    pub bot: UserId,
+    pub guild: GuildId,
+    pub mio: UserId,
+    pub ren: UserId,
+    /// A public channel.
+    pub tea: ChannelId,
+    /// A private one.
+    pub attic: ChannelId,
+    _stop: DropGuard,
+}
+
+/// What is different from the usual.
+pub struct Setting {
+    /// More of the section `discord`, indented by two.
+    pub discord: &'static str,
+    /// How long the talk rests before it is judged, in seconds.
+    pub wait: f64,
+    /// More sections.
+    pub more: &'static str,
+    pub world: FakeDiscordSettings,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        // Nobody waits for a real Discord's pace.
+        let world = FakeDiscordSettings {
+            identify_interval: SignedDuration::from_millis(1),
+            ..FakeDiscordSettings::default()
+        };
+        Self { discord: "", wait: 1000.0, more: "", world }
+    }
+}
+
+/// What is kept of it is looked at where it is kept.
+impl Deref for DiscordHarness {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        &self.home
+    }
+}
+
+impl Drop for DiscordHarness {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            are_valid(&self.discord.read(|state| state.journal.calls.clone()));
+        }
+    }
+}
+
+impl DiscordHarness {
+    pub async fn new() -> Self {
+        Self::with(Setting::default()).await
+    }
+
+    pub async fn with(setting: Setting) -> Self {
+        let Setting { discord, wait, more, world } = setting;
+        let fake = FakeDiscord::new(world);
+        let bot = fake.bot_user();
+        let (mio, ren) = (fake.add_user("Mio"), fake.add_user("Ren"));
+        let guild = fake.add_guild("Garden", mio);
+        fake.add_member(guild, ren).unwrap();
+        let channel = |name: &str, members: &[UserId]| {
+            let (name, members) = (name.to_owned(), members.to_vec());
+            fake.add_channel(NewChannel { name, members, ..NewChannel::default() }).unwrap()
+        };
+        let tea = channel("tea", &[]);
+        let attic = channel("attic", &[mio, ren, bot]);
+        let served = fake.clone();
+        let (address, _stop) = serve_apart(|listener, stop| serve(listener, served, stop));
+        let api = format!("http://{address}/api/v10");
+        let model = Server::start(Limits::default()).await;
+        let home = Home::new(wait);
+        home.add(&format!(
+            "discord:
+  token: dev-discord-token
+  api_base: {api}
+{discord}agents:
+  response:
+    model_id: openai/large-1
+    client_args: {{api_key: sk-test, api_base: '{}/v1'}}
+{more}",
+            model.base
+        ));
+        Self { discord: fake, api, model, home, bot, guild, mio, ren, tea, attic, _stop }
+    }
+
+    /// Starts the program, and waits until it can be heard by Discord and has read what there is.
+    pub async fn start(&self) -> Program {
+        let program = self.home.start();
+        self.until_heard().await;
+        for channel in [self.tea, self.attic] {
+            let kept = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
+            self.until_kept(&kept, 1).await;
+        }
+        program
+    }
+
+    /// Waits until the program has a session.
+    pub async fn until_heard(&self) {
+        self.until(|discord| discord.session_count() == 1).await;
+    }
+
+    /// Waits until something is so on Discord.
+    pub async fn until(&self, is_so: impl Fn(&FakeDiscord) -> bool) {
+        self.home.until_changed(self.discord.subscribe(), || is_so(&self.discord)).await;
+    }
+
+    pub fn add_channel(&self, name: &str, kind: NewChannelKind) -> ChannelId {
+        let name = name.to_owned();
+        self.discord.add_channel(NewChannel { name, kind, ..NewChannel::default() }).unwrap()
+    }
+
+    /// Somebody says something in a channel or a thread.
+    pub fn says(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
+        self.discord.send_message(channel, user, text).unwrap()
+    }
+
+    pub fn says_so(&self, saying: NewFakeMessage) -> MessageId {
+        self.discord.send_message_with(saying).unwrap()
+    }
+
+    /// Somebody mentions the program in a channel.
+    pub fn asks(&self, channel: ChannelId, user: UserId, text: &str) -> MessageId {
+        self.says(channel, user, &format!("<@{}> {text}", self.bot))
+    }
+
+    /// What the model says next.
+    pub fn will_say(&self, texts: &[&str]) {
+        self.model.will_say(texts);
+    }
+
+    /// Waits for so many posts, and returns them all.
+    pub async fn posts(&self, count: usize) -> Vec<RecordedPost> {
+        self.until(|discord| discord.posts().len() >= count).await;
+        self.discord.posts()
+    }
+
+    /// Waits until somebody's line was kept, which was the last thing that happened.
+    pub async fn until_line(&self, text: &str) {
+        let kept = format!("SELECT count(*) FROM messages WHERE text = '{text}'");
+        self.until_kept(&kept, 1).await;
+    }
+
+    /// What was kept of a channel.
+    pub async fn lines(&self, channel: ChannelId) -> Vec<String> {
+        self.kept(&channel.to_string()).await
+    }
+
+    /// What the model was asked last.
+    pub fn prompt(&self) -> String {
+        self.model.prompt()
+    }
+
+    /// How often the program has begun or resumed a session.
+    pub fn said(&self, op: u64) -> usize {
+        self.discord.payloads(op).len()
+    }
+}
