@@ -325,55 +325,55 @@ impl Inbox {
     }
 
     fn disposition(&self, heard: &Heard) -> Disposition {
-        let now = self.clock.now();
         match heard {
-            Heard::Message(message, arrival) => {
-                let conversation = &message.conversation;
-                if message.is_human()
-                    && self.channel_cache.has_opted_out(&conversation.workspace, &message.author.id)
-                {
-                    return Disposition::Settled(Gate::OptedOut);
-                }
-                let mode = self.channel_cache.mode(&conversation.workspace, &conversation.channel);
-                if message.is_human() && mode != Mode::Off {
-                    self.channel_cache.record_message(message);
-                }
-                let is_direct =
-                    self.channel_cache.is_direct(&conversation.workspace, &conversation.channel);
-                let delay = if is_direct { DIRECT_MESSAGE_WAIT } else { SignedDuration::ZERO };
-                let disposition =
-                    disposition(message, *arrival, mode, &self.wait_settings, now, || {
-                        self.debounce(conversation, mode, now, || match self.wait_settings.wait {
-                            WaitStrategy::Fixed => {
-                                now + fixed_wait(
-                                    &self.wait_settings,
-                                    self.random_draw(&message.id, "wait"),
-                                )
-                            }
-                            WaitStrategy::Adaptive => self.channel_cache.judge_due_after_message(
-                                message,
-                                now,
-                                &self.wait_settings.bounds(),
-                            ),
-                        })
-                    });
-                match disposition {
-                    Disposition::Owe { due } => Disposition::Owe { due: due + delay },
-                    disposition @ (Disposition::NotAMessage
-                    | Disposition::Settled(_)
-                    | Disposition::Judge(_)
-                    | Disposition::Command { .. }) => disposition,
-                }
+            Heard::Message(message, arrival) => self.message_disposition(message, *arrival),
+            Heard::Edit(Edit { conversation, message, .. }) => {
+                self.debounce_after_change(conversation, message, "wait after an edit")
             }
-            Heard::Edit(edit) => {
-                self.debounce_after_change(&edit.conversation, &edit.message, "wait after an edit")
-            }
-            Heard::Deletion(deletion) => {
-                let (conversation, message) = (&deletion.conversation, &deletion.message);
+            Heard::Deletion(Deletion { conversation, message, .. }) => {
                 self.debounce_after_change(conversation, message, "wait after a deletion")
             }
             Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Cursor(_) => {
                 Disposition::NotAMessage
+            }
+        }
+    }
+
+    fn message_disposition(&self, message: &Message, arrival: Arrival) -> Disposition {
+        let now = self.clock.now();
+        let conversation = &message.conversation;
+        let ConversationId { workspace, channel, .. } = conversation;
+        if message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id) {
+            return Disposition::Settled(Gate::OptedOut);
+        }
+        let mode = self.channel_cache.mode(workspace, channel);
+        if message.is_human() && mode != Mode::Off {
+            self.channel_cache.record_message(message);
+        }
+        let disposition = disposition(message, arrival, mode, &self.wait_settings, now, || {
+            self.debounce(conversation, mode, now, || self.rest_due(message, now))
+        });
+        match disposition {
+            Disposition::Owe { due } if self.channel_cache.is_direct(workspace, channel) => {
+                Disposition::Owe { due: due + DIRECT_MESSAGE_WAIT }
+            }
+            Disposition::Owe { .. }
+            | Disposition::NotAMessage
+            | Disposition::Settled(_)
+            | Disposition::Judge(_)
+            | Disposition::Command { .. } => disposition,
+        }
+    }
+
+    /// When the conversation is at rest after this message, if no other follows.
+    fn rest_due(&self, message: &Message, now: Timestamp) -> Timestamp {
+        let settings = &self.wait_settings;
+        match settings.wait {
+            WaitStrategy::Fixed => {
+                now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
+            }
+            WaitStrategy::Adaptive => {
+                self.channel_cache.judge_due_after_message(message, now, &settings.bounds())
             }
         }
     }
