@@ -568,6 +568,6 @@ impl Platform for ReplayPlatform {
     }
 
     fn max_post_length(&self) -> usize {
-        local::MAX_MESSAGE_LENGTH
+        local::limits::MAX_MESSAGE_LENGTH
     }
 }

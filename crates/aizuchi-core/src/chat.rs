@@ -1,5 +1,5 @@
-//! Chat on any platform: who said what, where and when. Plain data; ids are opaque strings minted
-//! by the platform's adapter, and nothing here knows Slack or Discord.
+//! Chat on any platform: who wrote what, where and when. Plain data. Ids are opaque strings minted by the
+//! platform's adapter, and nothing here knows Slack or Discord.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ opaque_id!(
     UserId
 );
 
-/// Stands for the persona's joining in the place of a line's id: as people see it, that is said in a room, too.
+/// Stands in for a message id when the persona joined a channel. Users see the join as an event in the channel,
+/// so it has a place among the messages.
 pub const JOINED_MESSAGE_ID: &str = "joined";
 
 /// A channel's top level (`thread` is `None`) or one thread: the unit that is judged and answered.
@@ -96,7 +97,7 @@ pub struct User {
     pub role: Role,
 }
 
-/// Whether somebody looks after the place: the platform's own word for that decides.
+/// Whether a user administers the workspace or channel. The platform's own roles decide.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -116,7 +117,7 @@ impl Role {
     }
 }
 
-/// What kind of member wrote a line. Only a human's line makes anything follow.
+/// What kind of member wrote a message. Only a human's message has consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthorKind {
@@ -131,7 +132,7 @@ pub struct Author {
     pub kind: AuthorKind,
 }
 
-/// Somebody named in a line so that the platform notifies them.
+/// A user or persona named in a message in such a way that the platform notifies them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mention {
@@ -139,17 +140,17 @@ pub enum Mention {
     User(UserId),
 }
 
-/// One line of talk, as it stands now.
+/// A message as it stands now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub conversation: ConversationId,
     pub id: MessageId,
-    /// The platform's own time, to the millisecond.
+    /// The platform's timestamp, to the millisecond.
     pub at: Timestamp,
     pub author: Author,
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
-    /// How often the text has been edited.
+    /// How often the text was edited.
     pub edits: u32,
 }
 
@@ -158,7 +159,7 @@ impl Message {
         self.author.kind == AuthorKind::Human
     }
 
-    /// Everyone a reader of this line may have to know by name.
+    /// Every user whose name a reader of this message may need.
     pub fn referenced_users(&self) -> impl Iterator<Item = &UserId> {
         let mentioned = self.mentions.iter().filter_map(|mention| match mention {
             Mention::User(user) => Some(user),
@@ -167,19 +168,19 @@ impl Message {
         std::iter::once(&self.author.id).chain(mentioned)
     }
 
-    /// A human names the persona: such a line is owed an answer (invariant 3).
+    /// Whether a human mentions the persona. Such a message is owed an answer (invariant 3).
     pub fn is_addressed(&self) -> bool {
         self.is_human() && self.mentions.contains(&Mention::Persona)
     }
 }
 
-/// Whether a line arrived as it was said, or was read later from the platform's history.
-/// Caught-up lines are remembered, but restart nothing (invariant 1).
+/// Whether a message arrived live or was read later from the platform's history. A backfilled message is stored
+/// but does not restart a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     Live,
     Backfilled,
-    /// Caught up on, and the history shows that the persona has spoken there since.
+    /// Backfilled, and the history shows that the persona has posted there since.
     BackfilledAnswered,
 }
 
@@ -195,7 +196,7 @@ pub enum Heard {
     Cursor(Cursor),
 }
 
-/// A line's text was replaced by its author.
+/// The author replaced the text of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub conversation: ConversationId,
@@ -205,7 +206,7 @@ pub struct Edit {
     pub mentions: Vec<Mention>,
 }
 
-/// A line was deleted. Its text is forgotten; that it was there stays known.
+/// A message was deleted. Its text is dropped; a tombstone stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
     pub conversation: ConversationId,
@@ -213,8 +214,7 @@ pub struct Deletion {
     pub at: Timestamp,
 }
 
-/// Somebody reacted to a line with an emoji, or took that back. Platforms name the line without its
-/// thread.
+/// A user added or removed an emoji on a message. Platforms name the message without its thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reaction {
     pub workspace: WorkspaceId,
@@ -228,14 +228,14 @@ pub struct Reaction {
     pub change: ReactionChange,
 }
 
-/// How far a platform's history has been heard, so that the next start knows where to go on. Only the
-/// platform's adapter understands it.
+/// How far a platform's history has been read, so that the next start can resume. The value is opaque to
+/// everything but the platform's adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub workspace: WorkspaceId,
     /// What is being read.
     pub stream: Arc<str>,
-    /// How far.
+    /// How far it has been read.
     pub value: Arc<str>,
 }
 
@@ -245,11 +245,11 @@ pub enum ReactionChange {
     Removed,
 }
 
-/// Turns whatever would begin a new line, in anyone's terminal or model, into a space, and leaves
-/// out letters that nobody sees or that turn the text around. What joins or parts the letters of a
-/// script, or makes one picture of some, stays.
+/// Replaces every line break, in any terminal or model, with a space and removes invisible letters and letters
+/// that change the direction of the text. Joiners and variation selectors stay, because scripts and emoji need
+/// them.
 pub fn to_single_line(text: &str) -> String {
-    // Names and ids mostly are such a line.
+    // Most names and ids are plain ASCII.
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.trim().to_owned();
     }
@@ -261,7 +261,7 @@ pub fn to_single_line(text: &str) -> String {
     flat.trim().to_owned()
 }
 
-/// Does the line begin by calling somebody: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`?
+/// Whether a text begins by calling a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.
 pub fn starts_with_name(text: &str, name: &str) -> bool {
     let text = text.trim_start_matches(['@', '＠', ' ']).to_lowercase();
     let Some(rest) = text.strip_prefix(&name.to_lowercase()) else {
@@ -271,7 +271,7 @@ pub fn starts_with_name(text: &str, name: &str) -> bool {
     !name.is_empty() && rest.starts_with([':', ',', '、', '：', '，', '。'])
 }
 
-/// Does it end a line, for anybody who may read it?
+/// Whether any reader may take this letter for a line break.
 pub fn is_line_break(letter: char) -> bool {
     matches!(
         letter,
@@ -279,7 +279,7 @@ pub fn is_line_break(letter: char) -> bool {
     )
 }
 
-/// Nothing that a reader sees: what Unicode lets anybody ignore, blanks that are letters, and controls.
+/// Whether a reader sees nothing of this letter: Unicode's default ignorables, blank letters, and controls.
 pub fn is_invisible(letter: char) -> bool {
     let is_format = matches!(
         letter,
@@ -297,15 +297,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_holds_what_is_seen() {
-        for (text, line) in [
+    fn a_single_line_keeps_only_visible_letters() {
+        for (text, expected) in [
             (" a\nb\r\nc ", "a b  c"),
             ("a\u{1c}b\u{85}c\u{2028}d", "a b c d"),
             ("a\u{202e}b\u{ad}c\u{1d173}d\u{e0041}e\u{fe01}f", "abcdef"),
             ("é\u{1b}[31m", "é[31m"),
             ("❤\u{fe0f} 👩\u{200d}👧", "❤\u{fe0f} 👩\u{200d}👧"),
         ] {
-            assert_eq!(to_single_line(text), line, "{text:?}");
+            assert_eq!(to_single_line(text), expected, "{text:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Time and chance, as arguments. A manual clock moves only when a replay or a test moves it.
+//! Time and randomness, as arguments. A manual clock moves only when a replay or a test moves it.
 //!
-//! Chance is a hash, so that a replay draws the same numbers again (DESIGN §7).
+//! Random numbers are hashes, so that a replay draws the same ones again.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,7 +12,7 @@ use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
-/// The wall clock may be set while we sleep, so no sleep is longer than this.
+/// The wall clock may be set during a sleep, so no sleep is longer than this.
 const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Tells the time, to the millisecond, and waits for it.
@@ -69,7 +69,7 @@ impl Clock {
         }
     }
 
-    /// Waits for `work`, but no longer than `limit`, whatever is done to the wall clock meanwhile.
+    /// Waits for `work`, but no longer than `limit`, whatever happens to the wall clock meanwhile.
     pub async fn timeout<F: Future>(
         &self,
         limit: SignedDuration,
@@ -87,7 +87,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock on and wakes who has slept long enough. The system's clock stays.
+    /// Advances a manual clock and wakes the sleepers that are due. Does nothing to the system clock.
     pub fn advance_to(&self, at: Timestamp) {
         let ClockKind::Manual(manual) = &self.0 else {
             return;
@@ -106,7 +106,7 @@ impl Clock {
         due.into_iter().for_each(Waker::wake);
     }
 
-    /// When a manual clock's first sleeper wants to be woken.
+    /// When a manual clock's first sleeper is due.
     pub fn next_wake_at(&self) -> Option<Timestamp> {
         match &self.0 {
             ClockKind::System => None,
@@ -115,18 +115,18 @@ impl Clock {
     }
 }
 
-/// A number in `[0, 1)`, the same for the same `seed` and words.
-pub fn seeded_random(seed: u64, words: &[&str]) -> f64 {
+/// A number in `[0, 1)`, the same for the same `seed` and `keys`.
+pub fn seeded_random(seed: u64, keys: &[&str]) -> f64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
-    for word in words {
-        hash.update(word);
+    for key in keys {
+        hash.update(key);
         hash.update([0]);
     }
     let digest: [u8; 32] = hash.finalize().into();
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
-    // 53 bits are what a double holds exactly.
+    // A double holds exactly 53 bits.
     (u64::from_le_bytes(first) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -135,7 +135,7 @@ pub fn duration_from_seconds(seconds: f64) -> SignedDuration {
     SignedDuration::from_millis((seconds * 1000.0).round() as i64)
 }
 
-/// What platforms and the store keep of a moment.
+/// The precision with which platforms and the store keep times.
 pub fn truncate_to_millisecond(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond())
         .expect("a timestamp's milliseconds are in range")
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chance_is_repeatable_and_spread() {
+    fn seeded_random_is_repeatable_and_spread() {
         assert_eq!(seeded_random(1, &["a", "b"]), seeded_random(1, &["a", "b"]));
         assert_ne!(seeded_random(1, &["a", "b"]), seeded_random(2, &["a", "b"]));
         assert_ne!(seeded_random(1, &["ab", ""]), seeded_random(1, &["a", "b"]));

@@ -1,5 +1,5 @@
-//! What people order in plain words, in either language: that it says why, keeps quiet, or forgets them. The
-//! whole line after its name has to be a command; anything else is talk, for a mind to answer.
+//! Commands that users give in plain words, in either language: asking why, muting, forgetting and so on. The
+//! whole text after the persona's name must be a command; anything else is conversation, for a model to answer.
 
 pub mod reply;
 pub mod parse;
@@ -11,20 +11,20 @@ use crate::chat::{ConversationId, Message, Role, UserId, Visibility};
 use crate::rules::Mode;
 use crate::store::Order;
 
-/// `stop` is said in anger or in a meeting; both are over after a while.
+/// `stop` is said in anger or in a meeting; both pass after a while.
 pub const STOP_DURATION: SignedDuration = SignedDuration::from_hours(1);
-/// Nobody is muted by a slip of the finger for longer than this; whoever wants more says no end at all.
+/// An upper bound that protects against typos. A mute without a duration has no end.
 pub const MAX_MUTE: SignedDuration = SignedDuration::from_hours(24 * 365);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Why it spoke last here, or said nothing.
+    /// Why the persona last spoke here, or stayed silent.
     Why,
     /// How it takes part here.
     Status,
-    /// What it remembers of this place.
+    /// What it remembers of this channel.
     Memory,
-    /// Say nothing, for so long or until somebody says otherwise.
+    /// Say nothing, for this long or until a user revokes it.
     Mute {
         duration: Option<SignedDuration>,
         scope: MuteScope,
@@ -32,14 +32,14 @@ pub enum Command {
     Unmute(MuteScope),
     /// Say nothing more here for now.
     Stop,
-    /// Take part here like this; `None`: as the settings say.
+    /// Take part here in this mode; `None` returns to the settings.
     Mode(Option<Mode>),
-    /// Begin anew here: nothing that was said so far.
+    /// Start over here: forget everything that was said so far.
     Reset,
     ForgetMe,
     OptOut,
     OptIn,
-    /// Which commands there are.
+    /// List the commands.
     Help,
 }
 
@@ -49,12 +49,12 @@ pub enum MuteScope {
     Workspace,
 }
 
-/// A command, who gave it, where and when.
+/// A command with its author, channel and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRequest {
     pub command: Command,
     pub conversation: ConversationId,
-    /// Who reads along.
+    /// Who can read the answer.
     pub visibility: Visibility,
     pub user: UserId,
     pub role: Role,
@@ -78,8 +78,8 @@ impl CommandRequest {
         }
     }
 
-    /// Everybody may make it quieter where they are, and speak for themselves. How it takes part, what holds
-    /// everywhere, and what others have said, is for those who look after the place.
+    /// Every user may mute the persona in their channel and decide about their own data. The mode, anything
+    /// that applies to the workspace, and the messages of other users are for admins.
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
@@ -99,25 +99,25 @@ impl CommandRequest {
         }
     }
 
-    /// What is to be kept because of it, if anything. Carrying it out twice is carrying it out once.
+    /// The order to store, if any. Applying it is idempotent.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
-        let channel = |place: MuteScope| {
-            (place == MuteScope::Channel).then(|| self.conversation.channel.clone())
+        let channel = |scope: MuteScope| {
+            (scope == MuteScope::Channel).then(|| self.conversation.channel.clone())
         };
         let (by, user) = (self.role, self.user.clone());
-        let mute = |length: Option<SignedDuration>, place: MuteScope| {
-            let until = length.map_or(Timestamp::MAX, |length| self.at + length);
-            Order::Mute { workspace: workspace.clone(), channel: channel(place), until, by }
+        let mute = |duration: Option<SignedDuration>, scope: MuteScope| {
+            let until = duration.map_or(Timestamp::MAX, |duration| self.at + duration);
+            Order::Mute { workspace: workspace.clone(), channel: channel(scope), until, by }
         };
         if !self.is_allowed() {
             return None;
         }
         Some(match self.command {
             Command::Why | Command::Status | Command::Memory | Command::Help => return None,
-            Command::Mute { duration: length, scope: place } => mute(length, place),
+            Command::Mute { duration, scope } => mute(duration, scope),
             Command::Stop => mute(Some(STOP_DURATION), MuteScope::Channel),
-            Command::Unmute(place) => Order::Unmute { workspace, channel: channel(place), by },
+            Command::Unmute(scope) => Order::Unmute { workspace, channel: channel(scope), by },
             Command::Mode(mode) => {
                 Order::Mode { workspace, channel: self.conversation.channel.clone(), mode }
             }

@@ -1,6 +1,5 @@
-//! What a prompt is made from (seed 003): the talk of a channel with one conversation of it as the
-//! target, what is remembered and may be known there, and who is in it. Built in one go, for judging,
-//! replying and remembering alike.
+//! What a prompt is made from: the messages of a channel with one of its conversations as the target, the
+//! memories that may be known there, and the users in it. Judging, replying and remembering share it.
 
 pub mod channel_messages;
 pub mod state;
@@ -28,59 +27,61 @@ use crate::recall::RecalledMessage;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 
-/// Stands for "what there is to judge": two equal hashes need only one verdict.
+/// Identifies a state to judge: equal hashes need only one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHash(pub i64);
 
-/// What the judge's verdict leaves for the reply.
+/// What the judge's verdict hands on to the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intent {
     pub reason: String,
-    /// The line that would be answered.
+    /// The message to answer.
     pub about: Option<MessageId>,
-    /// What state the conversation was in.
+    /// The state of the conversation when it was judged.
     pub conversation_state: Option<ConversationState>,
-    /// When it is to be said, where that is not as soon as it can be.
+    /// When to post it, unless as soon as possible.
     pub post_at: Option<Timestamp>,
     /// The revision that was judged.
     pub seen_revision: u64,
 }
 
-/// How things stand around a conversation: what people ordered, what was done, what was used up.
+/// The circumstances of a conversation: standing orders, recent posts, and spending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelStatus {
-    /// It is silenced until then, here or everywhere.
+    /// The persona is muted until then, in this channel or everywhere.
     pub muted_until: Option<Timestamp>,
-    /// The mode that people gave the channel, if they have.
+    /// The mode that a user ordered for the channel, if any.
     pub ordered_mode: Option<Mode>,
-    /// When it spoke in the channel unasked, in whatever thread.
+    /// When the persona last made an unsolicited post in the channel, in any thread.
     pub last_unsolicited_post: Option<Timestamp>,
-    /// The last time that it did so in this conversation.
+    /// The latest unsolicited post in this conversation.
     pub last_intervention: Option<Intervention>,
-    /// So often it has within the last half hour.
+    /// How many unsolicited posts it made here within the last half hour.
     pub recent_interventions: u64,
-    /// What it said unasked within the last hour, or is about to: in the channel, and anywhere.
+    /// Unsolicited posts within the last hour, including those about to be made: in the channel, and in the
+    /// workspace.
     pub posts_in_hour: u64,
     pub workspace_posts_in_hour: u64,
-    /// How often those who wait for an answer here were answered within the last hour, anywhere.
+    /// For each user who is owed an answer here, how often they were answered within the last hour, in the
+    /// whole workspace.
     pub answers_in_hour: BTreeMap<UserId, u64>,
-    /// Within the last hour it has said here that it may not think.
+    /// Whether it has announced here within the last hour that its budget is used up.
     pub has_announced_over_budget: bool,
-    /// What models used up for the channel, and for the whole workspace.
+    /// What models have spent for the channel, and for the whole workspace.
     pub channel_usage: BudgetUsage,
     pub workspace_usage: BudgetUsage,
-    /// How long people of the channel take to answer.
+    /// How long users of the channel take to answer.
     pub reply_delays: ReplyDelays,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intervention {
     pub at: Timestamp,
-    /// The lines before it, oldest first, and what it said then.
+    /// The messages before it, oldest first, and the post itself.
     pub messages_before: Vec<Arc<Message>>,
 }
 
-/// Within the last 24 hours and the last 30 days, by whole hours.
+/// Spending within the last 24 hours and the last 30 days, by whole hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct BudgetUsage {
     pub tokens_in_day: u64,
@@ -92,26 +93,25 @@ pub struct BudgetUsage {
 /// How much of the past a context holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextWindow {
-    /// The newest lines of the channel, whatever conversation they belong to, and as many of the
-    /// target's own.
+    /// The number of the channel's newest messages, over all conversations, and of the target's own.
     pub messages: usize,
-    /// Of a thread that is the target, so many of the newest lines.
+    /// The number of newest messages, if the target is a thread.
     pub thread_messages: usize,
-    /// Only the target's lines may be older than this.
+    /// Only the target's messages may be older than this.
     pub since: Timestamp,
-    /// Only channels with talk since then are known.
+    /// Only channels with messages since then are included.
     pub active_since: Timestamp,
-    /// Only memories of threads with talk since then.
+    /// Only memories of threads with messages since then are included.
     pub threads_since: Timestamp,
-    /// Short-term memories of older talk are no longer of the present.
+    /// Short-term memories of older messages are left out as outdated.
     pub recent_since: Timestamp,
-    /// What is the present.
+    /// The present.
     pub now: Timestamp,
-    /// So many lines before the last intervention are there, whatever their age.
+    /// This many messages before the last intervention are included, whatever their age.
     pub intervention_messages: usize,
 }
 
-/// Settings of a [`Window`].
+/// Settings of a [`ContextWindow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextLimits {
     /// `response.channel_messages_limit`.
@@ -124,17 +124,17 @@ pub struct ContextLimits {
     pub short_term_age: SignedDuration,
 }
 
-/// So many memos of the highest priorities are in a prompt.
+/// How many memos of high priority a prompt includes.
 pub const MAX_IMPORTANT_MEMOS: usize = 20;
 /// From this priority on a memo is important.
 pub const IMPORTANT_PRIORITY: u8 = 4;
-/// So many of the newest other memos are in a prompt.
+/// How many of the newest other memos a prompt includes.
 pub const MAX_RECENT_MEMOS: usize = 5;
-/// The whole of a thread, for all that people have patience for.
+/// Long enough for whole threads, except for extremely long ones.
 const MAX_THREAD_MESSAGES: usize = 500;
 
 impl ContextLimits {
-    /// What is seen at `now` by whoever judges or replies.
+    /// The window of a judge or reply at `now`.
     pub fn window(&self, now: Timestamp) -> ContextWindow {
         let ago = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
         ContextWindow {
@@ -162,7 +162,7 @@ impl Default for ContextLimits {
     }
 }
 
-/// A channel that may be known from where the context is for, and what is remembered of it.
+/// A channel that may be known from the target, and what is remembered of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelMemory {
     pub channel_id: ChannelId,
@@ -178,17 +178,17 @@ pub struct ThreadMemory {
     pub memory: Arc<str>,
 }
 
-/// What became of a line in the thread that it opened.
+/// The state of the thread under a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadStatus {
-    /// Nobody else has said anything there.
+    /// No other user has replied there.
     Unanswered = 0,
     Answered = 1,
-    /// Its author has asked again behind the last answer.
+    /// The author asked again after the last answer.
     Reopened = 2,
 }
 
-/// A line that is a command and is owed an answer. It is no part of the talk.
+/// A message that is a command and is owed an answer. It is not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingCommand {
     pub message: MessageId,
@@ -204,46 +204,46 @@ pub struct Context {
     pub conversation: ConversationId,
     /// Who may read the channel.
     pub visibility: Visibility,
-    /// Lines that not everybody could read when they were said.
+    /// Messages that were not public when they were written.
     pub restricted_messages: BTreeSet<MessageId>,
-    /// Without deleted lines. Of the target, lines that are owed an answer are among them, however
-    /// old, and a thread's parent.
+    /// Without deleted messages. In the target it includes messages that are owed an answer, whatever their
+    /// age, and a thread's parent.
     pub conversation_history: ChannelMessages,
     pub workspace_long_term_memory: Option<Arc<str>>,
     pub workspace_short_term_memory: Option<Arc<str>>,
-    /// Active channels that may be known from here, this one included, by name.
+    /// Active channels that may be known from here, including this one, by name.
     pub channel_memories: Vec<ChannelMemory>,
-    /// Of this channel's threads, by the newest line of each, oldest first.
+    /// Memories of this channel's threads, ordered by the newest message of each, oldest first.
     pub thread_memories: Vec<ThreadMemory>,
-    /// Memos of priority 4 and 5 that may be seen from here, what matters most first.
+    /// Memos of priority 4 and 5 that are visible from here, highest priority first.
     pub important_memos: Vec<Memo>,
-    /// The newest others.
+    /// The newest other memos.
     pub recent_memos: Vec<Memo>,
-    /// Old lines that fit the talk, best first, where somebody has looked for them.
+    /// Search results for the current messages, best first, if a search was made.
     pub recalled_messages: Vec<RecalledMessage>,
-    /// The memories and memos that the texts above are of.
+    /// The memories and memos behind the texts above.
     pub memory_ids: Vec<MemoryId>,
-    /// The names of everyone who wrote or is mentioned, as far as they are known.
+    /// The known names of everyone who wrote or is mentioned.
     pub names: BTreeMap<UserId, Arc<str>>,
-    /// Lines of the target that the open decision covers.
+    /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
     pub channel_status: ChannelStatus,
-    /// Lines by people who are still owed an answer, oldest first.
+    /// Messages whose authors are still owed an answer, oldest first.
     pub owed: Vec<MessageId>,
     /// Those of them that are commands.
     pub pending_commands: Vec<PendingCommand>,
-    /// The state that was judged last in this conversation, if the verdict was silence.
+    /// The state of this conversation at its last judgment, if the verdict was silence.
     pub last_silent_state: Option<StateHash>,
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub intent: Option<Intent>,
-    /// The revision that the newest human line came with that the open decision covers.
+    /// The revision of the newest human message that the open decision covers.
     pub newest_message_revision: u64,
-    /// The store's revision when this was read: whatever is newer has not been seen.
+    /// The store's revision when this was read. Anything newer was not seen.
     pub revision: u64,
 }
 
 impl Context {
-    /// A context that knows nothing but its talk.
+    /// A context with messages only.
     pub fn new(conversation: ConversationId, conversation_history: ChannelMessages) -> Self {
         Self {
             conversation,
@@ -270,7 +270,7 @@ impl Context {
         }
     }
 
-    /// The lines of the target, oldest first; a thread begins with its parent.
+    /// The messages of the target, oldest first; a thread begins with its parent.
     pub fn target_messages(&self) -> &[Arc<Message>] {
         match &self.conversation.thread {
             Some(thread) => self.conversation_history.thread(thread),
@@ -278,8 +278,8 @@ impl Context {
         }
     }
 
-    /// Hashes ids and edit versions of the target's lines, the persona's own included, and at the top
-    /// level how they were answered in a thread; not time.
+    /// Hashes the ids and edit versions of the target's messages, the persona's own included, and at the top
+    /// level the status of their threads. Time is left out.
     pub fn state_hash(&self) -> StateHash {
         let mut hash = Sha256::new();
         for message in self.target_messages() {
@@ -293,19 +293,19 @@ impl Context {
         StateHash(i64::from_le_bytes(first))
     }
 
-    /// What the thread that this line of the top level opened has come to.
+    /// The status of the thread under this top-level message.
     pub fn thread_status(&self, parent: &Message) -> ThreadStatus {
         if self.conversation.thread.is_some() {
             return ThreadStatus::Unanswered;
         }
         let thread = self.conversation_history.thread(&parent.id);
-        let is_other = |line: &&Arc<Message>| {
-            line.author != parent.author && line.author.kind != AuthorKind::Bot
+        let is_other = |message: &&Arc<Message>| {
+            message.author != parent.author && message.author.kind != AuthorKind::Bot
         };
-        let Some(answer) = thread.iter().rposition(|line| is_other(&line)) else {
+        let Some(answer) = thread.iter().rposition(|message| is_other(&message)) else {
             return ThreadStatus::Unanswered;
         };
-        let asks_again = |line: &Arc<Message>| line.text.trim_end().ends_with(['?', '？']);
+        let asks_again = |message: &Arc<Message>| message.text.trim_end().ends_with(['?', '？']);
         if thread[answer + 1..].iter().any(asks_again) {
             ThreadStatus::Reopened
         } else {
@@ -313,71 +313,75 @@ impl Context {
         }
     }
 
-    /// Nobody else has taken up a line of the target: not in its thread, and not by naming its author.
+    /// Whether no other user has taken up this message of the target: neither in its thread nor by naming its
+    /// author.
     pub fn is_open(&self, id: &MessageId) -> bool {
         let target = self.target_messages();
-        let Some(place) = target.iter().position(|line| line.id == *id) else { return false };
-        let line = &target[place];
+        let Some(index) = target.iter().position(|message| message.id == *id) else { return false };
+        let message = &target[index];
         let takes_up = |other: &Arc<Message>| {
             other.is_human()
-                && other.author.id != line.author.id
-                && self.is_calling(other, &line.author.id)
+                && other.author.id != message.author.id
+                && self.is_calling(other, &message.author.id)
         };
-        self.thread_status(line) != ThreadStatus::Answered
-            && !target[place + 1..].iter().any(takes_up)
+        self.thread_status(message) != ThreadStatus::Answered
+            && !target[index + 1..].iter().any(takes_up)
     }
 
-    /// A line mentions somebody, or begins with the name, as people write where nothing notifies.
-    fn is_calling(&self, line: &Message, user: &UserId) -> bool {
-        let is_mentioned = || line.referenced_users().skip(1).any(|named| named == user);
-        is_mentioned() || starts_with_name(&line.text, self.display_name(user))
+    /// Whether a message addresses a user: by a mention, or by beginning with the name, as users write where no
+    /// mention is possible.
+    fn is_calling(&self, message: &Message, user: &UserId) -> bool {
+        let is_mentioned = || message.referenced_users().skip(1).any(|named| named == user);
+        is_mentioned() || starts_with_name(&message.text, self.display_name(user))
     }
 
-    /// Somebody else has the last word in the thread that this line of the top level opened, but for
-    /// its author, who asks nothing any more.
+    /// Whether another user answered this top-level message in its thread, and its author has asked nothing
+    /// since.
     pub fn is_answered_in_thread(&self, parent: &Message) -> bool {
         self.thread_status(parent) == ThreadStatus::Answered
     }
 
-    /// What words are made from that are made from this.
+    /// The lineage of a text that is made from this context.
     pub fn lineage(&self) -> Lineage {
-        let line =
-            |line: &Arc<Message>| MessageRef(line.conversation.channel.clone(), line.id.clone());
-        Lineage { messages: self.messages().map(line).collect(), memories: self.memory_ids.clone() }
+        let to_ref = |message: &Arc<Message>| {
+            MessageRef(message.conversation.channel.clone(), message.id.clone())
+        };
+        let messages = self.messages().map(to_ref).collect();
+        Lineage { messages, memories: self.memory_ids.clone() }
     }
 
-    /// Whether a line is in its talk.
-    pub fn has_message(&self, line: &Message) -> bool {
-        let is_here = line.conversation.channel == self.conversation.channel;
-        is_here && self.conversation_history.iter().any(|other| other.id == line.id)
+    /// Whether a message is part of the channel's history here.
+    pub fn has_message(&self, message: &Message) -> bool {
+        let is_here = message.conversation.channel == self.conversation.channel;
+        is_here && self.conversation_history.iter().any(|other| other.id == message.id)
     }
 
-    /// Every line of it once.
+    /// Every message of it once.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         let recalled = self.recalled_messages.iter().map(|recalled| &recalled.message);
         let intervention = self.channel_status.last_intervention.iter();
         let earlier = intervention.flat_map(|intervention| &intervention.messages_before);
-        let earlier = earlier.filter(|line| !self.has_message(line));
+        let earlier = earlier.filter(|message| !self.has_message(message));
         self.conversation_history.iter().chain(recalled).chain(earlier)
     }
 
-    /// The same with so many of the target's newest lines.
+    /// The same context with only the `most` newest messages of the target.
     pub fn with_newest_messages(mut self, most: usize) -> Self {
         let history = &mut self.conversation_history;
-        let lines = match &self.conversation.thread {
+        let messages = match &self.conversation.thread {
             Some(thread) => {
                 let mut threads = history.thread_messages.iter_mut();
                 threads.find(|other| other.id == *thread).map(|thread| &mut thread.messages)
             }
             None => Some(&mut history.top_level_messages),
         };
-        if let Some(lines) = lines {
-            // A thread is nothing without its parent.
-            let parent = lines
+        if let Some(messages) = messages {
+            // The parent stays: a thread makes no sense without it.
+            let parent = messages
                 .first()
-                .is_some_and(|line| Some(&line.id) == self.conversation.thread.as_ref());
+                .is_some_and(|message| Some(&message.id) == self.conversation.thread.as_ref());
             let first = usize::from(parent);
-            lines.drain(first..lines.len().saturating_sub(most).max(first));
+            messages.drain(first..messages.len().saturating_sub(most).max(first));
         }
         self
     }
@@ -386,12 +390,12 @@ impl Context {
         self.target_messages().iter().rev().find(|message| message.author.kind == AuthorKind::Human)
     }
 
-    /// A line of the target.
+    /// A message of the target by id.
     pub fn target_message(&self, id: &MessageId) -> Option<&Arc<Message>> {
         self.target_messages().iter().find(|message| message.id == *id)
     }
 
-    /// The name people see, or the id where none is known.
+    /// The name that users see, or the id if unknown.
     pub fn display_name<'a>(&'a self, user: &'a UserId) -> &'a str {
         self.names.get(user).map_or(user.as_str(), |name| name)
     }

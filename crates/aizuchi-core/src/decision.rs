@@ -1,5 +1,5 @@
-//! The ledger: what was considered for a conversation, by which gate or verdict it was settled,
-//! and how it ended. Silence has a reason as speech has.
+//! The ledger: what was considered for a conversation, which gate or verdict settled it, and how it ended.
+//! Silence has a reason just as speech has.
 
 pub mod gate;
 pub mod verdict;
@@ -17,7 +17,7 @@ use crate::decision::gate::Gate;
 use crate::memory::Lineage;
 use crate::rules::Mode;
 
-/// A ledger row's number, rising in the order decisions were opened.
+/// The number of a ledger row, ascending in the order in which decisions were opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DecisionId(pub i64);
@@ -28,39 +28,39 @@ impl fmt::Display for DecisionId {
     }
 }
 
-/// The judge's answer (seed 002-1, 002-5).
+/// The judge's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgment {
     pub should_respond: bool,
     pub reason: String,
     /// 0.0 to 1.0.
     pub confidence: f64,
-    /// 0: now; more: that many seconds from now; `None`: when a person would.
+    /// 0: now; more: in that many seconds; `None`: when a user would.
     pub delay_seconds: Option<u32>,
-    /// The line that would be answered.
+    /// The message to answer.
     pub about: Option<MessageId>,
-    /// Named in the same call, where the judge is asked for it.
+    /// Named in the same call, if the judge is asked for it.
     #[serde(default)]
     pub conversation_state: Option<ConversationState>,
-    /// An emoji for that line, where it would say nothing.
+    /// An emoji for that message, if the persona says nothing.
     #[serde(default)]
     pub reaction: Option<String>,
-    /// Of a facilitator: whether people still talk about what they talked about at its last
-    /// intervention, and if they do, whether things stand differently.
+    /// For a facilitator: whether users still talk about the same thing as at its last intervention, and if so,
+    /// whether the situation has changed.
     #[serde(default)]
     pub same_conversation: Option<bool>,
     #[serde(default)]
     pub situation_changed: Option<bool>,
-    /// When the persona means to speak, where the judge has left that to it and it takes its time.
+    /// When the persona means to post, if the judge left the timing open.
     #[serde(rename = "moment", default, skip_serializing_if = "Option::is_none")]
     pub post_at: Option<Timestamp>,
 }
 
-/// What was weighed before a model was asked, or instead.
+/// What was evaluated before a model was asked, or instead of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     pub mode: Mode,
-    /// The gates that let it pass, in their order.
+    /// The gates that were passed, in order.
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
 }
@@ -70,16 +70,16 @@ pub struct Evaluation {
 #[serde(rename_all = "snake_case")]
 pub enum DecisionResult {
     Spoke,
-    /// It said nothing, and put an emoji on a line.
+    /// It said nothing and reacted to a message with an emoji.
     Reacted,
     ChoseSilence,
-    /// There was something to say or to judge, and it was no longer wanted.
+    /// A judgment or post was in progress and was no longer wanted.
     Dropped,
-    /// People have silenced it, so even a mention is not answered, now or later.
+    /// The persona is muted, so even a mention is not answered, now or later.
     Muted,
-    /// What it may use up is used up.
+    /// The budget is used up.
     OverBudget,
-    /// It could not think or speak. Never recorded as a choice (invariant 7).
+    /// A model or platform failed. Never recorded as a choice (invariant 7).
     Failed,
 }
 
@@ -97,12 +97,12 @@ impl DecisionResult {
     }
 }
 
-/// What a model call did to its decision.
+/// What became of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptResult {
     Kept,
-    /// People moved on: the result was discarded, its tokens are booked.
+    /// Superseded by new messages: the result was discarded, its tokens are booked.
     Superseded,
     Failed,
 }
@@ -117,16 +117,16 @@ impl AttemptResult {
     }
 }
 
-/// What a model call used, in tokens. Estimated where a call was cut short.
+/// The tokens that a model call used. Estimated if the call was cut short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub input_tokens: u64,
-    /// The part of the input that the provider had in its prefix cache.
+    /// The part of the input that came from the provider's prefix cache.
     pub cached_tokens: u64,
     pub output_tokens: u64,
 }
 
-/// One model call made for a decision.
+/// One model call for a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// `judge`, `reply` or `remember`.
@@ -137,7 +137,7 @@ pub struct Attempt {
     pub prompt_hash: Arc<str>,
     pub prompt_bytes: u64,
     pub usage: Usage,
-    /// What it cost, where the model's price is known.
+    /// Its cost, if the model's price is known.
     pub price: Option<Price>,
     pub latency: SignedDuration,
     pub result: AttemptResult,
@@ -146,102 +146,103 @@ pub struct Attempt {
     pub error: Option<String>,
     /// What did not fit into the prompt.
     pub omissions: Vec<PromptOmission>,
-    /// The words themselves, on their way into the store. They are kept apart from the ledger, and
-    /// not for ever, so a row that was read back has none.
+    /// The exchange itself, on its way into the store. The store keeps it apart from the ledger and for a
+    /// limited time, so an attempt that was read back has none.
     pub exchange: Option<Arc<ModelExchange>>,
 }
 
-/// What a prompt was too short for.
+/// What was left out of a section of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptOmission {
     /// The section of the prompt.
     pub section: Arc<str>,
-    /// Lines, memories, entries or memos.
+    /// The number of messages, memories, entries or memos.
     pub count: usize,
-    /// As estimated.
+    /// An estimate.
     pub tokens: u64,
 }
 
-/// Money, in millionths of whatever currency the operator's price table is in.
+/// Money, in millionths of the currency of the operator's price table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Price {
     pub micros: u64,
 }
 
-/// What a model was asked, and what it said.
+/// A prompt and the model's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelExchange {
     pub prompt: Arc<str>,
-    /// `None` if it did not answer, or nobody waited for the answer.
+    /// `None` if the model did not answer, or the call was dropped.
     pub answer: Option<Arc<str>>,
-    /// What the prompt holds. When a line of it is edited or deleted, the exchange goes.
+    /// The sources of the prompt. When a source message is edited or deleted, the exchange is deleted.
     pub lineage: Lineage,
-    /// The store's revision that the prompt was made from: what has changed since then must not be
-    /// kept in an old shape. Only on the way into the store.
+    /// The store's revision that the prompt was made from. A source that has changed since must not be kept in
+    /// its old form. Used only on the way into the store.
     pub seen_revision: u64,
 }
 
 impl Attempt {
-    /// The same without what the model was asked and wrote: a line that it saw has changed, and it may
-    /// repeat that.
+    /// The attempt without prompt and answer. Used when a source message has changed, since these may repeat
+    /// it.
     pub fn without_text(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
         Self { exchange: None, judgment: self.judgment.map(blank), ..self }
     }
 
-    /// The attempt as the ledger keeps it: discarded if people had moved on.
+    /// The attempt as the ledger keeps it: superseded unless still current.
     pub fn superseded_unless(self, is_current: bool) -> Self {
-        let end = match (is_current, self.result) {
+        let result = match (is_current, self.result) {
             (false, AttemptResult::Kept) => AttemptResult::Superseded,
-            (true, end) | (false, end @ (AttemptResult::Superseded | AttemptResult::Failed)) => end,
+            (true, result)
+            | (false, result @ (AttemptResult::Superseded | AttemptResult::Failed)) => result,
         };
-        Self { result: end, ..self }
+        Self { result, ..self }
     }
 }
 
 /// What happened after a decision had closed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionFollowUp {
-    /// The first human line there by somebody who had not written the newest line it covers.
+    /// The first human message after it by another author than that of the newest message it covers.
     pub first_reply: Option<FirstReply>,
-    /// People's reactions to what was said.
+    /// Users' reactions to the posts.
     pub reactions: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstReply {
     pub message: MessageId,
-    /// Since the newest line that the decision covers was said.
+    /// Since the newest message that the decision covers.
     pub delay: SignedDuration,
 }
 
-/// A row of the ledger. It covers its conversation's human lines since the last closed one.
+/// A row of the ledger. It covers the human messages of its conversation since the last closed decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     pub id: DecisionId,
     pub conversation: ConversationId,
     pub opened: Timestamp,
     pub closed: Option<Timestamp>,
-    /// The human lines it covers, oldest first.
+    /// The human messages that it covers, oldest first.
     pub messages: Vec<MessageId>,
-    /// Somebody is owed an answer.
+    /// Whether a user is owed an answer.
     pub is_addressed: bool,
-    /// What was weighed last, once something was.
+    /// The last evaluation, if any.
     pub evaluation: Option<Evaluation>,
     pub gate: Option<Gate>,
     /// The verdict that counted, if a judge was asked.
     pub judgment: Option<Judgment>,
-    /// What was judged; see [`Context::state`].
+    /// What was judged; see [`Context::state_hash`](crate::context::Context::state_hash).
     pub state_hash: Option<StateHash>,
     pub ended: Option<DecisionResult>,
-    /// One sentence for people, in the persona's language.
+    /// One sentence for users, in the persona's language.
     pub why: Option<String>,
-    /// The lines that came of it.
+    /// The posts that it led to.
     pub posted_messages: Vec<MessageId>,
-    /// The line that it has reacted to, and the emoji.
+    /// The message that the persona reacted to, and the emoji.
     pub reaction: Option<(MessageId, Arc<str>)>,
-    /// What happened next, once something has.
+    /// What happened next, if anything.
     pub follow_up: DecisionFollowUp,
     pub attempts: Vec<Attempt>,
     pub revision: u64,

@@ -1,5 +1,5 @@
-//! What can happen, and what it leaves: the closed list of events, a conversation's pending step,
-//! and the outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
+//! What can happen and what it leads to: the closed list of events, a conversation's pending step, and the
+//! outcome of handling one. Handlers return an [`Outcome`]; only the store writes it.
 
 pub mod memory_job;
 pub mod completion;
@@ -28,9 +28,9 @@ use crate::rules::Mode;
 pub enum Event {
     /// Decide whether to join in.
     Judge(ConversationId),
-    /// Think of what to say.
+    /// Draft an answer.
     Reply(ConversationId),
-    /// Say it: the only act on the world.
+    /// Post it: the only effect on the outside world.
     Post(OutboxItem),
 }
 
@@ -38,15 +38,15 @@ impl Event {
     pub fn conversation(&self) -> &ConversationId {
         match self {
             Event::Judge(conversation) | Event::Reply(conversation) => conversation,
-            Event::Post(piece) => &piece.conversation,
+            Event::Post(item) => &item.conversation,
         }
     }
 
-    /// The revision of the store that the words to be posted were made from.
+    /// The store revision that the text to be posted was made from.
     pub fn seen_revision(&self) -> Option<u64> {
         match self {
             Event::Judge(_) | Event::Reply(_) => None,
-            Event::Post(piece) => Some(piece.metadata.seen_revision),
+            Event::Post(item) => Some(item.metadata.seen_revision),
         }
     }
 
@@ -70,35 +70,35 @@ impl fmt::Display for OutboxItemId {
     }
 }
 
-/// One row of the outbox: a draft, or one part of a draft that was too long for one post.
+/// One row of the outbox: a draft, or one part of a draft that is too long for one post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxItem {
     pub id: OutboxItemId,
-    /// The first piece of the same draft.
+    /// The first item of the same draft.
     pub first_in_draft: OutboxItemId,
     pub conversation: ConversationId,
-    /// Travels with the post, so that the platform's history can be asked for it (invariant 6).
+    /// Travels with the post, so that it can be found in the platform's history (invariant 6).
     pub key: Arc<str>,
     pub text: Arc<str>,
-    /// The line that this is a reaction to; the text is its emoji then.
+    /// The message that this is a reaction to. The text is the emoji then.
     pub reaction_to: Option<MessageId>,
     pub metadata: Arc<DraftMetadata>,
-    /// Set when a call to the platform may have been made and its end is not known.
+    /// Set when a call to the platform may have been made and its outcome is unknown.
     pub dispatched_at: Option<Timestamp>,
 }
 
 impl OutboxItem {
-    /// Once dispatched, only the platform knows what became of it.
+    /// Whether the item was dispatched. From then on only the platform knows what became of it.
     pub fn is_sending(&self) -> bool {
         self.dispatched_at.is_some()
     }
 
-    /// People may have seen it, or a piece before it.
+    /// Whether users may have seen it, or an earlier item of the same draft.
     pub fn is_published(&self) -> bool {
         self.is_sending() || self.id != self.first_in_draft
     }
 
-    /// The reaction that this became, if it is one.
+    /// The stored form of a posted reaction, if this item is one.
     pub fn to_reaction(&self, posted: &PostedMessage) -> Option<Reaction> {
         Some(Reaction {
             workspace: self.conversation.workspace.clone(),
@@ -112,12 +112,12 @@ impl OutboxItem {
         })
     }
 
-    /// What settles the line that this becomes.
+    /// The gate that settles the message that this becomes.
     pub fn message_gate(&self) -> Gate {
         if self.metadata.only_for.is_some() { Gate::Command } else { Gate::OwnLine }
     }
 
-    /// The persona's own line that this became, if it is not a reaction.
+    /// The stored form of a posted message of the persona.
     pub fn to_message(&self, posted: &PostedMessage) -> Message {
         Message {
             conversation: ConversationId {
@@ -134,7 +134,7 @@ impl OutboxItem {
     }
 }
 
-/// What is to be said, and what it was made from.
+/// What will be posted, and what it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub content: DraftContent,
@@ -145,67 +145,68 @@ pub struct Draft {
 pub enum DraftContent {
     /// In posting order; never empty.
     Text(Vec<String>),
-    /// An emoji on a line: a nod instead of words.
+    /// An emoji on a message, without text.
     Reaction { emoji: String, on: MessageId },
 }
 
-/// What a finished post needs to know of its draft.
+/// What a finished post needs to know about its draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftMetadata {
-    /// The owed lines that it answers.
+    /// The owed messages that it answers.
     pub owed: Vec<MessageId>,
-    /// The line it is about, if it answers one.
+    /// The message that it is about, if it answers one.
     pub about: Option<MessageId>,
-    /// What its words were made from.
+    /// What its text was made from.
     #[serde(rename = "made_from", default)]
     pub lineage: Lineage,
-    /// The store's revision that its context held.
+    /// The store's revision of its context.
     #[serde(rename = "considered")]
     pub seen_revision: u64,
-    /// How the decision ends once this is said: an apology ends as failed.
+    /// How the decision ends once this is posted. An apology ends it as failed.
     pub ends: DecisionResult,
-    /// Why it speaks, for people.
+    /// Why the persona speaks, for users.
     pub why: String,
-    /// It answers this person's command: no gate stops it, and where the platform can, nobody else sees it.
+    /// Set if this answers a command of this user. Then no gate stops it, and only this user sees it if the
+    /// platform supports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_for: Option<UserId>,
 }
 
 impl DraftMetadata {
-    /// The newest line that it answers, if it is one that people see.
+    /// The newest message that it answers, unless that is the persona's own join.
     pub fn newest_owed(&self) -> Option<&MessageId> {
-        self.owed.last().filter(|line| line.as_str() != JOINED_MESSAGE_ID)
+        self.owed.last().filter(|id| id.as_str() != JOINED_MESSAGE_ID)
     }
 
-    /// The lines of its channel that it answers.
+    /// The messages of its channel that it answers.
     pub fn answered_message_refs(&self, channel: &ChannelId) -> Vec<MessageRef> {
         let answered = self.owed.iter().chain(&self.about);
         answered.map(|id| MessageRef(channel.clone(), id.clone())).collect()
     }
 }
 
-/// What something heard calls for.
+/// What something heard leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
-    /// It is no line: nothing was said that could be settled, judged or answered.
+    /// It is not a message, so there is nothing to settle, judge or answer.
     NotAMessage,
-    /// It is kept, and settled at once by a gate.
+    /// It is stored and settled at once by a gate.
     Settled(Gate),
-    /// Judge the conversation when the talk has rested.
+    /// Judge the conversation when it is at rest.
     Judge(Debounce),
-    /// A human addressed the persona: an answer is owed, due then.
+    /// A human addressed the persona: an answer is owed at that time.
     Owe { due: Timestamp },
-    /// It is a command, and so no part of the talk: it is carried out, and an answer is owed.
+    /// It is a command, and so not part of the conversation. It is carried out, and an answer is owed.
     Command { due: Timestamp },
 }
 
 impl Disposition {
-    /// The line is not to be listened to: it is in no prompt and no memory.
+    /// Whether the message is ignored: it appears in no prompt and no memory.
     pub fn is_redacted(self) -> bool {
         self.gate().is_some_and(Gate::is_redacting)
     }
 
-    /// The gate that settles the line when it is heard, if one does.
+    /// The gate that settles the message when it is heard, if any.
     pub fn gate(self) -> Option<Gate> {
         match self {
             Disposition::Settled(gate) => Some(gate),
@@ -215,22 +216,22 @@ impl Disposition {
     }
 }
 
-/// How long talk rests before it is judged, and what a line does to work that has begun.
+/// How long a conversation rests before it is judged, and what a message does to work that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Debounce {
-    /// When the talk has rested, if nobody says more.
+    /// When the conversation is at rest, if no message follows.
     pub due: Timestamp,
-    /// However much is said, it is judged so long after the first line that was not judged yet.
+    /// It is judged this long after the first message that was not judged yet, however many follow.
     pub max_wait: SignedDuration,
     pub on_new_message: OnNewMessage,
 }
 
-/// What a new line does to unsolicited work that has begun (invariant 2).
+/// What a new message does to unsolicited work that has begun (invariant 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnNewMessage {
-    /// It is thrown away, and the wait begins anew (seed 002-13).
+    /// The work is discarded, and the wait starts again.
     Restart,
-    /// It goes on as long as the line that it is about is open.
+    /// The work goes on as long as the message that it is about is open.
     Continue,
 }
 
@@ -246,54 +247,54 @@ impl OnNewMessage {
     }
 }
 
-/// A due step, taken by one runner until its lease ends.
+/// A due step, claimed by one runner until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub event: Event,
     pub due: Timestamp,
     pub decision: DecisionId,
-    /// An answer is owed: it must not end in silence without a word.
+    /// Whether an answer is owed, so that the step must not end in silence.
     pub is_owed: bool,
     pub generation: u64,
-    /// Names this claim and no other, so that a claim that lost its lease can tell.
+    /// Identifies this claim, so that a claim that lost its lease can tell.
     pub token: i64,
     /// 1 for the first.
     pub attempt: u32,
-    /// How often an owed answer was begun anew.
+    /// How often an owed answer was started again.
     pub redrafts: u32,
 }
 
-/// What handling a step came to.
+/// The result of handling a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The model calls made on the way, whatever came of them.
+    /// All model calls that were made.
     pub attempts: Vec<Attempt>,
-    /// What was weighed before a model was asked, where something was.
+    /// What was evaluated before a model was asked, if anything.
     pub evaluation: Option<Evaluation>,
-    /// The revision of the store that this was decided from; lines that came later are unseen.
+    /// The store revision that this was decided from. Messages that came later are unseen.
     pub seen_revision: Option<u64>,
-    /// What the thought changed about memos. They are written if its words are kept, and else dropped
-    /// with them, so that a thought that is repeated changes nothing twice.
+    /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a
+    /// repeated model call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
     pub result: StepResult,
 }
 
 impl Outcome {
-    /// Nothing but an end.
-    pub fn new(end: StepResult) -> Self {
+    /// An outcome with nothing but a result.
+    pub fn new(result: StepResult) -> Self {
         Self {
             attempts: Vec::new(),
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
-            result: end,
+            result,
         }
     }
 
-    /// What its words were made from, as of which revision of the store, if there are any.
+    /// The lineage of its text and the store revision it refers to, if there is any text.
     pub fn lineage<'a>(&'a self, claim: &'a Claim) -> Option<(u64, &'a Lineage)> {
-        if let Event::Post(piece) = &claim.event {
-            return Some((piece.metadata.seen_revision, &piece.metadata.lineage));
+        if let Event::Post(item) = &claim.event {
+            return Some((item.metadata.seen_revision, &item.metadata.lineage));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
         if let (None, StepResult::Drafted { draft, .. }) = (exchange, &self.result) {
@@ -302,12 +303,12 @@ impl Outcome {
         exchange.map(|exchange| (exchange.seen_revision, &exchange.lineage))
     }
 
-    /// The same without what models were asked and wrote, memos included: a line that they saw has
-    /// changed, and they may repeat it.
+    /// The outcome without prompts, answers and memo changes. Used when a source message has changed, since
+    /// these may repeat it.
     pub fn without_text(self) -> Self {
         let blank = |judgment: Judgment| Judgment { reason: String::new(), ..judgment };
         let attempts = self.attempts.into_iter().map(Attempt::without_text);
-        let end = match self.result {
+        let result = match self.result {
             StepResult::Silent(closing) if closing.judgment.is_some() => {
                 StepResult::Silent(DecisionClosing {
                     judgment: closing.judgment.map(blank),
@@ -319,14 +320,14 @@ impl Outcome {
                 StepResult::Join { judgment: blank(judgment), state, due }
             }
             StepResult::React { judgment, state, draft } => {
-                let notes = DraftMetadata { why: String::new(), ..draft.metadata };
+                let metadata = DraftMetadata { why: String::new(), ..draft.metadata };
                 StepResult::React {
                     judgment: blank(judgment),
                     state,
-                    draft: Draft { metadata: notes, ..draft },
+                    draft: Draft { metadata, ..draft },
                 }
             }
-            end @ (StepResult::Silent(_)
+            result @ (StepResult::Silent(_)
             | StepResult::Redraft { .. }
             | StepResult::Drafted { .. }
             | StepResult::Posted(_)
@@ -335,38 +336,38 @@ impl Outcome {
             | StepResult::Deferred { .. }
             | StepResult::NotSent { .. }
             | StepResult::Failed { .. }
-            | StepResult::Superseded) => end,
+            | StepResult::Superseded) => result,
         };
-        Self { attempts: attempts.collect(), memo_changes: Vec::new(), result: end, ..self }
+        Self { attempts: attempts.collect(), memo_changes: Vec::new(), result, ..self }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepResult {
-    /// Nothing will be said, and the decision closes.
+    /// Nothing will be posted, and the decision closes.
     Silent(DecisionClosing),
-    /// The judge wants to join in; think of the words at `due`.
+    /// The judge wants to join in; draft an answer at `due`.
     Join { judgment: Judgment, state: StateHash, due: Timestamp },
-    /// The judge does not want to speak, and nods.
+    /// The judge does not want to speak, and reacts.
     React { judgment: Judgment, state: StateHash, draft: Draft },
-    /// The words are found; say them at `due`.
+    /// The draft is ready; post it at `due`.
     Drafted { draft: Draft, due: Timestamp },
-    /// The platform has it.
+    /// The platform has accepted it.
     Posted(PostedMessage),
-    /// Nobody is owed an answer any more.
+    /// No answer is owed any more.
     Withdrawn { why: String },
-    /// People went on, and what it is about is still open: find words that know it.
+    /// Messages followed, and what the draft is about is still open: draft again with them.
     Redraft { due: Timestamp },
-    /// Something stood in the way; the same again at `due`. A dispatched piece stays dispatched.
+    /// A retryable failure; the same step again at `due`. A dispatched item stays dispatched.
     Retry { due: Timestamp },
-    /// It is not known yet what people have said lately, or others are said first, so nothing was tried; the
-    /// same again at `due`.
+    /// Nothing was tried, because a backfill is not finished or other posts come first. The same step again at
+    /// `due`.
     Deferred { due: Timestamp },
-    /// The platform surely did not take the piece; it is a draft again, due at `due`.
+    /// The platform certainly did not take the item; it is a draft again, due at `due`.
     NotSent { due: Timestamp },
-    /// It will not succeed; a person should look (dead letter).
+    /// It will not succeed; an operator should look (dead letter).
     Failed { error: String, why: String },
-    /// People moved on while this was worked at: the result is discarded.
+    /// Newer messages superseded the work: the result is discarded.
     Superseded,
 }
 
@@ -377,38 +378,37 @@ pub struct DecisionClosing {
     pub gate: Option<Gate>,
     pub judgment: Option<Judgment>,
     pub state_hash: Option<StateHash>,
-    /// Owed lines that this settles, without an answer.
+    /// Owed messages that this settles without an answer.
     pub settled_messages: Vec<MessageId>,
-    /// One sentence for people.
+    /// One sentence for users.
     pub why: String,
 }
 
 impl DecisionClosing {
     pub fn new(ended: DecisionResult, why: impl Into<String>) -> Self {
-        let (gate, judgment, state, settles) = (None, None, None, Vec::new());
         Self {
             ended,
-            gate,
-            judgment,
-            state_hash: state,
-            settled_messages: settles,
+            gate: None,
+            judgment: None,
+            state_hash: None,
+            settled_messages: Vec::new(),
             why: why.into(),
         }
     }
 }
 
-/// A line as the platform has accepted it.
+/// A message as the platform has accepted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedMessage {
     pub id: MessageId,
-    /// The thread that it stands in; a platform may open one for an answer.
+    /// Its thread. A platform may open one for an answer.
     pub thread: Option<MessageId>,
     pub at: Timestamp,
-    /// The persona's own user there.
+    /// The persona's user on that platform.
     pub author: UserId,
 }
 
-/// Something that was given up and waits for a person.
+/// A step that was given up and needs an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     pub conversation: ConversationId,
@@ -416,6 +416,6 @@ pub struct DeadLetter {
     pub at: Timestamp,
     pub attempts: u32,
     pub error: String,
-    /// The words that were not said, if there were any.
+    /// The text that was not posted, if any.
     pub text: Option<Arc<str>>,
 }

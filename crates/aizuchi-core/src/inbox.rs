@@ -1,6 +1,5 @@
-//! A message comes in: what follows from it is decided by plain functions and stored together with
-//! it, and the store's new revision wakes the runner. A platform acknowledges after [`Ears::hear`]
-//! has returned.
+//! Takes in messages. Plain functions decide what a message leads to; the store commits both together, and its
+//! new revision wakes the runner. A platform acknowledges a message after [`Inbox::hear`] has returned.
 
 pub mod channel_cache;
 pub mod in_flight;
@@ -9,10 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
+use tracing::{Instrument, Span, field, info_span};
 
 use crate::chat::{
-    Arrival, Author, AuthorKind, ConversationId, Cursor, Edit, Heard, JOINED_MESSAGE_ID, Mention,
-    Message, MessageId, UserId,
+    Arrival, Author, AuthorKind, ConversationId, Cursor, Deletion, Edit, Heard, JOINED_MESSAGE_ID,
+    Mention, Message, MessageId, Reaction, UserId,
 };
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::{Command, CommandRequest, STOP_DURATION};
@@ -25,22 +25,22 @@ use crate::rhythm::{WaitBounds, WaitStrategy};
 use crate::rules::Mode;
 use crate::store::{HearReceipt, InboxEntry, Order, Store, StoreError};
 
-/// What people write to the persona in one go is answered in one go: it waits so long for more.
+/// Direct messages written in quick succession get one answer: the persona waits this long for more.
 const DIRECT_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
-/// How long the talk must rest before it is judged.
+/// How long a conversation must rest before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WaitSettings {
     pub wait: WaitStrategy,
-    /// No adaptive wait is shorter.
+    /// The shortest adaptive wait.
     pub min_wait_floor_seconds: f64,
-    /// The middle of a fixed wait, in seconds; no adaptive one is longer.
+    /// The mean of a fixed wait, and the longest adaptive wait.
     pub min_wait_seconds: f64,
-    /// A fixed wait is spread evenly by this share to both sides (seed 002-12).
+    /// The jitter of a fixed wait: it is uniformly distributed within this share on both sides.
     pub jitter_ratio: f64,
-    /// So long after the first line that was not judged, it is judged even if people still talk.
+    /// The first message that was not judged is judged after this time even if users still talk.
     pub max_wait_seconds: f64,
-    /// A mention that is caught up on is answered only if it is younger than this.
+    /// A backfilled mention is answered only if it is younger than this.
     pub max_message_age_seconds: f64,
 }
 
@@ -58,7 +58,7 @@ impl Default for WaitSettings {
 }
 
 impl WaitSettings {
-    /// What an adaptive wait is between.
+    /// The bounds of an adaptive wait.
     pub fn bounds(&self) -> WaitBounds {
         WaitBounds {
             min_rest: duration_from_seconds(self.min_wait_floor_seconds),
@@ -77,72 +77,79 @@ pub struct Inbox {
     pub metrics: Arc<Metrics>,
     pub wait_settings: WaitSettings,
     pub redaction: Redaction,
-    /// The name that commands are given to. Without one there are none: in what is only recorded, nobody
-    /// gives any.
+    /// The name that commands are addressed to. `None` turns commands off, as in a replay.
     pub command_name: Option<Arc<str>>,
-    /// Whether it says in each room that it joins what it hears and keeps.
+    /// Whether the persona announces in each channel that it joins what it hears and stores.
     pub is_announcing: bool,
-    /// How long after it was heard a line is remembered, if it is.
+    /// How long after a message its memory job is due. `None` turns memory off.
     pub remember_delay: Option<SignedDuration>,
-    /// Makes this installation's chance its own.
+    /// Makes the random draws of this installation its own.
     pub random_seed: u64,
 }
 
-/// What becomes of the text of lines that are not to be listened to. In no case is it in a prompt or
-/// a memory.
+/// What happens to the text of messages that must be ignored. In no case is it in a prompt or a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redaction {
-    /// It is not kept: people read it on their platform.
+    /// It is not stored; users read it on their platform.
     Drop,
-    /// The store is where people read it.
+    /// It is stored, because the store is where users read it.
     Keep,
 }
 
 impl Inbox {
-    /// Returns when what was heard and what follows from it are safe.
+    /// Stores what was heard and what follows from it. Returns after the commit. Hearing is idempotent.
     pub async fn hear(&self, heard: Heard) -> Result<HearReceipt, StoreError> {
         self.ingest(heard, None, None).await
     }
 
-    /// The same, together with how far its platform's stream has been heard: both are kept, or neither is.
+    /// The same, and commits the platform's cursor in the same transaction.
     pub async fn hear_with_cursor(
         &self,
         heard: Heard,
-        so_far: Cursor,
+        cursor: Cursor,
     ) -> Result<HearReceipt, StoreError> {
-        self.ingest(heard, None, Some(so_far)).await
+        self.ingest(heard, None, Some(cursor)).await
     }
 
-    /// The same for a line that its writer's app has named, so that one that was sent again under another
-    /// id is still the same line.
+    /// The same for a message with a client-side id, so that a resend under another platform id is recognized.
     pub async fn hear_with_client_id(
         &self,
         heard: Heard,
-        sent_as: Option<Arc<str>>,
+        client_message_id: Option<Arc<str>>,
     ) -> Result<HearReceipt, StoreError> {
-        self.ingest(heard, sent_as, None).await
+        self.ingest(heard, client_message_id, None).await
     }
 
     async fn ingest(
         &self,
         heard: Heard,
-        sent_as: Option<Arc<str>>,
-        so_far: Option<Cursor>,
+        client_message_id: Option<Arc<str>>,
+        cursor: Option<Cursor>,
+    ) -> Result<HearReceipt, StoreError> {
+        let span = heard_span(&heard);
+        self.ingest_in_span(heard, client_message_id, cursor).instrument(span).await
+    }
+
+    async fn ingest_in_span(
+        &self,
+        heard: Heard,
+        client_message_id: Option<Arc<str>>,
+        cursor: Option<Cursor>,
     ) -> Result<HearReceipt, StoreError> {
         let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard);
-        if let Some(given) = &command {
-            // First, since a line that is known is not obeyed again.
-            self.carry_out_once(given, &heard).await?;
+        if let Some(request) = &command {
+            // Before it is stored, since a stored message is not carried out again.
+            self.carry_out_once(request, &heard).await?;
         }
-        // Held across the commit, as an order holds it: what follows is true of when the line is kept.
-        // Neither waits for anything but the store, which waits for nobody.
+        // Held across the commit, and orders hold it too, so the disposition is based on the orders at the time
+        // of the commit. The lock only ever waits for the store, so there is no deadlock.
         let _turn = self.channel_cache.lock_for_hearing().await;
-        let follows = match command {
+        let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
             None => self.disposition(&heard),
         };
-        let heard = self.redact(heard, follows);
+        let heard = self.redact(heard, disposition);
         match &heard {
             Heard::Channel(channel) => self.channel_cache.update_channel(channel),
             Heard::User(user) => self.channel_cache.update_user(user),
@@ -153,20 +160,20 @@ impl Inbox {
             | Heard::Cursor(_) => {}
         }
         let conversation = conversation_of(&heard).cloned();
-        let line = author_and_arrival(&heard);
+        let message = author_and_arrival(&heard);
         let began = Instant::now();
         let now = self.clock.now();
         let remember = self.remember_delay.map(|interval| now + interval);
-        let hearing = InboxEntry {
+        let entry = InboxEntry {
             heard,
-            client_message_id: sent_as,
-            cursor: so_far,
-            disposition: follows,
+            client_message_id,
+            cursor,
+            disposition,
             remember_at: remember,
             now,
         };
-        let receipt = self.store.hear(hearing).await?;
-        if let Some((author, arrival)) = line.filter(|_| receipt.is_new) {
+        let receipt = self.store.hear(entry).await?;
+        if let Some((author, arrival)) = message.filter(|_| receipt.is_new) {
             self.metrics.record_heard(author, arrival);
             self.metrics.record_hear_duration(began);
         }
@@ -176,8 +183,8 @@ impl Inbox {
         Ok(receipt)
     }
 
-    /// It is in a room, and may be new there: once for each it is owed to the people that they hear what it
-    /// hears and keeps. `persona` is its own user.
+    /// Announces once per channel what the persona hears and stores, after it may have joined the channel.
+    /// `persona` is its own user.
     pub async fn announce_join(
         &self,
         conversation: ConversationId,
@@ -210,12 +217,12 @@ impl Inbox {
             .map(|_| ())
     }
 
-    /// The command that somebody has just given, if it is one.
+    /// The command in what was heard, if it is one.
     fn parse_command(&self, heard: &Heard) -> Option<CommandRequest> {
         let Heard::Message(message, Arrival::Live | Arrival::Backfilled) = heard else {
             return None;
         };
-        let place = &message.conversation;
+        let conversation = &message.conversation;
         let age = self.clock.now().duration_since(message.at);
         if !message.is_addressed()
             || age >= duration_from_seconds(self.wait_settings.max_message_age_seconds)
@@ -223,33 +230,40 @@ impl Inbox {
             return None;
         }
         let command = Command::parse_message(&message.text, self.command_name.as_deref()?)?;
-        let role = self.channel_cache.role(&place.workspace, &message.author.id);
-        let visibility = self.channel_cache.visibility(&place.workspace, &place.channel);
+        let role = self.channel_cache.role(&conversation.workspace, &message.author.id);
+        let visibility =
+            self.channel_cache.visibility(&conversation.workspace, &conversation.channel);
         Some(CommandRequest::from_message(command, message, visibility, role))
     }
 
-    /// Carries out what a line orders, unless it is known.
+    /// Carries out the command in a message, unless the message is stored already.
     async fn carry_out_once(
         &self,
-        given: &CommandRequest,
+        request: &CommandRequest,
         heard: &Heard,
     ) -> Result<(), StoreError> {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
-        // Histories are read out of order, so what they order may have been taken back since; whoever wants
-        // to be left out does not wait.
-        let leaves = matches!(given.command, Command::ForgetMe | Command::OptOut | Command::Reset);
-        let is_in_time = *arrival == Arrival::Live || leaves;
-        let place = &message.conversation;
-        let is_known = self.store.has_heard(&place.workspace, &place.channel, &message.id).await?;
-        if is_known || !is_in_time { Ok(()) } else { self.carry_out(given).await }
+        // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
+        // or left out are carried out anyway.
+        let is_about_privacy =
+            matches!(request.command, Command::ForgetMe | Command::OptOut | Command::Reset);
+        let is_in_time = *arrival == Arrival::Live || is_about_privacy;
+        let conversation = &message.conversation;
+        let is_stored = self
+            .store
+            .has_heard(&conversation.workspace, &conversation.channel, &message.id)
+            .await?;
+        if is_stored || !is_in_time { Ok(()) } else { self.carry_out(request).await }
     }
 
-    /// Orders what a command says, if it orders anything. `stop` makes no silence shorter.
-    pub async fn carry_out(&self, given: &CommandRequest) -> Result<(), StoreError> {
-        let Some(order) = given.to_order() else { return Ok(()) };
-        if given.command == Command::Stop {
+    /// Applies a command's order, if it has one. `stop` never shortens a mute.
+    pub async fn carry_out(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        let Some(order) = request.to_order() else { return Ok(()) };
+        if request.command == Command::Stop {
             let orders = self.store.orders(order.workspace()).await?;
-            if orders.channel_mute(&given.conversation.channel, given.at + STOP_DURATION).is_some()
+            if orders
+                .channel_mute(&request.conversation.channel, request.at + STOP_DURATION)
+                .is_some()
             {
                 return Ok(());
             }
@@ -257,23 +271,24 @@ impl Inbox {
         self.apply_order(order).await
     }
 
-    /// Returns when a person's order is safe. It holds from now on, also for what is under way.
+    /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.
     pub async fn apply_order(&self, order: Order) -> Result<(), StoreError> {
         let _turn = self.channel_cache.lock_for_order().await;
-        // First, since whoever stops waiting here has ordered it all the same.
+        // Before the store, because the order applies even if the caller stops waiting here.
         self.channel_cache.apply_order(&order);
-        let kept = self.store.order(order.clone(), self.clock.now()).await;
-        if kept.is_err() {
+        let stored = self.store.order(order.clone(), self.clock.now()).await;
+        if stored.is_err() {
             let orders = self.store.orders(order.workspace()).await?;
             self.channel_cache.replace_orders(order.workspace(), &orders);
         }
-        kept
+        stored
     }
 
-    /// In a direct message every line is addressed to the persona.
+    /// In a direct message every message is addressed to the persona.
     fn address_direct_messages(&self, heard: Heard) -> Heard {
-        let mentions = |place: &ConversationId, mentions: Vec<Mention>| {
-            let is_direct = self.channel_cache.is_direct(&place.workspace, &place.channel);
+        let mentions = |conversation: &ConversationId, mentions: Vec<Mention>| {
+            let is_direct =
+                self.channel_cache.is_direct(&conversation.workspace, &conversation.channel);
             if !is_direct || mentions.contains(&Mention::Persona) {
                 return mentions;
             }
@@ -297,11 +312,11 @@ impl Inbox {
         }
     }
 
-    fn redact(&self, heard: Heard, follows: Disposition) -> Heard {
+    fn redact(&self, heard: Heard, disposition: Disposition) -> Heard {
         match (heard, self.redaction) {
-            // A command is needed to be answered.
-            (heard, _) if follows.gate() == Some(Gate::Command) => heard,
-            (Heard::Message(message, arrival), Redaction::Drop) if follows.is_redacted() => {
+            // A command must stay readable to be answered.
+            (heard, _) if disposition.gate() == Some(Gate::Command) => heard,
+            (Heard::Message(message, arrival), Redaction::Drop) if disposition.is_redacted() => {
                 let (text, mentions) = ("".into(), Vec::new());
                 Heard::Message(Message { text, mentions, ..message }, arrival)
             }
@@ -310,51 +325,13 @@ impl Inbox {
     }
 
     fn disposition(&self, heard: &Heard) -> Disposition {
-        let now = self.clock.now();
         match heard {
-            Heard::Message(message, arrival) => {
-                let place = &message.conversation;
-                if message.is_human()
-                    && self.channel_cache.has_opted_out(&place.workspace, &message.author.id)
-                {
-                    return Disposition::Settled(Gate::OptedOut);
-                }
-                let mode = self.channel_cache.mode(&place.workspace, &place.channel);
-                if message.is_human() && mode != Mode::Off {
-                    self.channel_cache.record_message(message);
-                }
-                let is_direct = self.channel_cache.is_direct(&place.workspace, &place.channel);
-                let gathering = if is_direct { DIRECT_MESSAGE_WAIT } else { SignedDuration::ZERO };
-                let follows =
-                    disposition(message, *arrival, mode, &self.wait_settings, now, || {
-                        self.debounce(place, mode, now, || match self.wait_settings.wait {
-                            WaitStrategy::Fixed => {
-                                now + fixed_wait(
-                                    &self.wait_settings,
-                                    self.random_draw(&message.id, "wait"),
-                                )
-                            }
-                            WaitStrategy::Adaptive => self.channel_cache.judge_due_after_message(
-                                message,
-                                now,
-                                &self.wait_settings.bounds(),
-                            ),
-                        })
-                    });
-                match follows {
-                    Disposition::Owe { due } => Disposition::Owe { due: due + gathering },
-                    follows @ (Disposition::NotAMessage
-                    | Disposition::Settled(_)
-                    | Disposition::Judge(_)
-                    | Disposition::Command { .. }) => follows,
-                }
+            Heard::Message(message, arrival) => self.message_disposition(message, *arrival),
+            Heard::Edit(Edit { conversation, message, .. }) => {
+                self.debounce_after_change(conversation, message, "wait after an edit")
             }
-            Heard::Edit(edit) => {
-                self.debounce_after_change(&edit.conversation, &edit.message, "wait after an edit")
-            }
-            Heard::Deletion(deletion) => {
-                let (place, line) = (&deletion.conversation, &deletion.message);
-                self.debounce_after_change(place, line, "wait after a deletion")
+            Heard::Deletion(Deletion { conversation, message, .. }) => {
+                self.debounce_after_change(conversation, message, "wait after a deletion")
             }
             Heard::Channel(_) | Heard::User(_) | Heard::Reaction(_) | Heard::Cursor(_) => {
                 Disposition::NotAMessage
@@ -362,67 +339,113 @@ impl Inbox {
         }
     }
 
-    /// A line has changed.
+    fn message_disposition(&self, message: &Message, arrival: Arrival) -> Disposition {
+        let now = self.clock.now();
+        let conversation = &message.conversation;
+        let ConversationId { workspace, channel, .. } = conversation;
+        if message.is_human() && self.channel_cache.has_opted_out(workspace, &message.author.id) {
+            return Disposition::Settled(Gate::OptedOut);
+        }
+        let mode = self.channel_cache.mode(workspace, channel);
+        if message.is_human() && mode != Mode::Off {
+            self.channel_cache.record_message(message);
+        }
+        let disposition = disposition(message, arrival, mode, &self.wait_settings, now, || {
+            self.debounce(conversation, mode, now, || self.rest_due(message, now))
+        });
+        match disposition {
+            Disposition::Owe { due } if self.channel_cache.is_direct(workspace, channel) => {
+                Disposition::Owe { due: due + DIRECT_MESSAGE_WAIT }
+            }
+            Disposition::Owe { .. }
+            | Disposition::NotAMessage
+            | Disposition::Settled(_)
+            | Disposition::Judge(_)
+            | Disposition::Command { .. } => disposition,
+        }
+    }
+
+    /// When the conversation is at rest after this message, if no other follows.
+    fn rest_due(&self, message: &Message, now: Timestamp) -> Timestamp {
+        let settings = &self.wait_settings;
+        match settings.wait {
+            WaitStrategy::Fixed => {
+                now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
+            }
+            WaitStrategy::Adaptive => {
+                self.channel_cache.judge_due_after_message(message, now, &settings.bounds())
+            }
+        }
+    }
+
+    /// The disposition of an edit or deletion.
     fn debounce_after_change(
         &self,
-        place: &ConversationId,
-        line: &MessageId,
+        conversation: &ConversationId,
+        message: &MessageId,
         what: &str,
     ) -> Disposition {
         let now = self.clock.now();
-        let mode = self.channel_cache.mode(&place.workspace, &place.channel);
-        Disposition::Judge(self.debounce(place, mode, now, || match self.wait_settings.wait {
-            WaitStrategy::Fixed => {
-                now + fixed_wait(&self.wait_settings, self.random_draw(line, what))
-            }
-            WaitStrategy::Adaptive => self.channel_cache.judge_due_after_change(
-                place,
-                line,
-                now,
-                &self.wait_settings.bounds(),
-            ),
-        }))
+        let mode = self.channel_cache.mode(&conversation.workspace, &conversation.channel);
+        Disposition::Judge(self.debounce(
+            conversation,
+            mode,
+            now,
+            || match self.wait_settings.wait {
+                WaitStrategy::Fixed => {
+                    now + fixed_wait(&self.wait_settings, self.random_draw(message, what))
+                }
+                WaitStrategy::Adaptive => self.channel_cache.judge_due_after_change(
+                    conversation,
+                    message,
+                    now,
+                    &self.wait_settings.bounds(),
+                ),
+            },
+        ))
     }
 
-    fn random_draw(&self, line: &MessageId, what: &str) -> f64 {
-        seeded_random(self.random_seed, &[line.as_str(), what])
+    fn random_draw(&self, message: &MessageId, what: &str) -> f64 {
+        seeded_random(self.random_seed, &[message.as_str(), what])
     }
 
     fn debounce(
         &self,
-        place: &ConversationId,
+        conversation: &ConversationId,
         mode: Mode,
         now: Timestamp,
-        rested: impl FnOnce() -> Timestamp,
+        rest_due: impl FnOnce() -> Timestamp,
     ) -> Debounce {
-        let course = OnNewMessage::new(mode, self.wait_settings.wait);
+        let on_new_message = OnNewMessage::new(mode, self.wait_settings.wait);
         match mode {
             Mode::Facilitator => {
-                let rules = self.channel_cache.facilitation(&place.workspace, &place.channel);
+                let rules =
+                    self.channel_cache.facilitation(&conversation.workspace, &conversation.channel);
                 Debounce {
                     due: now + duration_from_seconds(rules.rest_seconds),
                     max_wait: duration_from_seconds(rules.max_rest_seconds),
-                    on_new_message: course,
+                    on_new_message,
                 }
             }
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Debounce {
-                due: rested(),
+                due: rest_due(),
                 max_wait: duration_from_seconds(self.wait_settings.max_wait_seconds),
-                on_new_message: course,
+                on_new_message,
             },
         }
     }
 }
 
-/// Addressed: answer now. Other human lines: judge when the talk has rested. The persona's own
-/// lines, bots' lines, old lines and those of a room that it is off in are settled by their gate.
+/// Addressed messages are answered at once. Other human messages are judged when the conversation is at rest.
+/// The persona's own messages, those of bots, old messages and messages in a channel with mode `off` are
+/// settled by their gate.
 pub fn disposition(
     message: &Message,
     arrival: Arrival,
     mode: Mode,
-    waiting: &WaitSettings,
+    settings: &WaitSettings,
     now: Timestamp,
-    rest: impl FnOnce() -> Debounce,
+    debounce: impl FnOnce() -> Debounce,
 ) -> Disposition {
     if message.author.kind == AuthorKind::Persona {
         return Disposition::Settled(Gate::OwnLine);
@@ -434,20 +457,44 @@ pub fn disposition(
         return Disposition::Settled(Gate::OtherBot);
     }
     let is_young =
-        now.duration_since(message.at) < duration_from_seconds(waiting.max_message_age_seconds);
+        now.duration_since(message.at) < duration_from_seconds(settings.max_message_age_seconds);
     match arrival {
         Arrival::Live | Arrival::Backfilled if message.is_addressed() && is_young => {
             Disposition::Owe { due: now }
         }
         Arrival::Backfilled | Arrival::BackfilledAnswered => Disposition::Settled(Gate::CaughtUp),
-        Arrival::Live => Disposition::Judge(rest()),
+        Arrival::Live => Disposition::Judge(debounce()),
     }
 }
 
-/// `min_wait_seconds` ± `jitter_ratio`, evenly spread (seed 002-12); `draw` is in `[0, 1)`.
-pub fn fixed_wait(waiting: &WaitSettings, draw: f64) -> SignedDuration {
-    let spread = waiting.jitter_ratio * (2.0 * draw - 1.0);
-    duration_from_seconds(waiting.min_wait_seconds * (1.0 + spread))
+/// `min_wait_seconds` ± `jitter_ratio`, uniformly distributed; `draw` is in `[0, 1)`.
+pub fn fixed_wait(settings: &WaitSettings, draw: f64) -> SignedDuration {
+    let spread = settings.jitter_ratio * (2.0 * draw - 1.0);
+    duration_from_seconds(settings.min_wait_seconds * (1.0 + spread))
+}
+
+/// The span in which a heard event is handled, so that its log lines name its channel.
+fn heard_span(heard: &Heard) -> Span {
+    let (event, workspace, channel, message) = match heard {
+        Heard::Message(message, _) => {
+            let ConversationId { workspace, channel, .. } = &message.conversation;
+            ("message", workspace, Some(channel), Some(&message.id))
+        }
+        Heard::Edit(Edit { conversation, message, .. }) => {
+            ("edit", &conversation.workspace, Some(&conversation.channel), Some(message))
+        }
+        Heard::Deletion(Deletion { conversation, message, .. }) => {
+            ("deletion", &conversation.workspace, Some(&conversation.channel), Some(message))
+        }
+        Heard::Reaction(Reaction { workspace, channel, message, .. }) => {
+            ("reaction", workspace, Some(channel), Some(message))
+        }
+        Heard::Channel(channel) => ("channel", &channel.workspace, Some(&channel.id), None),
+        Heard::User(user) => ("user", &user.workspace, None, None),
+        Heard::Cursor(cursor) => ("cursor", &cursor.workspace, None, None),
+    };
+    let (channel, message) = (channel.map(field::display), message.map(field::display));
+    info_span!("hear", event, %workspace, channel, message)
 }
 
 fn author_and_arrival(heard: &Heard) -> Option<(AuthorKind, Arrival)> {
@@ -480,7 +527,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn line(kind: AuthorKind, mentions: Vec<Mention>) -> Message {
+    fn message(kind: AuthorKind, mentions: Vec<Mention>) -> Message {
         Message {
             conversation: ConversationId {
                 workspace: WorkspaceId::new("w"),
@@ -497,53 +544,53 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_a_line() {
+    fn each_message_has_its_disposition() {
         use crate::chat::Arrival::{Backfilled, BackfilledAnswered, Live};
         use crate::chat::AuthorKind::{Bot, Human, Persona};
         use crate::rules::Mode::{Companion, MentionOnly, Observe, Off};
-        let waiting = WaitSettings::default();
+        let settings = WaitSettings::default();
         let (due, longest) = (at(1310), SignedDuration::MAX);
-        let rest = Debounce { due, max_wait: longest, on_new_message: OnNewMessage::Restart };
-        let judge = Disposition::Judge(rest);
+        let debounce = Debounce { due, max_wait: longest, on_new_message: OnNewMessage::Restart };
+        let judge = Disposition::Judge(debounce);
         let off = Disposition::Settled(Gate::ChannelMode);
         let owe = Disposition::Owe { due: at(1010) };
         let own = Disposition::Settled(Gate::OwnLine);
         let bot = Disposition::Settled(Gate::OtherBot);
-        let caught_up = Disposition::Settled(Gate::CaughtUp);
-        let somebody = || vec![Mention::User(UserId::new("v"))];
+        let backfilled = Disposition::Settled(Gate::CaughtUp);
+        let user = || vec![Mention::User(UserId::new("v"))];
         let persona = || vec![Mention::Persona];
         for (kind, mentions, arrival, mode, expected) in [
             (Human, vec![], Live, Companion, judge),
-            (Human, somebody(), Live, Companion, judge),
+            (Human, user(), Live, Companion, judge),
             (Human, persona(), Live, Companion, owe),
             (Bot, persona(), Live, Companion, bot),
             (Persona, persona(), Live, Companion, own),
             (Persona, vec![], Backfilled, Companion, own),
-            (Human, vec![], Backfilled, Companion, caught_up),
+            (Human, vec![], Backfilled, Companion, backfilled),
             (Human, persona(), Backfilled, Companion, owe),
-            (Human, persona(), BackfilledAnswered, Companion, caught_up),
+            (Human, persona(), BackfilledAnswered, Companion, backfilled),
             (Human, vec![], Live, MentionOnly, judge),
             (Human, persona(), Live, Observe, owe),
             (Human, persona(), Live, Off, off),
             (Bot, vec![], Live, Off, off),
             (Persona, vec![], Live, Off, own),
         ] {
-            let line = line(kind, mentions);
-            let follows = disposition(&line, arrival, mode, &waiting, at(1010), || rest);
-            assert_eq!(follows, expected, "{line:?} {mode:?}");
+            let message = message(kind, mentions);
+            let result = disposition(&message, arrival, mode, &settings, at(1010), || debounce);
+            assert_eq!(result, expected, "{message:?} {mode:?}");
         }
-        let old = line(Human, persona());
-        let old = disposition(&old, Backfilled, Companion, &waiting, at(50_000), || rest);
-        assert_eq!(old, caught_up);
+        let old = message(Human, persona());
+        let old = disposition(&old, Backfilled, Companion, &settings, at(50_000), || debounce);
+        assert_eq!(old, backfilled);
     }
 
     #[test]
-    fn the_wait_is_spread_evenly_around_its_middle() {
-        let waiting = WaitSettings::default();
-        assert_eq!(fixed_wait(&waiting, 0.0), SignedDuration::from_secs(210));
-        assert_eq!(fixed_wait(&waiting, 0.5), SignedDuration::from_secs(300));
-        assert_eq!(fixed_wait(&waiting, 0.999_999_9), SignedDuration::from_secs(390));
-        let at_once = WaitSettings { min_wait_seconds: 0.0, ..waiting };
+    fn the_wait_is_uniformly_distributed_around_its_mean() {
+        let settings = WaitSettings::default();
+        assert_eq!(fixed_wait(&settings, 0.0), SignedDuration::from_secs(210));
+        assert_eq!(fixed_wait(&settings, 0.5), SignedDuration::from_secs(300));
+        assert_eq!(fixed_wait(&settings, 0.999_999_9), SignedDuration::from_secs(390));
+        let at_once = WaitSettings { min_wait_seconds: 0.0, ..settings };
         assert_eq!(fixed_wait(&at_once, 0.9), SignedDuration::ZERO);
     }
 }

@@ -1,9 +1,9 @@
-//! What Aizuchi is without any chat platform, in the order a message travels it.
+//! Everything in Aizuchi that does not depend on a particular chat platform, in the order a message travels.
 //!
-//! A module may name only modules above it; `tests/it/tidy.rs` enforces that, and `ARCHITECTURE.md` tells the
-//! story.
+//! A module may name only modules above it; `tests/it/tidy.rs` enforces that. `ARCHITECTURE.md` gives an
+//! overview.
 
-// What there is: plain data and the rules on it, no I/O.
+// Plain data and the rules on it, without I/O.
 pub mod chat;
 pub mod persona;
 pub mod rules;
@@ -16,21 +16,21 @@ pub mod context;
 pub mod decision;
 pub mod event;
 
-// Time and chance; figures; where everything is kept.
+// Time and randomness, metrics, and the store.
 pub mod clock;
 pub mod metrics;
 pub mod store;
 
-// A message comes in; some are commands. The port that chat platforms fit.
+// A message comes in, and some messages are commands. The port that chat platforms implement.
 pub mod command;
 pub mod inbox;
 pub mod platform;
 
-// The words for models, and models.
+// Prompts, and the models that answer them.
 pub mod prompt;
 pub mod llm;
 
-// Judge, reply, post; and what keeps them moving.
+// Judge, reply and post, and what drives them.
 pub mod agent;
 pub mod runner;
 pub mod retention;

@@ -1,5 +1,5 @@
-//! Memos: short named notes that the persona keeps by itself, and the rules on them. Plain data; what
-//! changes is gathered in a [`notebook::Notebook`] and written by the store with the outcome.
+//! Memos: short named notes that the persona keeps, and the rules on them. Plain data. A [`notebook::Notebook`]
+//! gathers the changes, and the store writes them with the outcome.
 
 pub mod notebook;
 mod responses;
@@ -17,59 +17,58 @@ pub const MAX_TAGS: usize = 3;
 /// The longest page of a list of memos.
 pub const MAX_LIST_LENGTH: usize = 50;
 
-/// What is taken for a repetition of somebody's words. A memo may be short.
+/// What counts as repeating a message. The threshold is low because a memo may be short.
 const TEXT_OVERLAP: OverlapThreshold =
     OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
-/// The same in names and tags: one word says too little.
+/// The same for names and tags, where a single word says too little.
 const NAME_OVERLAP: OverlapThreshold =
     OverlapThreshold { min_whole_length: usize::MAX, ..TEXT_OVERLAP };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memo {
-    /// One line, and the only memo of this name in its realm.
+    /// A single line, unique in its scope.
     pub name: String,
     pub content: String,
     /// 1 to 5; 5 matters most.
     pub priority: u8,
-    /// At most [`MOST_TAGS`], none twice.
+    /// At most [`MAX_TAGS`], without duplicates.
     pub tags: Vec<String>,
     /// What is too long for the content.
     pub detail: Option<String>,
     pub created: Timestamp,
     pub updated: Timestamp,
-    /// Where its content was said or, if not everybody may see it, where it is seen.
+    /// Where the content was said or, if it is not public, where the memo is visible.
     pub channel: ChannelId,
     /// Who may see it.
     pub visibility: Visibility,
-    /// Who said it, where that is known.
+    /// Who said it, if known.
     pub said_by: Option<UserId>,
 }
 
-/// Where a memo is seen, and where its name is its own.
+/// Where a memo is visible, and where its name is unique.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoScope {
-    /// Everywhere: it was said in public.
+    /// Visible everywhere: it was said in public.
     Workspace,
-    /// In this channel only (invariant 9).
+    /// Visible in this channel only (invariant 9).
     Channel(ChannelId),
 }
 
-/// What the store writes, in this order, when an outcome is kept.
+/// What the store writes, in this order, when it keeps an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoChange {
-    /// One that somebody else has given its name meanwhile stays; this one then goes by a
-    /// [`free_name`].
+    /// If another memo took the name meanwhile, that one stays and this one gets an [`available_name`].
     Upsert {
         memo: Memo,
-        /// The one that this is in another shape; it keeps its id and the lines behind it.
+        /// The memo that this is a new version of. It keeps its id and its source messages.
         replaces: Option<MemoryId>,
-        /// Lines that it repeats, besides those that the reply answers.
+        /// Messages that it repeats, besides those that the reply answers.
         messages: Vec<MessageRef>,
     },
     Remove(MemoryId),
 }
 
-/// What a new memo holds, as a model says it.
+/// A new memo as a model describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct NewMemo {
     pub name: String,
@@ -79,7 +78,7 @@ pub struct NewMemo {
     pub tags: Option<Vec<String>>,
 }
 
-/// What becomes different about a memo. What is left out stays; `detail` takes the old one's place.
+/// An update of a memo. A field that is left out stays; `detail` replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct MemoUpdate {
     #[serde(default)]
@@ -94,7 +93,7 @@ pub struct MemoUpdate {
     pub new_name: Option<String>,
 }
 
-/// Why a memo cannot be like this.
+/// Why a memo is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoError {
     #[error("Name cannot be empty")]
@@ -123,12 +122,12 @@ impl Memo {
         }
     }
 
-    /// As a store keeps it. `replaced` is the memo that it is another shape of, if that is still there;
-    /// `known` says who may know what the reply in the channel `here` was made from. If that is not
-    /// everybody, nothing of it gets into a public memo, and the room has its own (invariant 9).
+    /// The memo as the store keeps it. `replaced` is the old version of the memo, if it still exists. `known`
+    /// says who may know what the reply in the channel `here` was made from. If that is not public, nothing of
+    /// it gets into a public memo, and the channel gets a memo of its own (invariant 9).
     pub fn to_stored(&self, replaced: Option<&Memo>, known: Visibility, here: &ChannelId) -> Self {
         let (visibility, channel) = match replaced {
-            Some(kept) if kept.scope() != MemoScope::Workspace => (kept.visibility, &kept.channel),
+            Some(old) if old.scope() != MemoScope::Workspace => (old.visibility, &old.channel),
             Some(_) | None if self.scope() != MemoScope::Workspace => {
                 (self.visibility, &self.channel)
             }
@@ -138,8 +137,8 @@ impl Memo {
         Self { visibility, channel: channel.clone(), ..self.clone() }
     }
 
-    /// A channel is public no more, and a line of it is behind this memo: nobody else may see it. `None`
-    /// if it is another room's own, since nobody may then.
+    /// The memo after its channel, which holds a source message of it, became private: no other channel may see
+    /// it. `None` if the memo belongs to another channel, because then it may be seen nowhere.
     pub fn to_private(&self, channel: &ChannelId) -> Option<Self> {
         match self.scope() {
             MemoScope::Workspace => {
@@ -150,14 +149,14 @@ impl Memo {
         }
     }
 
-    /// Whether it says again what somebody has said.
-    pub fn is_repeating(&self, said: &str) -> bool {
+    /// Whether it repeats this text.
+    pub fn is_repeating(&self, text: &str) -> bool {
         let texts = || std::iter::once(&*self.content).chain(self.detail.as_deref());
         let named = || std::iter::once(&*self.name).chain(self.tags.iter().map(String::as_str));
-        let line = OverlapIndex::new([said], TEXT_OVERLAP);
-        OverlapIndex::new(texts(), TEXT_OVERLAP).has_overlap_with(said)
-            || OverlapIndex::new(named(), NAME_OVERLAP).has_overlap_with(said)
-            || texts().any(|text| line.has_overlap_with(text))
+        let index = OverlapIndex::new([text], TEXT_OVERLAP);
+        OverlapIndex::new(texts(), TEXT_OVERLAP).has_overlap_with(text)
+            || OverlapIndex::new(named(), NAME_OVERLAP).has_overlap_with(text)
+            || texts().any(|own| index.has_overlap_with(own))
     }
 
     pub fn is_visible_from(&self, channel: &ChannelId) -> bool {
@@ -168,7 +167,7 @@ impl Memo {
     }
 }
 
-/// A memo's name, without spaces around it.
+/// Parses a memo's name and trims it.
 pub fn parse_name(name: &str) -> Result<String, MemoError> {
     let name = name.trim();
     if to_single_line(name).is_empty() {
@@ -199,7 +198,7 @@ pub fn parse_content(content: &str) -> Result<String, MemoError> {
     Ok(content.to_owned())
 }
 
-/// Each tag is one line; blank ones and those that come twice are left out.
+/// Puts each tag on a single line; leaves out blank tags and duplicates.
 pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
     let mut parsed: Vec<String> = Vec::new();
     for tag in tags.iter().map(|tag| to_single_line(tag)) {
@@ -214,8 +213,8 @@ pub fn parse_tags(tags: &[String]) -> Result<Vec<String>, MemoError> {
 pub fn available_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2_u64..).map(|number| {
         let ending = format!("-{number}");
-        let room = MAX_NAME_LENGTH - ending.len();
-        name.chars().take(room).collect::<String>() + &ending
+        let length = MAX_NAME_LENGTH - ending.len();
+        name.chars().take(length).collect::<String>() + &ending
     });
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !is_taken(name)).expect("numbers do not run out before names do")
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_line_that_can_be_read() {
+    fn a_name_is_one_visible_line() {
         for (name, expected) in [
             ("  birthdays ", Ok("birthdays")),
             ("誕生日", Ok("誕生日")),
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_not_everybody_may_know_is_the_rooms_own() {
+    fn what_is_not_public_stays_in_its_channel() {
         use Visibility::{Private, Public};
         let (garden, own) = (memo("garden", Public), memo("cellar", Private));
         let here = ChannelId::new("cellar");
@@ -304,20 +303,20 @@ mod tests {
     }
 
     #[test]
-    fn a_memo_repeats_a_line_by_more_than_a_word() {
+    fn a_memo_repeats_a_message_by_more_than_a_word() {
         let memo = memo("garden", Visibility::Public);
-        for (said, expected) in [
+        for (text, expected) in [
             ("I was born on May 3rd", true),
             ("when is your birthday?", false),
             ("there are people in the garden", false),
             ("ok", false),
         ] {
-            assert_eq!(memo.is_repeating(said), expected, "{said}");
+            assert_eq!(memo.is_repeating(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_name_that_is_taken_is_numbered() {
+    fn a_taken_name_gets_a_number() {
         let long = "x".repeat(32);
         for (name, taken, expected) in [
             ("tea", vec![], "tea".to_owned()),

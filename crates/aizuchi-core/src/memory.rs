@@ -1,6 +1,6 @@
-//! What is remembered of talk: for the workspace, each channel and each thread, in the long and in the
-//! short term. A memory is a list of dated entries; each knows the lines that it was made from, so
-//! that what is taken back can be forgotten.
+//! What is remembered: for the workspace, each channel and each thread, in the short and in the long term. A
+//! memory is a list of dated entries. Each entry knows its source messages, so that it can be forgotten when
+//! one of them is edited or deleted.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 
-/// The number of one version of a memory.
+/// Identifies one version of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryId(pub i64);
 
-/// Whose memory, and of which time.
+/// Which memory this is: its subject and its term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemoryKey {
     pub workspace: WorkspaceId,
@@ -27,28 +27,28 @@ pub struct MemoryKey {
 /// What a memory is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryScope {
-    /// Made of what everybody may know.
+    /// Made only from what is public.
     Workspace,
     Channel(ChannelId),
     Thread(ChannelId, MessageId),
 }
 
-/// The type of a memory. Threads have no long term.
+/// The type of a memory. Threads have no long-term memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryTerm {
-    /// Of talk within the last hours; made anew each time.
+    /// Covers the last hours and is rebuilt each time.
     ShortTerm,
-    /// Of all time; what is new is merged into it.
+    /// Covers all time; new content is merged into it.
     LongTerm,
 }
 
-/// One line of talk, wherever it stands in its workspace.
+/// A message anywhere in its workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MessageRef(pub ChannelId, pub MessageId);
 
-/// What words were made from. When a line of it is edited or deleted, or a memory of it is touched by
-/// that, the words may repeat what was taken back.
+/// The sources of a text. When a source message is edited or deleted, or a source memory is touched by that,
+/// the text may repeat what was withdrawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
     #[serde(rename = "lines")]
@@ -56,55 +56,55 @@ pub struct Lineage {
     pub memories: Vec<MemoryId>,
 }
 
-/// One dated thing that is remembered.
+/// One dated entry of a memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEntry {
     /// The day that it is about, in the workspace's time zone.
     pub date: jiff::civil::Date,
-    /// On one line.
+    /// On a single line.
     pub text: Arc<str>,
-    /// Who may know it: everybody, only if everybody could read every line behind it.
+    /// Who may know it. Public only if every source message was public.
     pub visibility: Visibility,
-    /// The lines behind it, sorted.
+    /// The source messages, sorted.
     #[serde(rename = "lines")]
     pub messages: Vec<MessageRef>,
 }
 
-/// A memory as it was made.
+/// A stored version of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     pub id: MemoryId,
     pub key: MemoryKey,
     /// Oldest first.
     pub entries: Vec<MemoryEntry>,
-    /// Lines that lost their entry because another line behind it was taken back. They are remembered
-    /// anew.
+    /// Messages that lost their entry because another source message of it was withdrawn. They are remembered
+    /// again.
     pub orphaned_messages: Vec<MessageRef>,
-    /// The newest line behind it.
+    /// When the newest source message was written.
     pub newest_message_at: Timestamp,
     pub created: Timestamp,
 }
 
-/// A memory that was thought of and is not kept yet.
+/// A memory that a model made and that is not stored yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemory {
-    /// The visibility is for the store to say.
+    /// The store sets the visibility.
     pub entries: Vec<MemoryEntry>,
-    /// The newest line behind it.
+    /// When the newest source message was written.
     pub newest_message_at: Timestamp,
-    /// The revision of the store that it was made from.
+    /// The store revision that it was made from.
     pub seen_revision: u64,
-    /// What else it was made from.
+    /// The memories that it was made from.
     pub source_memories: Vec<MemoryId>,
 }
 
 impl Lineage {
-    /// Lines in the place of a memory or memo that was made from them.
-    pub fn replace_memory(&mut self, memory: MemoryId, lines: &[MessageRef]) {
+    /// Replaces a source memory (or memo) with the messages that it was made from.
+    pub fn replace_memory(&mut self, memory: MemoryId, messages: &[MessageRef]) {
         let before = self.memories.len();
         self.memories.retain(|other| *other != memory);
         if self.memories.len() != before {
-            self.messages.extend_from_slice(lines);
+            self.messages.extend_from_slice(messages);
             self.messages.sort();
             self.messages.dedup();
         }
@@ -112,7 +112,7 @@ impl Lineage {
 }
 
 impl MemoryKey {
-    /// The channel that it belongs to, if it is not the workspace's.
+    /// The channel that it belongs to, unless it is the workspace's.
     pub fn channel(&self) -> Option<&ChannelId> {
         match &self.scope {
             MemoryScope::Workspace => None,
@@ -121,7 +121,7 @@ impl MemoryKey {
     }
 }
 
-/// As the ledger names it.
+/// The form in which the ledger names it.
 impl fmt::Display for MemoryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.scope.name(), self.term.name())?;
@@ -153,7 +153,7 @@ impl MemoryTerm {
 }
 
 impl Memory {
-    /// What is known of it where every entry, or only what everybody may know, is shown.
+    /// The text of the entries that pass `is_known`, or `None` if there are none.
     pub fn render_entries(
         entries: &[MemoryEntry],
         is_known: impl Fn(&MemoryEntry) -> bool,
@@ -166,24 +166,24 @@ impl Memory {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Drops every entry that a line is behind. True if there was one.
-    pub fn forget_message(&mut self, line: &MessageRef) -> bool {
+    /// Drops every entry that has this source message. Returns whether there was one.
+    pub fn forget_message(&mut self, message: &MessageRef) -> bool {
         let before = self.entries.len();
-        let lost = self.entries.extract_if(.., |entry| entry.messages.contains(line));
+        let lost = self.entries.extract_if(.., |entry| entry.messages.contains(message));
         self.orphaned_messages.extend(lost.flat_map(|entry| entry.messages));
         self.orphaned_messages.sort();
         self.orphaned_messages.dedup();
         self.entries.len() != before
     }
 
-    /// Drops every entry that a line of a channel is behind. True if there was one.
+    /// Drops every entry that has a source message in this channel. Returns whether there was one.
     pub fn forget_channel(&mut self, channel: &ChannelId) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.messages.iter().all(|line| line.0 != *channel));
+        self.entries.retain(|entry| entry.messages.iter().all(|message| message.0 != *channel));
         self.entries.len() != before
     }
 
-    /// Nobody else may know any of it. True if anybody could.
+    /// Restricts every entry to the channel. Returns whether any of them was public.
     pub fn make_private(&mut self) -> bool {
         let was_public = self.entries.iter().any(MemoryEntry::is_public);
         self.entries.iter_mut().for_each(|entry| entry.visibility = Visibility::Private);
@@ -197,7 +197,7 @@ impl MemoryEntry {
     }
 }
 
-/// The day of a moment in the workspace's time zone.
+/// The date of a moment in the workspace's time zone.
 pub fn date_in_zone(at: Timestamp, zone: &TimeZone) -> jiff::civil::Date {
     at.to_zoned(zone.clone()).date()
 }

@@ -1,5 +1,5 @@
-//! The figures that an operator watches, in OpenMetrics. They count what was committed or has really
-//! happened; nothing is decided by them, and no chat text or name is in them.
+//! Metrics for operators, in OpenMetrics format. They count what was committed or really happened. Nothing is
+//! decided by them, and they hold no chat text or names.
 
 use std::time::Instant;
 
@@ -17,14 +17,14 @@ use crate::chat::{Arrival, AuthorKind};
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionResult};
 
-/// A counter of something that is not whole, such as money.
+/// A counter of something fractional, such as money.
 type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
 
 pub struct Metrics {
     registry: Registry,
     heard: Family<HeardLabels, Counter>,
     hear_seconds: Histogram,
-    /// How long a context takes to read, in seconds.
+    /// How long reading a context takes, in seconds.
     pub context_seconds: Histogram,
     step_lateness_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
     step_seconds: Family<VerbLabel, Histogram, fn() -> Histogram>,
@@ -36,9 +36,9 @@ pub struct Metrics {
     posts: Family<PostLabels, Counter>,
     mention_answer_seconds: Histogram,
     unsolicited_delay_seconds: Histogram,
-    /// Unsolicited posts that landed within five seconds after a line they had not seen.
+    /// Unsolicited posts within five seconds after a message they had not seen.
     pub unsolicited_soon_after_unseen: Counter,
-    /// How often the runner had a look.
+    /// How often the runner woke up to look for work.
     pub wake_ups: Counter,
     start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
     dead_letters: Gauge,
@@ -47,12 +47,12 @@ pub struct Metrics {
     resident_memory_bytes: Gauge,
 }
 
-/// Figures that are looked up when somebody asks.
+/// Gauges that are read from the store on request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GaugeSnapshot {
     /// Pending steps by verb.
     pub pending: Vec<(String, u64)>,
-    /// What was given up and waits for a person.
+    /// Dead letters that wait for an operator.
     pub dead_letters: u64,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,
@@ -98,7 +98,7 @@ struct PostLabels {
     addressed: LabelValue,
 }
 
-/// A word from a closed list.
+/// A value from a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LabelValue(&'static str);
 
@@ -122,12 +122,12 @@ impl Metrics {
         self.heard.get_or_create(&HeardLabels { author, arrival }).inc();
     }
 
-    /// From a line's arrival until it was safe.
+    /// From a message's arrival until it was committed.
     pub fn record_hear_duration(&self, since: Instant) {
         self.hear_seconds.observe(since.elapsed().as_secs_f64());
     }
 
-    /// A step was taken up so long after it fell due.
+    /// A step was claimed this long after it was due.
     pub fn record_claim(&self, verb: &str, lateness: SignedDuration) {
         let label = VerbLabel { verb: verb.to_owned() };
         let lateness = lateness.max(SignedDuration::ZERO).as_secs_f64();
@@ -171,28 +171,28 @@ impl Metrics {
         }
     }
 
-    /// Something was said, whether somebody had asked or not.
+    /// A message was posted; `is_owed` says whether it answers a mention.
     pub fn record_post(&self, is_owed: bool) {
         let addressed = LabelValue(if is_owed { "true" } else { "false" });
         self.posts.get_or_create(&PostLabels { addressed }).inc();
     }
 
-    /// Somebody who had asked was answered, so long after the question.
+    /// A mention was answered this long after it.
     pub fn record_mention_answer(&self, after: SignedDuration) {
         self.mention_answer_seconds.observe(after.as_secs_f64());
     }
 
-    /// It joined in, so long after the newest line that it had seen.
+    /// An unsolicited post was made this long after the newest message that it had seen.
     pub fn record_unsolicited_delay(&self, after: SignedDuration) {
         self.unsolicited_delay_seconds.observe(after.as_secs_f64());
     }
 
-    /// Everything was ready so long after the process began.
+    /// Startup took this long.
     pub fn record_start(&self, after: std::time::Duration) {
         self.start_seconds.set(after.as_secs_f64());
     }
 
-    /// All figures as OpenMetrics text; those that are looked up are new if there is a snapshot.
+    /// All metrics as OpenMetrics text. A snapshot, if any, updates the gauges that it covers.
     pub fn to_openmetrics(&self, snapshot: Option<&GaugeSnapshot>) -> String {
         if let Some(snapshot) = snapshot {
             self.set_gauges(snapshot);
@@ -217,7 +217,7 @@ impl Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        /// 1 ms to 4 min, with the 20 ms that lateness is measured against.
+        /// 1 ms to 4 min, including the 20 ms target for lateness.
         fn work_histogram() -> Histogram {
             let goal = std::iter::once(0.02);
             let finer = exponential_buckets(0.001, 4.0, 2).chain(goal);
@@ -227,7 +227,7 @@ impl Default for Metrics {
         fn fast_histogram() -> Histogram {
             Histogram::new(exponential_buckets(0.000_05, 4.0, 10))
         }
-        /// 0.5 s to 1 h, with the 1.5 s that answers are measured against.
+        /// 0.5 s to 1 h, including the 1.5 s target for answers.
         fn human_histogram() -> Histogram {
             let finer = [0.5, 1.0, 1.5].into_iter();
             Histogram::new(finer.chain(exponential_buckets(2.0, 2.0, 12)))
@@ -327,7 +327,7 @@ impl<M: Metric + Clone> Registrable for M {
     }
 }
 
-/// What the kernel says of our memory; `None` where it has another way of saying it (proc(5)).
+/// The resident memory according to proc(5); `None` on systems without it.
 fn resident_memory_bytes() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

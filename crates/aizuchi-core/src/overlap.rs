@@ -1,28 +1,27 @@
-//! What tells that one text repeats another: letters in a row that stand in both.
+//! Detects that one text repeats another, by the runs of letters that both contain.
 
 use std::collections::HashSet;
 
-/// How much has to come again to be taken for a quotation.
+/// How much must recur to count as a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapThreshold {
-    /// So many letters in a row.
+    /// This many letters in a row.
     pub min_run: usize,
-    /// A text that is shorter than a run counts if it comes again whole and has so many letters.
+    /// A text shorter than a run counts if it recurs as a whole and has this many letters.
     pub min_whole_length: usize,
-    /// A letter of a script without spaces counts as so many.
+    /// A letter of a script without spaces counts as this many.
     pub unspaced_weight: usize,
 }
 
-/// What texts can be quoted by.
+/// An index of texts, to detect repetitions of them.
 #[derive(Clone, Debug)]
 pub struct OverlapIndex {
-    measure: OverlapThreshold,
+    threshold: OverlapThreshold,
     runs: HashSet<Vec<char>>,
     short_texts: HashSet<String>,
 }
 
-/// Does a text hold a name, both in lower case? One that is written in Latin letters stands as a word of its
-/// own.
+/// Whether a text contains a name, both in lower case. A name in Latin letters must stand as a word of its own.
 pub fn has_name(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(at, _)| {
@@ -33,25 +32,25 @@ pub fn has_name(text: &str, name: &str) -> bool {
 }
 
 impl OverlapIndex {
-    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>, measure: OverlapThreshold) -> Self {
-        let mut quotes = Self { measure, runs: HashSet::new(), short_texts: HashSet::new() };
+    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>, threshold: OverlapThreshold) -> Self {
+        let mut index = Self { threshold, runs: HashSet::new(), short_texts: HashSet::new() };
         for text in texts {
             let text = normalize(text);
             let letters: Vec<char> = text.chars().collect();
-            if measure.weight(&letters) >= measure.min_run {
-                quotes.runs.extend(measure.runs(&letters).map(<[char]>::to_vec));
-            } else if measure.weight(&letters) >= measure.min_whole_length {
-                quotes.short_texts.insert(text);
+            if threshold.weight(&letters) >= threshold.min_run {
+                index.runs.extend(threshold.runs(&letters).map(<[char]>::to_vec));
+            } else if threshold.weight(&letters) >= threshold.min_whole_length {
+                index.short_texts.insert(text);
             }
         }
-        quotes
+        index
     }
 
     pub fn has_overlap_with(&self, text: &str) -> bool {
         let text = normalize(text);
         let letters: Vec<char> = text.chars().collect();
         self.short_texts.iter().any(|quote| text.contains(quote))
-            || self.measure.runs(&letters).any(|run| self.runs.contains(run))
+            || self.threshold.runs(&letters).any(|run| self.runs.contains(run))
     }
 }
 
@@ -63,7 +62,7 @@ impl OverlapThreshold {
             .sum()
     }
 
-    /// From each letter on, as many as it takes.
+    /// For each position, the shortest run from there that reaches `min_run`.
     fn runs(self, letters: &[char]) -> impl Iterator<Item = &[char]> {
         (0..letters.len()).filter_map(move |from| {
             let longest = (letters.len() - from).min(self.min_run);
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_text_repeats_another_by_a_run_of_letters_or_as_a_whole() {
-        let measure = OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
+        let threshold = OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
         for (text, other, expected) in [
             ("Bob's birthday is May 3rd", "so my  BIRTHDAY is may 3rd!", true),
             ("May 3rd", "it is on may 3rd, I think", true),
@@ -103,7 +102,7 @@ mod tests {
             ("", "", false),
         ] {
             assert_eq!(
-                OverlapIndex::new([text], measure).has_overlap_with(other),
+                OverlapIndex::new([text], threshold).has_overlap_with(other),
                 expected,
                 "{text} {other}"
             );

@@ -1,5 +1,4 @@
-//! Where the persona lives: one port for all chat platforms. What they deliver goes to
-//! [`crate::hear::Ears`]; what is said goes out here.
+//! The port of all chat platforms. What they deliver goes to the [`Inbox`]; posts go out here.
 
 pub mod connection_status;
 pub mod backoff;
@@ -31,63 +30,62 @@ use crate::store::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {
-    /// Says a piece where its conversation is, or puts its emoji on a line. The piece's key travels with
-    /// what is said; reacting twice is reacting once.
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError>;
+    /// Posts an item to its conversation, or adds its emoji to a message. The item's key travels with the post.
+    /// Reacting is idempotent.
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError>;
 
-    /// Shows, for as long as this is polled, that somebody will get an answer.
+    /// Shows, for as long as the future is polled, that an answer is being prepared.
     async fn show_thinking(&self, _conversation: &ConversationId) {}
 
-    /// Shows that it types what it is about to say. Returns how long people shall see that before it is
-    /// said; what is ordered or said meanwhile counts.
+    /// Shows a typing indicator for an item that is about to be posted. Returns for how long to show it before
+    /// the post. Messages and orders during that time count.
     async fn show_typing(&self, _piece: &OutboxItem) -> SignedDuration {
         SignedDuration::ZERO
     }
 
-    /// Looks for a dispatched piece by its key in the conversation's history.
-    async fn find_posted(&self, piece: &OutboxItem)
-    -> Result<Option<PostedMessage>, PlatformError>;
+    /// Looks for a dispatched item by its key in the conversation's history.
+    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError>;
 
-    /// How long after a dispatch its request is surely dead, so that absent means not said.
+    /// How long after a dispatch its request cannot succeed any more, so that an absent post was not made.
     fn settle_time(&self) -> SignedDuration;
 
-    /// Why nothing can be heard from it now, if so.
+    /// Why the platform cannot be heard now, if so.
     fn outage(&self) -> Option<String> {
         None
     }
 
-    /// How far what was missed has been read, where anything can be missed.
+    /// The progress of the backfill, on platforms that can miss messages.
     fn backfill_progress(&self) -> Option<BackfillProgress> {
         None
     }
 
-    /// What was said there lately may not have been heard yet.
+    /// Whether recent messages of the conversation may be missing.
     fn is_behind(&self, _conversation: &ConversationId) -> bool {
         false
     }
 
-    /// How long a post may be, as [`split::length`] counts.
+    /// The maximum length of a post, as [`split::length`] counts.
     fn max_post_length(&self) -> usize;
 }
 
-/// What the caller does next.
+/// An error that tells the caller what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlatformError {
-    /// Surely not said; try again after a while.
+    /// Certainly not posted; retry later.
     #[error("the platform is busy: {why}")]
     Busy { why: String, retry_after: Option<SignedDuration> },
-    /// Not tried: others are said there first, and so long that takes.
+    /// Not tried, because other posts come first and take this long.
     #[error("others wait to be said there")]
     Queued { wait: SignedDuration },
-    /// Surely not said, and never will be.
+    /// Certainly not posted, and never will be.
     #[error("the platform refuses: {0}")]
     Refused(String),
-    /// It may have been said; look before you repeat it.
+    /// It may have been posted; look for it before repeating it.
     #[error("the platform's answer is not known: {0}")]
     OutcomeUnknown(String),
 }
 
-/// What a platform of real people lives on.
+/// What the adapter of a chat platform depends on.
 pub struct PlatformDeps {
     pub persona: Arc<Persona>,
     pub inbox: Arc<Inbox>,
@@ -95,17 +93,17 @@ pub struct PlatformDeps {
     pub answers: Arc<CommandReplies>,
 }
 
-/// The platform of each workspace, or of all that have its name before a colon.
+/// The platform of each workspace id, or of the prefix before the colon of workspace ids.
 #[derive(Clone, Default)]
 pub struct Platforms(pub HashMap<WorkspaceId, Arc<dyn Platform>>);
 
 impl Platforms {
-    /// How far each of them is that can miss anything, in the order of their names.
+    /// The backfill progress of each platform that has any, ordered by name.
     pub fn backfill_progress(&self) -> Vec<BackfillProgress> {
-        let mut told: Vec<BackfillProgress> =
-            self.0.values().filter_map(|it| it.backfill_progress()).collect();
-        told.sort_by_key(|progress| progress.platform);
-        told
+        let mut progress: Vec<BackfillProgress> =
+            self.0.values().filter_map(|platform| platform.backfill_progress()).collect();
+        progress.sort_by_key(|progress| progress.platform);
+        progress
     }
 
     pub fn for_workspace(

@@ -1,5 +1,5 @@
-//! Finding old lines by their words: what a query is, what makes a line a good answer to it, and how
-//! it is told apart from the rest. Every store ranks by the same rules.
+//! Full-text search for old messages: what a query is, and how a message is scored against it. Every store
+//! ranks by the same rules.
 
 pub mod terms;
 
@@ -12,146 +12,144 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
 use crate::recall::terms::{SearchTerm, extract_terms, search_terms};
 
-/// The most things that one query looks for.
+/// The most terms of one query.
 const MAX_SEARCH_TERMS: usize = 12;
-/// How soon saying a word again stops counting, and how much long lines are held back: BM25.
+/// BM25: how soon repetitions of a term stop counting, and how much long messages are penalized.
 const BM25_K1: f64 = 1.2;
 const BM25_B: f64 = 0.3;
-/// How many terms a line has, on the whole.
+/// The average number of terms in a message.
 const AVERAGE_LENGTH: f64 = 10.0;
-/// The share of a neighbor's score that a line gets too, and how near a neighbor is, in seconds.
+/// The share of a neighbor's score that a message gets too, and the maximum distance of a neighbor in seconds.
 const NEIGHBOR_SHARE: f64 = 0.1;
 const NEIGHBOR_SECONDS: f64 = 120.0;
-/// What a line gains if the query names who said it.
+/// The bonus of a message whose author is named in the query.
 const AUTHOR_BOOST: f64 = 4.0;
-/// What a line gains where the query comes from, as a share of its score.
+/// The bonus of a message in the channel of the query, as a share of its score.
 const SAME_CHANNEL_BOOST: f64 = 1.0;
 
-/// A search for old lines.
+/// A search for old messages.
 #[derive(Clone, Debug)]
 pub struct RecallQuery {
     pub workspace: WorkspaceId,
-    /// Only lines that may be seen from this channel: its own, and those of public ones. `None`: the
-    /// operator sees everything.
+    /// Only messages that are visible from this channel: its own and those of public channels. `None` means the
+    /// operator, who sees everything.
     pub visible_from: Option<ChannelId>,
-    /// Only lines of this channel.
+    /// Only messages of this channel.
     pub channel: Option<ChannelId>,
     pub text: String,
-    /// Only lines older than this: what is newer, the caller has.
+    /// Only messages older than this; the caller already has the newer ones.
     pub before: Option<Timestamp>,
     pub limit: usize,
 }
 
-/// A line that was found, as it stands now.
+/// A message that was found, as it stands now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecalledMessage {
     pub message: Arc<Message>,
-    /// The author's name, or id where none is known.
+    /// The author's name, or the id if unknown.
     pub author_name: Arc<str>,
-    /// The channel's name, or id where none is known.
+    /// The channel's name, or the id if unknown.
     pub channel_name: Arc<str>,
-    /// Only to be compared within one answer.
+    /// Only comparable within one result list.
     pub score: f64,
 }
 
-/// What a query looks for, and how much each of it tells.
+/// The terms of a query, and how much each of them weighs.
 #[derive(Clone, Debug)]
 pub struct RecallScorer {
     pub search_terms: Vec<SearchTerm>,
     weights: Vec<f64>,
-    /// The words of the query that may be somebody's name.
+    /// Words of the query that may be a user's name.
     names: Vec<String>,
     here: Option<ChannelId>,
 }
 
 impl RecallScorer {
     pub fn new(query: &RecallQuery) -> Self {
-        let wanted = search_terms(&query.text, MAX_SEARCH_TERMS);
-        let weights = vec![0.0; wanted.len()];
+        let terms = search_terms(&query.text, MAX_SEARCH_TERMS);
+        let weights = vec![0.0; terms.len()];
         Self {
-            search_terms: wanted,
+            search_terms: terms,
             weights,
             names: extract_terms(&query.text),
             here: query.visible_from.clone(),
         }
     }
 
-    /// Weighs by how many of the lines that can be found have each thing: the fewer, the more it tells.
-    pub fn set_weights(&mut self, lines: usize, having: &[usize]) {
+    /// Weighs each term by the number of searchable messages that have it: rare terms weigh more.
+    pub fn set_weights(&mut self, messages: usize, having: &[usize]) {
         let weight = |having: &usize| {
-            let (lines, having) = (lines.max(*having) as f64, *having as f64);
-            (1.0 + (lines - having + 0.5) / (having + 0.5)).ln()
+            let (messages, having) = (messages.max(*having) as f64, *having as f64);
+            (1.0 + (messages - having + 0.5) / (having + 0.5)).ln()
         };
         self.weights = having.iter().map(weight).collect();
     }
 
-    pub fn weight(&self, wanted: usize) -> f64 {
-        self.weights.get(wanted).copied().unwrap_or(0.0)
+    pub fn weight(&self, term: usize) -> f64 {
+        self.weights.get(term).copied().unwrap_or(0.0)
     }
 
-    /// What a line gains for where it was said, as a factor.
+    /// The factor by which a message gains for its channel.
     pub fn channel_factor(&self, channel: &ChannelId) -> f64 {
         if self.here.as_ref() == Some(channel) { 1.0 + SAME_CHANNEL_BOOST } else { 1.0 }
     }
 
-    /// The best `limit` of some lines, best first. Those that have nothing of what is looked for are
-    /// left out.
-    pub fn rank(&self, mut lines: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
-        for line in &mut lines {
-            line.score = self.score(line);
+    /// The best `limit` of some messages, best first. Messages without any of the terms are left out.
+    pub fn rank(&self, mut messages: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
+        for message in &mut messages {
+            message.score = self.score(message);
         }
-        lines.retain(|line| line.score > 0.0);
-        for (line, help) in neighbor_scores(&lines) {
-            lines[line].score += NEIGHBOR_SHARE * help;
+        messages.retain(|message| message.score > 0.0);
+        for (index, score) in neighbor_scores(&messages) {
+            messages[index].score += NEIGHBOR_SHARE * score;
         }
-        lines.sort_by(compare_best_first);
-        lines.truncate(limit);
-        lines
+        messages.sort_by(compare_best_first);
+        messages.truncate(limit);
+        messages
     }
 
-    fn score(&self, line: &RecalledMessage) -> f64 {
-        let terms = extract_terms(&line.message.text);
+    fn score(&self, message: &RecalledMessage) -> f64 {
+        let terms = extract_terms(&message.message.text);
         let length = 1.0 - BM25_B + BM25_B * terms.len() as f64 / AVERAGE_LENGTH;
         let found = self
             .search_terms
             .iter()
             .zip(&self.weights)
-            .filter(|(wanted, _)| wanted.is_match(&terms));
-        let words: f64 = found.map(|(_, weight)| weight).sum();
-        if words == 0.0 {
+            .filter(|(search_term, _)| search_term.is_match(&terms));
+        let weight: f64 = found.map(|(_, weight)| weight).sum();
+        if weight == 0.0 {
             return 0.0;
         }
-        let is_named = self::terms::extract_terms(&line.author_name)
-            .iter()
-            .any(|name| self.names.contains(name));
-        let words = words * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * length);
-        let named = if is_named { AUTHOR_BOOST } else { 0.0 };
-        (words + named) * self.channel_factor(&line.message.conversation.channel)
+        let is_named =
+            extract_terms(&message.author_name).iter().any(|name| self.names.contains(name));
+        let text = weight * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * length);
+        let author = if is_named { AUTHOR_BOOST } else { 0.0 };
+        (text + author) * self.channel_factor(&message.message.conversation.channel)
     }
 }
 
-/// Lines that stand near others of their conversation which were found as well, and how much the
-/// better one of those two is worth to them.
-fn neighbor_scores(lines: &[RecalledMessage]) -> Vec<(usize, f64)> {
-    let mut talks: HashMap<&ConversationId, Vec<usize>> = HashMap::new();
-    for (place, line) in lines.iter().enumerate() {
-        talks.entry(&line.message.conversation).or_default().push(place);
+/// For each message, the score of its better neighbor: a message that was found as well, next to it in the same
+/// conversation.
+fn neighbor_scores(messages: &[RecalledMessage]) -> Vec<(usize, f64)> {
+    let mut conversations: HashMap<&ConversationId, Vec<usize>> = HashMap::new();
+    for (index, found) in messages.iter().enumerate() {
+        conversations.entry(&found.message.conversation).or_default().push(index);
     }
-    let mut helped = Vec::new();
-    for mut talk in talks.into_values() {
-        talk.sort_by_key(|place| (lines[*place].message.at, &lines[*place].message.id));
-        for (at, place) in talk.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|before| talk.get(before));
-            let sides = before.into_iter().chain(talk.get(at + 1));
-            let help = sides.map(|other| neighbor_score(&lines[*place], &lines[*other]));
-            helped.push((*place, help.fold(0.0, f64::max)));
+    let mut scores = Vec::new();
+    for mut indices in conversations.into_values() {
+        indices.sort_by_key(|index| (messages[*index].message.at, &messages[*index].message.id));
+        for (at, index) in indices.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|before| indices.get(before));
+            let neighbors = before.into_iter().chain(indices.get(at + 1));
+            let score = neighbors.map(|other| neighbor_score(&messages[*index], &messages[*other]));
+            scores.push((*index, score.fold(0.0, f64::max)));
         }
     }
-    helped
+    scores
 }
 
-fn neighbor_score(line: &RecalledMessage, other: &RecalledMessage) -> f64 {
-    let apart = line.message.at.duration_since(other.message.at).abs().as_secs_f64();
+fn neighbor_score(found: &RecalledMessage, other: &RecalledMessage) -> f64 {
+    let apart = found.message.at.duration_since(other.message.at).abs().as_secs_f64();
     if apart <= NEIGHBOR_SECONDS { other.score } else { 0.0 }
 }
 

@@ -1,6 +1,6 @@
-//! The rhythm of talk: when people write, when the persona would ([`delays`], [`sight`], [`typing`]), and when
-//! talk is judged: [`due`] is the whole rule, a pure function of the channel's tempo and of what
-//! was said since the conversation was judged last.
+//! The rhythm of a channel: when users write, when the persona would ([`reply_delays`], [`visibility_window`],
+//! [`typing`]), and when a conversation is judged. [`judge_due`] is the whole rule for that, a pure function of
+//! the channel's tempo and of the messages since the last judgment.
 
 pub mod reply_delays;
 pub mod question;
@@ -14,86 +14,85 @@ use serde::Deserialize;
 use crate::chat::{MessageId, UserId};
 use crate::rhythm::tempo::Tempo;
 
-/// So many usual gaps without a line are a rest.
+/// A conversation is at rest after this many typical gaps without a message.
 const REST_GAPS: f64 = 12.0;
-/// While a question is open, so long a pause is a rest.
+/// While a question is open, a pause of this length counts as rest.
 const QUESTION_REST: SignedDuration = SignedDuration::from_secs(90);
-/// However people talk on, an open question is judged when it is so old …
+/// An open question is judged at this age even while users keep talking …
 const MAX_QUESTION_AGE: SignedDuration = SignedDuration::from_secs(300);
-/// … or when so many lines stand below it.
+/// … or when this many messages stand below it.
 const MAX_MESSAGES_BELOW_QUESTION: usize = 16;
 
-/// How the wait before a judgment is found.
+/// How the wait before a judgment is determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitStrategy {
-    /// The same in every room, spread by chance (seed 002).
+    /// The same in every channel, with random jitter.
     Fixed,
-    /// It follows the room's own tempo.
+    /// Follows the channel's own tempo.
     #[default]
     Adaptive,
 }
 
-/// What people have set the wait to be between.
+/// The configured bounds of the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitBounds {
-    /// No rest is shorter.
+    /// The shortest rest.
     pub min_rest: SignedDuration,
-    /// No rest is longer.
+    /// The longest rest.
     pub max_rest: SignedDuration,
-    /// So long after the first line that was not judged, it is judged even if people still talk.
+    /// The first message that was not judged is judged after this time even if users still talk.
     pub max_wait: SignedDuration,
 }
 
-/// A question to the room that nobody has taken up.
+/// A question to the channel that no user has taken up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenQuestion {
     pub message: MessageId,
     pub asker: UserId,
     pub at: Timestamp,
-    /// How many lines stand below it.
+    /// How many messages stand below it.
     pub messages_since: usize,
 }
 
-/// What was said in a conversation since it was judged last.
+/// What happened in a conversation since it was judged last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeTimer {
-    /// When the first line of it was heard.
+    /// When its first message was heard.
     since: Option<Timestamp>,
     /// The open questions, oldest first.
     open_questions: Vec<OpenQuestion>,
-    /// When it is judged, if nobody says more.
+    /// When it is judged, if no message follows.
     due: Option<Timestamp>,
 }
 
-/// A line as the rule sees it.
+/// A message as the rule sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
     pub message: &'a MessageId,
     pub author: &'a UserId,
-    /// It asks, and names nobody.
+    /// It is a question that names no addressee.
     pub is_open_question: bool,
 }
 
-/// When a conversation is judged in which the newest line was said at `now`.
+/// When to judge a conversation whose newest message arrived at `now`.
 ///
-/// 1. It is judged when the talk has *rested*: for twelve of the channel's usual gaps
-///    ([`Tempo`]), but no shorter than the floor and no longer than the longest rest.
-/// 2. While a *question to the room* is open, a rest is no longer than 90 seconds, and the oldest
-///    such question has a timer of its own that no line restarts: it is judged when it is five minutes
-///    old, or when sixteen lines stand below it, since a reader's eye, and the judge's, has
-///    twenty. Whatever else is open is seen by the same judgment.
-/// 3. Whatever people do, it is judged when the first line that was not judged is as old as the
-///    ceiling.
+/// 1. It is judged when it is at *rest*: after twelve of the channel's typical gaps ([`Tempo`]), within
+///    `min_rest` and `max_rest`.
+/// 2. While a *question to the channel* is open, a rest is at most 90 seconds. The oldest such question has a
+///    timer of its own that no message restarts: it is judged at an age of five minutes, or when sixteen
+///    messages stand below it, because readers and the judge see about twenty. The same judgment covers all
+///    other open questions.
+/// 3. In any case it is judged when the first message that was not judged is as old as `max_wait`.
 ///
-/// Where that comes from, all from recorded talk (`docs/replay.md` has the tables): on busy IRC (a line
-/// every 6 seconds) a rest of 300 seconds sees 2 % of the questions that nobody answers; four
-/// gaps see 79 % of them and cost 92 calls for a thousand lines, eight gaps 28 % for 21, so
-/// the tempo alone is not it. A timer of 60 seconds from each question sees 95 % for 73 calls, and most
-/// of those are asked about questions that somebody is answering: nine of ten first replies come within 92
-/// seconds, and 97.6 % of replies within 300. So a question has until just before it scrolls
-/// away, which gathers several in one call. Twelve gaps are as good as sixteen there (the questions pay for
-/// nearly all calls), and on slow Gitter (a line every 71 seconds) both are the longest rest.
+/// The numbers come from recorded conversations (`docs/replay.md` has the tables). On busy IRC (a message every
+/// 6 seconds) a rest of 300 seconds sees 2 % of the questions that stay unanswered. Four gaps see 79 % of them
+/// at 92 calls for a thousand messages, eight gaps 28 % at 21 calls, so the tempo alone is not enough. A timer
+/// of 60 seconds from each question sees 95 % at 73 calls, but most of those calls concern questions that a
+/// user is about to answer: nine of ten first replies come within 92 seconds, and 97.6 % within 300. So a
+/// question waits until just before it scrolls away, which gathers several in one call. Twelve gaps are as good
+/// as sixteen there, because the questions cause nearly all calls, and on slow Gitter (a message every 71
+/// seconds) both hit the longest rest.
 pub fn judge_due(
     now: Timestamp,
     tempo: &Tempo,
@@ -104,13 +103,13 @@ pub fn judge_due(
     let rest = rest_duration(tempo, bounds);
     let rested = match oldest {
         None => now + rest,
-        Some(asked) => (now + rest.min(QUESTION_REST)).min(asked.judge_deadline(now)),
+        Some(question) => (now + rest.min(QUESTION_REST)).min(question.judge_deadline(now)),
     };
     let latest = since.checked_add(bounds.max_wait).unwrap_or(rested);
     rested.min(latest).max(now)
 }
 
-/// How long a pause is a rest.
+/// How long a pause counts as rest.
 pub fn rest_duration(tempo: &Tempo, bounds: &WaitBounds) -> SignedDuration {
     let milliseconds = (REST_GAPS * tempo.typical_gap() * 1000.0).round() as i64;
     let floor = bounds.min_rest.min(bounds.max_rest);
@@ -128,47 +127,49 @@ impl OpenQuestion {
 }
 
 impl JudgeTimer {
-    /// A line was said at `now`. Returns when the talk is judged, if nobody says more.
+    /// Records a message that arrived at `now`. Returns when to judge the conversation, if no message follows.
     pub fn record_message(
         &mut self,
-        line: NewMessage<'_>,
+        message: NewMessage<'_>,
         names: impl Fn(&UserId) -> bool,
         now: Timestamp,
         tempo: &Tempo,
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_questions.retain(|asked| asked.asker == *line.author || !names(&asked.asker));
-        for asked in &mut self.open_questions {
-            asked.messages_since += 1;
+        self.open_questions
+            .retain(|question| question.asker == *message.author || !names(&question.asker));
+        for question in &mut self.open_questions {
+            question.messages_since += 1;
         }
-        let is_known = self.open_questions.iter().any(|asked| asked.message == *line.message);
-        if line.is_open_question && !is_known {
-            let (message, asker) = (line.message.clone(), line.author.clone());
+        let is_known =
+            self.open_questions.iter().any(|question| question.message == *message.message);
+        if message.is_open_question && !is_known {
+            let (message, asker) = (message.message.clone(), message.author.clone());
             self.open_questions.push(OpenQuestion { message, asker, at: now, messages_since: 0 });
         }
         self.update_due(now, tempo, bounds)
     }
 
-    /// A line was edited or deleted at `now`, and what it asked is asked no longer.
+    /// Records an edit or deletion at `now`: a question in that message is no longer open.
     pub fn record_change(
         &mut self,
-        line: &MessageId,
+        message: &MessageId,
         now: Timestamp,
         tempo: &Tempo,
         bounds: &WaitBounds,
     ) -> Timestamp {
         self.reset_if_judged(now);
-        self.open_questions.retain(|asked| asked.message != *line);
+        self.open_questions.retain(|question| question.message != *message);
         self.update_due(now, tempo, bounds)
     }
 
-    /// Somebody answers a question in its thread.
+    /// Records an answer to a question in its thread.
     pub fn record_thread_reply(&mut self, question: &MessageId, author: &UserId) {
-        self.open_questions.retain(|asked| asked.message != *question || asked.asker == *author);
+        self.open_questions.retain(|open| open.message != *question || open.asker == *author);
     }
 
-    /// It was judged by then, so nothing of it is new.
+    /// Whether the conversation was judged by `now`, so that nothing recorded here is new.
     pub fn is_judged(&self, now: Timestamp) -> bool {
         self.due.is_none_or(|due| due < now)
     }
@@ -180,7 +181,7 @@ impl JudgeTimer {
         due
     }
 
-    /// A judgment saw every open question: none is a reason for another one (one verdict for one state).
+    /// A judgment has seen every open question, so none of them may cause another judgment of the same state.
     fn reset_if_judged(&mut self, now: Timestamp) {
         if self.is_judged(now) {
             *self = Self::default();

@@ -1,5 +1,5 @@
-//! What holds in a channel: how it takes part there, how long it listens first, when it keeps quiet,
-//! and what it may cost. Plain data; settings and orders make it.
+//! The rules of a channel: how the persona takes part, when it stays quiet, and what it may spend. Plain data,
+//! made from settings and orders.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId};
 
-/// What it does in a channel.
+/// How the persona takes part in a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Takes part as a member: waits until the talk has rested, then decides.
+    /// Takes part as a member: waits until the conversation is at rest, then decides.
     #[default]
     Companion,
-    /// Listens while people talk, and helps a discussion along (seed 004).
+    /// Listens while users talk, and helps a discussion along.
     Facilitator,
     /// Answers when it is addressed, and only then.
     MentionOnly,
-    /// Listens and remembers, decides for the ledger alone, and says nothing.
+    /// Listens, remembers and decides for the ledger only; says nothing.
     Observe,
-    /// Does nothing there: not even what was said is kept.
+    /// Does nothing; messages are not even stored.
     Off,
 }
 
@@ -40,13 +40,13 @@ impl Mode {
         }
     }
 
-    /// It says nothing there, whoever asks.
+    /// Whether the persona says nothing in this mode, even when it is addressed.
     pub fn is_silent(self) -> bool {
         matches!(self, Mode::Observe | Mode::Off)
     }
 }
 
-/// From one time of the day to another, over midnight if the second is earlier.
+/// From one time of day to another. Spans midnight if `to` is earlier than `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuietHours {
     pub from: Time,
@@ -64,20 +64,20 @@ impl QuietHours {
     }
 }
 
-/// How a facilitator listens (kotonoha's defaults, seed 004).
+/// How a facilitator listens. The defaults are those of kotonoha-bot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FacilitationRules {
-    /// It judges when the talk has rested for so long,
+    /// It judges when the conversation has been at rest for this long,
     pub rest_seconds: f64,
-    /// but so long after the first line that was not judged yet at the latest.
+    /// but no later than this after the first message that was not judged yet.
     pub max_rest_seconds: f64,
-    /// Of fewer lines nothing can be said.
+    /// A conversation with fewer messages is not judged.
     pub min_messages: usize,
-    /// It looks at so many of the newest lines.
+    /// How many of the newest messages it looks at.
     pub buffer_size: usize,
-    /// After it has spoken unasked it keeps out of the talk for so long.
+    /// How long it stays out of a conversation after an unsolicited post.
     pub cooldown: SignedDuration,
-    /// So many lines before its last intervention are compared with the talk of now.
+    /// How many messages before its last intervention are compared with the current ones.
     pub compare_window: usize,
 }
 
@@ -94,34 +94,34 @@ impl Default for FacilitationRules {
     }
 }
 
-/// What may be used up. A limit that is not set is none.
+/// Spending limits. `None` means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetLimits {
     /// Tokens that models read and write, within 24 hours.
     pub tokens_per_day: Option<u64>,
-    /// In millionths of the price table's currency, within 24 hours.
+    /// Cost in millionths of the price table's currency, within 24 hours.
     pub micros_per_day: Option<u64>,
     /// The same within 30 days.
     pub micros_per_month: Option<u64>,
-    /// What is said unasked, within an hour.
+    /// Unsolicited posts within an hour.
     pub posts_per_hour: Option<u64>,
 }
 
-/// What holds in one channel.
+/// The rules of one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelRules {
     pub mode: Mode,
     pub quiet_hours: Option<QuietHours>,
-    /// A verdict of a lower confidence is silence. By the scale of the prompt, 0.7 and more is a question or
-    /// a plea that is plainly open; less is trouble that is only told, what may have been answered, and what
-    /// was asked a moment ago while people are talking.
+    /// A verdict with a lower confidence becomes silence. The prompt's scale puts a question or plea that is
+    /// clearly open at 0.7 or more. Lower are complaints that ask for nothing, questions that may have been
+    /// answered, and questions asked a moment ago while users are still talking.
     pub min_confidence: f64,
-    /// What it may react with; with none it does not.
+    /// The reactions it may use; none if empty.
     pub reactions: Vec<String>,
     pub facilitation: FacilitationRules,
-    /// After it has spoken unasked, a companion keeps out of the talk for so long.
+    /// How long a companion stays out of a conversation after an unsolicited post.
     pub cooldown: SignedDuration,
-    /// Of the newest lines it may have said this share, else it keeps out of the talk.
+    /// If its own share of the newest messages exceeds this, it stays out of the conversation.
     pub max_share: f64,
     pub budget_limits: BudgetLimits,
 }
@@ -142,7 +142,7 @@ impl Default for ChannelRules {
 }
 
 impl ChannelRules {
-    /// How long it keeps out of the talk after it has spoken unasked, in this mode.
+    /// How long it stays out of a conversation after an unsolicited post in this mode.
     pub fn cooldown_for(&self, mode: Mode) -> SignedDuration {
         match mode {
             Mode::Facilitator => self.facilitation.cooldown,
@@ -154,17 +154,17 @@ impl ChannelRules {
 /// The rules of every channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rulebook {
-    /// Where nothing else is said.
+    /// For channels without rules of their own.
     pub default_rules: ChannelRules,
-    /// By `#name` or by id. What a channel's id says outranks its name.
+    /// By `#name` or by id. An id takes precedence over a name.
     pub channels: BTreeMap<String, ChannelRules>,
-    /// What the whole workspace may use up.
+    /// The limits of the whole workspace.
     pub workspace_limits: BudgetLimits,
-    /// So many answers one person gets within an hour.
+    /// How many answers one user gets within an hour.
     pub answers_per_hour: Option<u64>,
-    /// From this share of a limit on, nothing is said unasked.
+    /// From this share of a limit on, unsolicited posts stop.
     pub soft_share: f64,
-    /// People whose lines are not looked at, by id.
+    /// Ids of users whose messages are ignored.
     pub opted_out: Vec<UserId>,
 }
 
@@ -182,7 +182,7 @@ impl Default for Rulebook {
 }
 
 impl Rulebook {
-    /// The most lines that any channel compares.
+    /// The largest number of messages that any channel compares.
     pub fn max_compare_window(&self) -> usize {
         let rules = self.channels.values().chain([&self.default_rules]);
         rules.map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quiet_hours_may_go_over_midnight() {
+    fn quiet_hours_may_span_midnight() {
         let time = |hour, minute| Time::new(hour, minute, 0, 0).unwrap();
         let night = QuietHours { from: time(22, 0), to: time(7, 0) };
         let noon = QuietHours { from: time(12, 0), to: time(13, 0) };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channels_id_outranks_its_name() {
+    fn a_channel_id_takes_precedence_over_its_name() {
         let of = |mode| ChannelRules { mode, ..ChannelRules::default() };
         let channels = [("#garden", Mode::Observe), ("c1", Mode::Off)];
         let channels = channels.map(|(key, mode)| (key.to_owned(), of(mode))).into();

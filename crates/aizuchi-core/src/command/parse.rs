@@ -1,5 +1,5 @@
-//! Reading a command from a line: the persona's name is taken off, then every word that is left has to belong
-//! to one command.
+//! Parses a command from a message: after the persona's name is removed, every remaining word must belong to
+//! one command.
 
 use jiff::SignedDuration;
 
@@ -123,9 +123,9 @@ const HELP: [&str; 6] = ["help", "commands", "what can you do", "ヘルプ", "�
 const MODE: [&str; 2] = ["mode", "モード"];
 const EVERYWHERE: [&str; 5] =
     ["everywhere", "in all channels", "どこでも", "全チャンネル", "すべてのチャンネル"];
-/// What a command may end with.
+/// What may follow a command.
 const END_MARKS: [char; 10] = [' ', '?', '!', '.', '…', '？', '！', '。', '、', ','];
-/// What politeness adds to a command; the longest first.
+/// Polite endings of a command, the longest first.
 const POLITE_ENDINGS: [&str; 14] = [
     "をお願いします",
     "お願いします",
@@ -142,10 +142,10 @@ const POLITE_ENDINGS: [&str; 14] = [
     "ね",
     "よ",
 ];
-/// What stands between a length of time and what is done for so long.
+/// What may stand between a duration and the action.
 const DURATION_PARTICLES: [&str; 8] =
     ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
-/// Counts in words.
+/// Numbers in words.
 const NUMBER_WORDS: [(&str, &str); 6] = [
     ("for an hour", "for 1 hour"),
     ("for a day", "for 1 day"),
@@ -154,7 +154,7 @@ const NUMBER_WORDS: [(&str, &str); 6] = [
     ("三時間", "3時間"),
     ("時間半", "時間30分"),
 ];
-/// Units of time with what they are in seconds; the longest names first.
+/// Units of time in seconds, the longest names first.
 const UNITS: [(&str, i64); 20] = [
     ("minutes", 60),
     ("minute", 60),
@@ -179,32 +179,32 @@ const UNITS: [(&str, i64); 20] = [
 ];
 
 impl Command {
-    /// The command that a line is, if it is one. `name` is the persona's, which the line may begin or end
-    /// with, as a mention leaves it. Whoever is in a talk with the persona alone may leave it out, but a
-    /// “why?” is about what was said then.
+    /// The command that a message consists of, if any. `name` is the persona's name, which a mention leaves at
+    /// the beginning or end. In a direct message it may be left out, except for “why?”, which is then part of
+    /// the conversation.
     pub fn parse_message(text: &str, name: &str) -> Option<Self> {
-        let line = normalize(text);
-        let order = without_name(&line, &normalize(name));
-        Self::parse(&order).filter(|command| *command != Command::Why || order != line)
+        let text = normalize(text);
+        let order = without_name(&text, &normalize(name));
+        Self::parse(&order).filter(|command| *command != Command::Why || order != text)
     }
 
-    /// The same where nothing is said but commands.
+    /// The same for a text that can only be a command.
     pub fn parse(order: &str) -> Option<Self> {
         let order = normalize(order);
         let forms = candidate_forms(&order);
         let bare = forms.first()?.as_str();
-        let asked = match bare {
+        let question = match bare {
             bare if WHY.contains(&bare) => Some(Command::Why),
             bare if STATUS.contains(&bare) => Some(Command::Status),
             bare if MEMORY.contains(&bare) => Some(Command::Memory),
             bare if HELP.contains(&bare) => Some(Command::Help),
             _ => None,
         };
-        // Who asks whether it can be silenced does not silence it.
+        // A question whether it can be muted does not mute it.
         let is_question = order.trim_end().ends_with(['?', '？']);
         match is_question {
-            true => asked,
-            false => asked.or_else(|| forms.iter().find_map(|form| parse_order(form))),
+            true => question,
+            false => question.or_else(|| forms.iter().find_map(|form| parse_order(form))),
         }
     }
 }
@@ -220,8 +220,8 @@ fn parse_order(form: &str) -> Option<Command> {
     }
 }
 
-fn parse_mode(line: &str) -> Option<Command> {
-    let rest = MODE.iter().find_map(|word| line.strip_prefix(word))?;
+fn parse_mode(text: &str) -> Option<Command> {
+    let rest = MODE.iter().find_map(|word| text.strip_prefix(word))?;
     let word = rest.trim_start_matches([' ', ':', '：', 'は', 'を']).replace(['-', ' '], "_");
     match word.as_str() {
         "default" | "標準" => Some(Command::Mode(None)),
@@ -233,29 +233,29 @@ fn parse_mode(line: &str) -> Option<Command> {
 }
 
 /// `mute`, `mute for 2h`, `unmute everywhere`, `2時間ミュート`, `30分だけ静かに`.
-fn parse_mute(line: &str) -> Option<Command> {
-    let (line, place) = match EVERYWHERE.iter().find(|word| line.contains(**word)) {
-        Some(word) => (line.replacen(word, " ", 1), MuteScope::Workspace),
-        None => (line.to_owned(), MuteScope::Channel),
+fn parse_mute(text: &str) -> Option<Command> {
+    let (text, scope) = match EVERYWHERE.iter().find(|word| text.contains(**word)) {
+        Some(word) => (text.replacen(word, " ", 1), MuteScope::Workspace),
+        None => (text.to_owned(), MuteScope::Channel),
     };
-    let line = line.trim_matches([' ', 'で', 'の']);
-    if UNMUTE.contains(&line) {
-        return Some(Command::Unmute(place));
+    let text = text.trim_matches([' ', 'で', 'の']);
+    if UNMUTE.contains(&text) {
+        return Some(Command::Unmute(scope));
     }
     let rest = MUTE.iter().find_map(|word| {
-        let beside = line.strip_prefix(word).or_else(|| line.strip_suffix(word))?;
-        // A Latin word ends where it ends.
+        let beside = text.strip_prefix(word).or_else(|| text.strip_suffix(word))?;
+        // A Latin word must not continue.
         let is_cut =
             word.is_ascii() && beside.starts_with(|letter: char| letter.is_ascii_alphabetic());
         (!is_cut).then_some(beside)
     })?;
     let mut rest = rest.trim();
     if rest.is_empty() {
-        return Some(Command::Mute { duration: None, scope: place });
+        return Some(Command::Mute { duration: None, scope });
     }
     loop {
-        if let Some(length) = parse_duration(rest) {
-            return Some(Command::Mute { duration: Some(length), scope: place });
+        if let Some(duration) = parse_duration(rest) {
+            return Some(Command::Mute { duration: Some(duration), scope });
         }
         let shorter = DURATION_PARTICLES.iter().find_map(|word| {
             rest.strip_suffix(word).or_else(|| rest.strip_prefix(word)).map(str::trim)
@@ -272,15 +272,15 @@ fn parse_duration(text: &str) -> Option<SignedDuration> {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let count: i64 = rest[..digits].parse().ok()?;
         rest = rest[digits..].trim_start();
-        let (unit, worth) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit))?;
+        let (unit, unit_seconds) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit))?;
         rest = rest[unit.len()..].trim_start_matches([' ', 'と', ',']);
-        seconds = seconds.checked_add(count.checked_mul(*worth)?)?;
+        seconds = seconds.checked_add(count.checked_mul(*unit_seconds)?)?;
     }
-    let length = SignedDuration::from_secs(seconds);
-    length.is_positive().then_some(length.min(MAX_MUTE))
+    let duration = SignedDuration::from_secs(seconds);
+    duration.is_positive().then_some(duration.min(MAX_MUTE))
 }
 
-/// In lower case, with plain digits, quotes and single spaces.
+/// Lower case, with ASCII digits and quotes and single spaces.
 fn normalize(text: &str) -> String {
     let letters = text.chars().map(|letter| match letter {
         '０'..='９' => char::from(b'0' + (letter as u32 - '０' as u32) as u8),
@@ -290,15 +290,16 @@ fn normalize(text: &str) -> String {
         letter => letter,
     });
     let lower = letters.collect::<String>().to_lowercase();
-    let lower = NUMBER_WORDS.iter().fold(lower, |line, (said, meant)| line.replace(said, meant));
+    let lower =
+        NUMBER_WORDS.iter().fold(lower, |text, (words, digits)| text.replace(words, digits));
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Without the name that calls it, at the beginning or the end.
-fn without_name(line: &str, name: &str) -> String {
+/// Removes the persona's name from the beginning or end.
+fn without_name(text: &str, name: &str) -> String {
     let marks = [' ', ',', ':', '、', '，', '：'];
-    let begun = line.strip_prefix('@').unwrap_or(line).trim_start().strip_prefix(name);
-    // A Latin name ends where it ends; 相槌さん names 相槌.
+    let begun = text.strip_prefix('@').unwrap_or(text).trim_start().strip_prefix(name);
+    // A Latin name must not continue; 相槌さん names 相槌.
     let begun = begun.filter(|rest| {
         !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
     });
@@ -306,24 +307,24 @@ fn without_name(line: &str, name: &str) -> String {
         let rest = rest.strip_prefix("さん").unwrap_or(rest);
         return rest.trim_start_matches(marks).to_owned();
     }
-    let ended = line.trim_end_matches(['?', '!', '？', '！', '.', '。']).strip_suffix(name);
-    let ended = ended.and_then(|line| line.strip_suffix('@'));
-    ended.map_or(line, |line| line.trim_end_matches(marks)).to_owned()
+    let ended = text.trim_end_matches(['?', '!', '？', '！', '.', '。']).strip_suffix(name);
+    let ended = ended.and_then(|text| text.strip_suffix('@'));
+    ended.map_or(text, |text| text.trim_end_matches(marks)).to_owned()
 }
 
-/// The line without the marks around it, and what is left of it as politeness is taken off.
-fn candidate_forms(line: &str) -> Vec<String> {
-    let mut line = line.trim_matches(END_MARKS);
-    line = line.strip_prefix("please ").unwrap_or(line);
-    let mut forms = vec![line.to_owned()];
+/// The text without marks around it, followed by its forms without polite endings.
+fn candidate_forms(text: &str) -> Vec<String> {
+    let mut text = text.trim_matches(END_MARKS);
+    text = text.strip_prefix("please ").unwrap_or(text);
+    let mut forms = vec![text.to_owned()];
     while let Some(shorter) = POLITE_ENDINGS.iter().find_map(|word| {
-        let shorter = line.strip_suffix(word)?;
-        // A Latin word begins where it begins, and nothing but politeness is no command.
+        let shorter = text.strip_suffix(word)?;
+        // A Latin ending must be a word of its own, and politeness alone is not a command.
         let is_cut = word.is_ascii() && !shorter.ends_with(' ');
         (!is_cut && !shorter.trim().is_empty()).then_some(shorter)
     }) {
-        line = shorter.trim_end_matches(END_MARKS);
-        forms.push(line.to_owned());
+        text = shorter.trim_end_matches(END_MARKS);
+        forms.push(text.to_owned());
     }
     forms
 }
@@ -332,16 +333,16 @@ fn candidate_forms(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn mute(minutes: Option<i64>, place: MuteScope) -> Command {
-        Command::Mute { duration: minutes.map(SignedDuration::from_mins), scope: place }
+    fn mute(minutes: Option<i64>, scope: MuteScope) -> Command {
+        Command::Mute { duration: minutes.map(SignedDuration::from_mins), scope }
     }
 
     #[test]
-    fn commands_are_read_in_both_languages() {
+    fn commands_are_parsed_in_both_languages() {
         use Command::{ForgetMe, Help, Memory, OptIn, OptOut, Reset, Status, Stop, Unmute, Why};
         use MuteScope::{Channel, Workspace};
         let mode = |mode| Command::Mode(Some(mode));
-        for (line, expected) in [
+        for (text, expected) in [
             ("@Aizuchi why?", Why),
             ("Aizuchi, why did you say that?", Why),
             ("why @aizuchi?", Why),
@@ -390,13 +391,13 @@ mod tests {
             ("@Aizuchi 会話をリセットして", Reset),
             ("@Aizuchi help", Help),
         ] {
-            assert_eq!(Command::parse_message(line, "Aizuchi"), Some(expected), "{line}");
+            assert_eq!(Command::parse_message(text, "Aizuchi"), Some(expected), "{text}");
         }
     }
 
     #[test]
-    fn talk_is_no_command() {
-        for line in [
+    fn conversation_is_not_a_command() {
+        for text in [
             "",
             "@Aizuchi",
             "@Aizuchi hello",
@@ -430,7 +431,7 @@ mod tests {
             "@Aizuchi reset the router",
             "@Aizuchi 解除して",
         ] {
-            assert_eq!(Command::parse_message(line, "Aizuchi"), None, "{line}");
+            assert_eq!(Command::parse_message(text, "Aizuchi"), None, "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What a command is answered with: what holds and what was decided, as it is kept. It says what is so, not
-//! what was asked for, so it stays true if somebody outranks whoever asked.
+//! Answers to commands, from what is stored. An answer describes the resulting state, not the request, so it
+//! stays true even if another user's order takes precedence.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::persona::{Language, Persona};
 use crate::rules::{Mode, Rulebook};
 use crate::store::{Archive, DecisionQuery, StandingOrders, Store, StoreError};
 
-/// Among so many of a channel's newest decisions the one that is asked about is looked for.
+/// How many of a channel's newest decisions are searched for the one in question.
 const MAX_DECISIONS: usize = 50;
-/// The longest that it tells of its memory, in characters: what fits on a screen.
+/// The longest excerpt of a memory, in characters: what fits on a screen.
 const MAX_MEMORY_LENGTH: usize = 1500;
 
 pub struct CommandReplies {
@@ -26,153 +26,161 @@ pub struct CommandReplies {
     pub archive: Arc<dyn Archive>,
     pub rulebook: Arc<Rulebook>,
     pub persona: Arc<Persona>,
-    /// Where people's clocks are.
+    /// The users' time zone.
     pub zone: TimeZone,
 }
 
 impl CommandReplies {
     pub async fn reply_to(
         &self,
-        given: &CommandRequest,
+        request: &CommandRequest,
         now: Timestamp,
     ) -> Result<String, StoreError> {
         let language = self.persona.language;
-        if !given.is_allowed() {
+        if !request.is_allowed() {
             return Ok(reply_texts::not_allowed(language).to_owned());
         }
-        let told = ReplyRenderer { language, name: &self.persona.name, zone: &self.zone, now };
-        let orders = self.store.orders(&given.conversation.workspace).await?;
-        let channel = &given.conversation.channel;
-        Ok(match given.command {
-            Command::Why => match self.last_decision(given).await? {
-                Some(decision) => told.explain_decision(&decision),
+        let renderer = ReplyRenderer { language, name: &self.persona.name, zone: &self.zone, now };
+        let orders = self.store.orders(&request.conversation.workspace).await?;
+        let channel = &request.conversation.channel;
+        Ok(match request.command {
+            Command::Why => match self.last_decision(request).await? {
+                Some(decision) => renderer.explain_decision(&decision),
                 None => reply_texts::nothing_decided(language).to_owned(),
             },
-            Command::Memory => self.memory_text(given).await?,
+            Command::Memory => self.memory_text(request).await?,
             Command::Status => {
-                let silence = mute_text(&orders, channel, &told);
-                let silence = silence.map_or(String::new(), |silence| format!("\n{silence}"));
-                told.mode(self.effective_mode(given, &orders).await?)
-                    + &silence
-                    + &self.opt_out_text(&orders, given, language)
+                let mute = mute_text(&orders, channel, &renderer);
+                let mute = mute.map_or(String::new(), |mute| format!("\n{mute}"));
+                renderer.mode(self.effective_mode(request, &orders).await?)
+                    + &mute
+                    + &self.opt_out_text(&orders, request, language)
             }
-            Command::Mode(_) => told.mode(self.effective_mode(given, &orders).await?),
+            Command::Mode(_) => renderer.mode(self.effective_mode(request, &orders).await?),
             Command::Mute { scope: MuteScope::Workspace, .. }
             | Command::Unmute(MuteScope::Workspace) => match orders.workspace_mute(now) {
-                Some(mute) => told.muted(mute, MuteScope::Workspace),
-                None => told.not_muted(self.effective_mode(given, &orders).await?),
+                Some(mute) => renderer.muted(mute, MuteScope::Workspace),
+                None => renderer.not_muted(self.effective_mode(request, &orders).await?),
             },
             Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Stop
             | Command::Unmute(MuteScope::Channel) => {
-                let is_undone = matches!(given.command, Command::Unmute(_));
-                let above = orders.mute_above_role(given.role, channel, now).filter(|_| is_undone);
-                match (above, mute_text(&orders, channel, &told)) {
-                    (Some(mute), _) => told.still_muted(mute),
+                let is_undone = matches!(request.command, Command::Unmute(_));
+                let above =
+                    orders.mute_above_role(request.role, channel, now).filter(|_| is_undone);
+                match (above, mute_text(&orders, channel, &renderer)) {
+                    (Some(mute), _) => renderer.still_muted(mute),
                     (None, Some(silence)) => silence,
-                    (None, None) => told.not_muted(self.effective_mode(given, &orders).await?),
+                    (None, None) => {
+                        renderer.not_muted(self.effective_mode(request, &orders).await?)
+                    }
                 }
             }
             Command::Reset => reply_texts::reset_done(language).to_owned(),
             Command::ForgetMe => reply_texts::forget_done(language).to_owned(),
             Command::OptOut | Command::OptIn => {
-                let is_out = self.has_opted_out(&orders, given);
+                let is_out = self.has_opted_out(&orders, request);
                 reply_texts::opt_out_status(is_out, language).to_owned()
             }
             Command::Help => {
-                reply_texts::help(&self.persona.name, given.role == Role::Admin, language)
+                reply_texts::help(&self.persona.name, request.role == Role::Admin, language)
             }
         })
     }
 
-    /// What it says when it has joined a room.
+    /// The notice that the persona posts when it joins a channel.
     pub fn join_notice(&self, mode: Mode) -> String {
         reply_texts::join_notice(&self.persona.name, mode, self.persona.language)
     }
 
-    /// The newest decision that was about talk: in the conversation where it is asked for, else in the channel.
-    async fn last_decision(&self, given: &CommandRequest) -> Result<Option<Decision>, StoreError> {
+    /// The newest decision about the conversation, or else about its channel. Decisions about commands do not
+    /// count.
+    async fn last_decision(
+        &self,
+        request: &CommandRequest,
+    ) -> Result<Option<Decision>, StoreError> {
         let query = DecisionQuery::Channel {
-            workspace: given.conversation.workspace.clone(),
-            channel: given.conversation.channel.clone(),
+            workspace: request.conversation.workspace.clone(),
+            channel: request.conversation.channel.clone(),
             limit: MAX_DECISIONS,
         };
         let decisions = self.archive.decisions(query).await?;
-        let is_about_talk = |decision: &&Decision| {
+        let is_about_messages = |decision: &&Decision| {
             decision.closed.is_some() && decision.gate != Some(Gate::Command)
         };
         let mut newest: Vec<Decision> =
-            decisions.iter().rev().filter(is_about_talk).cloned().collect();
-        let here = newest.iter().position(|decision| decision.conversation == given.conversation);
+            decisions.iter().rev().filter(is_about_messages).cloned().collect();
+        let here = newest.iter().position(|decision| decision.conversation == request.conversation);
         Ok(match newest.is_empty() {
             true => None,
             false => Some(newest.swap_remove(here.unwrap_or(0))),
         })
     }
 
-    async fn memory_text(&self, given: &CommandRequest) -> Result<String, StoreError> {
+    async fn memory_text(&self, request: &CommandRequest) -> Result<String, StoreError> {
         let language = self.persona.language;
-        let memories = self.store.memories(&given.conversation.workspace).await?;
+        let memories = self.store.memories(&request.conversation.workspace).await?;
         let is_here = |memory: &&Memory| match &memory.key.scope {
-            MemoryScope::Channel(channel) => *channel == given.conversation.channel,
+            MemoryScope::Channel(channel) => *channel == request.conversation.channel,
             MemoryScope::Thread(channel, thread) => {
-                *channel == given.conversation.channel
-                    && Some(thread) == given.conversation.thread.as_ref()
+                *channel == request.conversation.channel
+                    && Some(thread) == request.conversation.thread.as_ref()
             }
             MemoryScope::Workspace => false,
         };
         let entries = memories.iter().filter(is_here).flat_map(|memory| &memory.entries);
-        let told: Vec<String> =
+        let lines: Vec<String> =
             entries.map(|entry| format!("- {}: {}", entry.date, entry.text)).collect();
-        if told.is_empty() {
+        if lines.is_empty() {
             return Ok(reply_texts::nothing_remembered(language).to_owned());
         }
-        Ok(truncate(&told.join("\n")))
+        Ok(truncate(&lines.join("\n")))
     }
 
     fn opt_out_text(
         &self,
         orders: &StandingOrders,
-        given: &CommandRequest,
+        request: &CommandRequest,
         language: Language,
     ) -> String {
-        match self.has_opted_out(orders, given) {
+        match self.has_opted_out(orders, request) {
             true => format!("\n{}", reply_texts::opt_out_status(true, language)),
             false => String::new(),
         }
     }
 
-    fn has_opted_out(&self, orders: &StandingOrders, given: &CommandRequest) -> bool {
-        self.rulebook.opted_out.contains(&given.user) || orders.opted_out.contains(&given.user)
+    fn has_opted_out(&self, orders: &StandingOrders, request: &CommandRequest) -> bool {
+        self.rulebook.opted_out.contains(&request.user) || orders.opted_out.contains(&request.user)
     }
 
-    /// What people ordered outranks what the settings say.
+    /// A user's order takes precedence over the settings.
     async fn effective_mode(
         &self,
-        given: &CommandRequest,
+        request: &CommandRequest,
         orders: &StandingOrders,
     ) -> Result<Mode, StoreError> {
-        let channel = &given.conversation.channel;
+        let channel = &request.conversation.channel;
         if let Some((_, mode)) = orders.modes.iter().find(|(ordered, _)| ordered == channel) {
             return Ok(*mode);
         }
-        let channels = self.archive.channels(&given.conversation.workspace).await?;
+        let channels = self.archive.channels(&request.conversation.workspace).await?;
         let name = channels.into_iter().find(|known| known.id == *channel);
         let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
         Ok(self.rulebook.channel_rules(channel, &name).mode)
     }
 }
 
-/// That it is to say nothing, if it is. Where that holds everywhere, taking it back here would change nothing.
+/// Tells that the persona is muted, if it is. A mute of the workspace comes first, because an unmute here would
+/// not change it.
 fn mute_text(
     orders: &StandingOrders,
     channel: &ChannelId,
-    told: &ReplyRenderer<'_>,
+    renderer: &ReplyRenderer<'_>,
 ) -> Option<String> {
-    let everywhere = orders.workspace_mute(told.now);
-    let everywhere = everywhere.map(|mute| told.muted(mute, MuteScope::Workspace));
-    let here = || orders.channel_mute(channel, told.now);
-    everywhere.or_else(|| here().map(|mute| told.muted(mute, MuteScope::Channel)))
+    let everywhere = orders.workspace_mute(renderer.now);
+    let everywhere = everywhere.map(|mute| renderer.muted(mute, MuteScope::Workspace));
+    let here = || orders.channel_mute(channel, renderer.now);
+    everywhere.or_else(|| here().map(|mute| renderer.muted(mute, MuteScope::Channel)))
 }
 
 fn truncate(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! The answers to commands, and the notice on joining a room, in both languages.
+//! The texts of the answers to commands, and of the notice on joining a channel, in both languages.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use crate::persona::Language;
 use crate::rules::Mode;
 use crate::store::Mute;
 
-/// Whom it is told to, and when.
+/// What the texts depend on: language, names, time zone and time.
 #[derive(Clone, Copy)]
 pub struct ReplyRenderer<'a> {
     pub language: Language,
@@ -19,7 +19,7 @@ pub struct ReplyRenderer<'a> {
 }
 
 impl ReplyRenderer<'_> {
-    /// Why it spoke last, or said nothing.
+    /// Why the persona spoke last, or said nothing.
     pub fn explain_decision(&self, decision: &Decision) -> String {
         let at = self.format_time(decision.closed.unwrap_or(decision.opened));
         let why = decision.why.as_deref().filter(|why| !why.is_empty());
@@ -58,15 +58,15 @@ impl ReplyRenderer<'_> {
         }
     }
 
-    /// Nobody has silenced it, which may still be little.
+    /// It is not muted; its mode may still keep it quiet.
     pub fn not_muted(&self, mode: Mode) -> String {
         let awake = self.language.pick("I am not muted. ", "ミュートされていません。");
         format!("{awake}{}", self.mode(mode))
     }
 
-    pub fn muted(&self, mute: Mute, place: MuteScope) -> String {
-        let (until, undo) = (self.format_until(mute), self.unmute_hint(place));
-        match (self.language, place) {
+    pub fn muted(&self, mute: Mute, scope: MuteScope) -> String {
+        let (until, undo) = (self.format_until(mute), self.unmute_hint(scope));
+        match (self.language, scope) {
             (Language::En, MuteScope::Channel) => format!("I say nothing here {until}. {undo}"),
             (Language::En, MuteScope::Workspace) => {
                 format!("I say nothing anywhere {until}. {undo}")
@@ -76,7 +76,7 @@ impl ReplyRenderer<'_> {
         }
     }
 
-    /// Somebody may not take back what an admin ordered.
+    /// The requesting user may not revoke an admin's order.
     pub fn still_muted(&self, mute: Mute) -> String {
         let until = self.format_until(mute);
         match self.language {
@@ -101,9 +101,9 @@ impl ReplyRenderer<'_> {
         }
     }
 
-    fn unmute_hint(&self, place: MuteScope) -> String {
+    fn unmute_hint(&self, scope: MuteScope) -> String {
         let name = self.name;
-        match (self.language, place) {
+        match (self.language, scope) {
             (Language::En, MuteScope::Channel) => format!("`@{name} unmute` undoes it."),
             (Language::En, MuteScope::Workspace) => {
                 format!("`@{name} unmute everywhere` undoes it.")
@@ -117,7 +117,7 @@ impl ReplyRenderer<'_> {
         }
     }
 
-    /// As people of the place would say it: the day only if it is another one.
+    /// As users there would write it: with the date only if it is another day.
     fn format_time(&self, at: Timestamp) -> String {
         let (at, now) = (at.to_zoned(self.zone.clone()), self.now.to_zoned(self.zone.clone()));
         let shape = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
@@ -125,7 +125,7 @@ impl ReplyRenderer<'_> {
     }
 }
 
-/// How it takes part, as the end of a sentence that begins with its name.
+/// How it takes part, as a predicate after its name.
 fn describe_mode(mode: Mode, language: Language) -> &'static str {
     match mode {
         Mode::Companion => language.pick(
@@ -146,7 +146,7 @@ fn describe_mode(mode: Mode, language: Language) -> &'static str {
     }
 }
 
-/// With one mark at its end.
+/// Ends the sentence with exactly one mark.
 fn with_end_mark(sentence: &str, mark: char) -> String {
     let is_ended = sentence.ends_with(['.', '!', '?', '。', '！', '？', '…']);
     if is_ended { sentence.to_owned() } else { format!("{sentence}{mark}") }
@@ -156,7 +156,7 @@ pub fn not_allowed(language: Language) -> &'static str {
     language.pick("Only an admin may order that.", "これを指示できるのは管理者だけです。")
 }
 
-/// A line that was a command only after its author had changed it.
+/// For a message that became a command only by an edit.
 pub fn edited_command(language: Language) -> &'static str {
     language.pick(
         "I take commands only as they are first written; please write it anew.",
@@ -209,7 +209,7 @@ pub fn opt_out_status(has_opted_out: bool, language: Language) -> &'static str {
     }
 }
 
-/// Which commands there are.
+/// The list of commands.
 pub fn help(name: &str, is_admin: bool, language: Language) -> String {
     let for_all = match language {
         Language::En => format!(
@@ -242,8 +242,7 @@ pub fn help(name: &str, is_admin: bool, language: Language) -> String {
     if is_admin { for_all + for_admins } else { for_all }
 }
 
-/// What it says when it has joined a room: what it hears, what it keeps, how to silence it, how to be
-/// forgotten.
+/// The notice on joining a channel: what the persona hears and stores, how to mute it, and how to be forgotten.
 pub fn join_notice(name: &str, mode: Mode, language: Language) -> String {
     let manner = describe_mode(mode, language);
     match language {

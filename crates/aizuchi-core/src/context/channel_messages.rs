@@ -1,18 +1,18 @@
-//! One channel's talk, sorted into its top level and its threads (seed 003).
+//! The messages of one channel, sorted into its top level and its threads.
 
 use std::sync::Arc;
 
 use crate::chat::{ChannelId, Message, MessageId};
 
-/// Lines of one channel. A thread's parent stands at the top level and at the head of its thread, as
-/// far as it is known, and counts once.
+/// Messages of one channel. A thread's parent, if known, is both at the top level and at the head of its
+/// thread, but counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelMessages {
     pub channel_id: ChannelId,
     pub channel_name: Arc<str>,
-    /// Oldest first, parents of threads among them.
+    /// Oldest first, including the parents of threads.
     pub top_level_messages: Vec<Arc<Message>>,
-    /// By the time of each thread's first line.
+    /// Ordered by the time of each thread's first message.
     pub thread_messages: Vec<ThreadMessages>,
 }
 
@@ -21,7 +21,7 @@ pub struct ChannelMessages {
 pub struct ThreadMessages {
     /// The parent's id.
     pub id: MessageId,
-    /// Oldest first; the parent before all others, whatever its time.
+    /// Oldest first, except that the parent always comes first.
     pub messages: Vec<Arc<Message>>,
 }
 
@@ -35,42 +35,42 @@ impl ChannelMessages {
         }
     }
 
-    /// Sorts lines of a channel, whatever their order: a line that belongs to no thread is at the top
-    /// level, and at the head of the thread that it opened if a line of that is there, too.
+    /// Sorts messages of a channel, which may come in any order. A message outside threads goes to the top
+    /// level, and also to the head of its thread if any reply is among the messages.
     pub fn from_messages(
         channel_id: ChannelId,
         channel_name: Arc<str>,
-        mut lines: Vec<Arc<Message>>,
+        mut messages: Vec<Arc<Message>>,
     ) -> Self {
-        lines.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
-        lines.dedup_by(|one, other| one.id == other.id);
+        messages.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+        messages.dedup_by(|one, other| one.id == other.id);
         let mut sorted = Self::new(channel_id, channel_name);
-        for line in &lines {
-            match &line.conversation.thread {
-                None => sorted.top_level_messages.push(line.clone()),
-                Some(thread) => sorted.thread_mut(thread).messages.push(line.clone()),
+        for message in &messages {
+            match &message.conversation.thread {
+                None => sorted.top_level_messages.push(message.clone()),
+                Some(thread) => sorted.thread_mut(thread).messages.push(message.clone()),
             }
         }
         for thread in &mut sorted.thread_messages {
-            let parent = sorted.top_level_messages.iter().find(|line| line.id == thread.id);
+            let parent = sorted.top_level_messages.iter().find(|message| message.id == thread.id);
             if let Some(parent) = parent {
                 thread.messages.insert(0, parent.clone());
             }
         }
         sorted.thread_messages.sort_by_cached_key(|thread| {
-            thread.messages.first().map(|line| (line.at, line.id.clone()))
+            thread.messages.first().map(|message| (message.at, message.id.clone()))
         });
         sorted
     }
 
-    /// Every line once, oldest first.
+    /// Every message once, oldest first.
     pub fn all_messages(&self) -> Vec<Arc<Message>> {
         let mut all: Vec<Arc<Message>> = self.iter().cloned().collect();
         all.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
         all
     }
 
-    /// A thread's lines, the parent first; none if nothing of it is known.
+    /// A thread's messages, parent first; empty if none is known.
     pub fn thread(&self, id: &MessageId) -> &[Arc<Message>] {
         let thread = self.thread_messages.iter().find(|thread| thread.id == *id);
         thread.map_or(&[], |thread| &thread.messages)
@@ -80,31 +80,31 @@ impl ChannelMessages {
         self.thread_messages.len()
     }
 
-    /// How many lines there are; a parent counts once.
+    /// The number of messages; a parent counts once.
     pub fn total_message_count(&self) -> usize {
         self.iter().count()
     }
 
-    /// Every line once, in no particular order.
+    /// Every message once, in no particular order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let replies = |thread: &'_ ThreadMessages| {
             let parent = thread.id.clone();
-            move |line: &&Arc<Message>| line.id != parent
+            move |message: &&Arc<Message>| message.id != parent
         };
         let threads = self.thread_messages.iter();
         let in_threads =
             threads.flat_map(move |thread| thread.messages.iter().filter(replies(thread)));
-        // A parent stands at the top level, too.
+        // A parent is at the top level already.
         self.top_level_messages.iter().chain(in_threads)
     }
 
     fn thread_mut(&mut self, id: &MessageId) -> &mut ThreadMessages {
-        let place = self.thread_messages.iter().position(|thread| thread.id == *id);
-        let place = place.unwrap_or_else(|| {
+        let index = self.thread_messages.iter().position(|thread| thread.id == *id);
+        let index = index.unwrap_or_else(|| {
             self.thread_messages.push(ThreadMessages { id: id.clone(), messages: Vec::new() });
             self.thread_messages.len() - 1
         });
-        &mut self.thread_messages[place]
+        &mut self.thread_messages[index]
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use crate::chat::{Author, AuthorKind, ConversationId, UserId, WorkspaceId};
     use jiff::Timestamp;
 
-    fn line(id: &str, second: i64, thread: Option<&str>) -> Arc<Message> {
+    fn message(id: &str, second: i64, thread: Option<&str>) -> Arc<Message> {
         Arc::new(Message {
             conversation: ConversationId {
                 workspace: WorkspaceId::new("w"),
@@ -130,12 +130,12 @@ mod tests {
         })
     }
 
-    fn ids(lines: &[Arc<Message>]) -> Vec<&str> {
-        lines.iter().map(|line| line.id.as_str()).collect()
+    fn ids(messages: &[Arc<Message>]) -> Vec<&str> {
+        messages.iter().map(|message| message.id.as_str()).collect()
     }
 
-    fn sorted(lines: Vec<Arc<Message>>) -> ChannelMessages {
-        ChannelMessages::from_messages(ChannelId::new("c"), "general".into(), lines)
+    fn sorted(messages: Vec<Arc<Message>>) -> ChannelMessages {
+        ChannelMessages::from_messages(ChannelId::new("c"), "general".into(), messages)
     }
 
     #[test]
@@ -146,33 +146,33 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_sorted_into_top_level_and_threads_oldest_first() {
-        let talk = sorted(vec![
-            line("d", 4, Some("a")),
-            line("c", 3, None),
-            line("a", 1, None),
-            line("b", 2, Some("a")),
-            line("f", 6, Some("gone")),
+    fn messages_are_sorted_into_top_level_and_threads_oldest_first() {
+        let sorted = sorted(vec![
+            message("d", 4, Some("a")),
+            message("c", 3, None),
+            message("a", 1, None),
+            message("b", 2, Some("a")),
+            message("f", 6, Some("gone")),
         ]);
-        assert_eq!(ids(&talk.top_level_messages), ["a", "c"]);
-        assert_eq!(ids(talk.thread(&MessageId::new("a"))), ["a", "b", "d"]);
-        assert_eq!(ids(talk.thread(&MessageId::new("gone"))), ["f"]);
-        assert_eq!(ids(&talk.all_messages()), ["a", "b", "c", "d", "f"]);
-        assert_eq!(talk.thread_count(), 2);
+        assert_eq!(ids(&sorted.top_level_messages), ["a", "c"]);
+        assert_eq!(ids(sorted.thread(&MessageId::new("a"))), ["a", "b", "d"]);
+        assert_eq!(ids(sorted.thread(&MessageId::new("gone"))), ["f"]);
+        assert_eq!(ids(&sorted.all_messages()), ["a", "b", "c", "d", "f"]);
+        assert_eq!(sorted.thread_count(), 2);
     }
 
-    /// Of `reference/myao2.md`, defect 26.
+    /// myao2 counted a thread's parent twice.
     #[test]
-    fn defect_26_a_parent_counts_once() {
-        let talk = sorted(vec![line("a", 1, None), line("b", 2, Some("a"))]);
-        assert_eq!(talk.total_message_count(), 2);
-        assert_eq!(ids(&talk.all_messages()), ["a", "b"]);
+    fn a_parent_counts_once() {
+        let sorted = sorted(vec![message("a", 1, None), message("b", 2, Some("a"))]);
+        assert_eq!(sorted.total_message_count(), 2);
+        assert_eq!(ids(&sorted.all_messages()), ["a", "b"]);
     }
 
-    /// Of `reference/myao2.md`, defect 1.
+    /// myao2 lost a thread's parent.
     #[test]
-    fn defect_1_a_parent_stands_at_the_head_of_its_thread() {
-        let talk = sorted(vec![line("b", 2, Some("a")), line("a", 9, None)]);
-        assert_eq!(ids(talk.thread(&MessageId::new("a"))), ["a", "b"]);
+    fn a_parent_comes_first_in_its_thread() {
+        let sorted = sorted(vec![message("b", 2, Some("a")), message("a", 9, None)]);
+        assert_eq!(ids(sorted.thread(&MessageId::new("a"))), ["a", "b"]);
     }
 }

@@ -1,6 +1,6 @@
-//! Whose floor it is: what can be known about a talk without understanding it. What was asked, to whom,
-//! who took it up, who talks with whom. It goes by names, mentions, threads and question marks alone, so
-//! it may miss what a reader sees, and says so nowhere: whoever uses it weighs it.
+//! What can be known about a conversation without understanding it: the questions, whom they address, who took
+//! them up, and who talks with whom. It relies on names, mentions, threads and question marks only, so it may
+//! miss what a reader would see. Callers weigh it accordingly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,47 +14,47 @@ use crate::context::phrases::{is_closing, is_help_request, is_thanks};
 use crate::overlap::has_name;
 use crate::rhythm::question::is_question;
 
-/// A question that has scrolled further up than this is left alone.
+/// Questions further up than this are ignored.
 const MAX_MESSAGES: usize = 25;
-/// Up to this many people talk in turns, so whoever speaks next is taken to answer; in a larger
-/// round an answer names whom it is for.
+/// Up to this many users take turns, so the next one to write is taken to answer. In a larger group an answer
+/// has to name its addressee.
 const SMALL_GROUP: usize = 3;
-/// Who named each other so long ago does not talk with each other any more.
+/// Users who named each other longer ago than this are no longer in an exchange.
 const EXCHANGE_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// What happened lately happened within this time.
+/// What counts as recent activity.
 const RECENT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
-/// Two people hold the floor if so many of the newest human lines are theirs.
+/// Two users are in an exchange if this many of the newest human messages are theirs.
 const EXCHANGE_MESSAGES: usize = 4;
 
-/// The newest lines of a context's target, and what they are to each other.
+/// An analysis of the newest messages of a context's target.
 #[derive(Debug)]
 pub struct ConversationAnalysis<'a> {
-    /// What somebody asked, oldest first.
+    /// All questions, oldest first.
     pub questions: Vec<QuestionAnalysis<'a>>,
     target: &'a [Arc<Message>],
     messages: Vec<AnalyzedMessage<'a>>,
 }
 
-/// A question, and what has become of it.
+/// A question and its status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuestionAnalysis<'a> {
     pub message: &'a Arc<Message>,
-    /// So many lines stand behind it.
+    /// The number of messages after it.
     pub messages_since: usize,
     pub status: QuestionStatus<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionStatus<'a> {
-    /// It was put to everybody, and nobody has taken it up.
+    /// It addresses the channel, and no user has taken it up.
     Open,
-    /// It was put to this one.
+    /// It addresses this user.
     Directed(&'a UserId),
-    /// This one has taken it up.
+    /// This user has taken it up.
     TakenUp(&'a UserId),
     /// Its author is content.
     Resolved,
-    /// Its author is in a talk with this one.
+    /// Its author is in an exchange with this user.
     AuthorInExchange(&'a UserId),
 }
 
@@ -68,118 +68,117 @@ pub struct RecentActivity {
 #[derive(Debug)]
 struct AnalyzedMessage<'a> {
     message: &'a Arc<Message>,
-    /// Its text and its author's name, in lower case.
+    /// The text and the author's name, in lower case.
     text: String,
     name: String,
-    /// Whom it is for, where it says so.
+    /// The user that it addresses explicitly.
     addressee: Option<&'a UserId>,
 }
 
 impl<'a> ConversationAnalysis<'a> {
-    /// A question that has scrolled out of sight is left alone.
+    /// Only the newest messages are analyzed; questions above them are ignored.
     pub fn new(context: &'a Context) -> Self {
         let target = context.target_messages();
         let newest = &target[target.len().saturating_sub(MAX_MESSAGES)..];
         let names = name_index(newest, context);
-        let lines = newest.iter().map(|message| AnalyzedMessage::new(message, &names, context));
-        let mut floor = Self { questions: Vec::new(), target, messages: lines.collect() };
+        let messages = newest.iter().map(|message| AnalyzedMessage::new(message, &names, context));
+        let mut analysis = Self { questions: Vec::new(), target, messages: messages.collect() };
         let is_small = human_authors(target.iter()).len() <= SMALL_GROUP;
-        let places = 0..floor.messages.len();
-        let questions = places.filter(|place| {
-            let line = floor.messages[*place].message;
-            line.is_human() && is_question(&line.text)
-        });
-        floor.questions = questions
-            .map(|place| QuestionAnalysis {
-                message: floor.messages[place].message,
-                messages_since: floor.messages.len() - place - 1,
-                status: floor.question_status(place, is_small, context),
+        let is_human_question = |index: &usize| {
+            let message = analysis.messages[*index].message;
+            message.is_human() && is_question(&message.text)
+        };
+        let questions = (0..analysis.messages.len()).filter(is_human_question);
+        analysis.questions = questions
+            .map(|index| QuestionAnalysis {
+                message: analysis.messages[index].message,
+                messages_since: analysis.messages.len() - index - 1,
+                status: analysis.question_status(index, is_small, context),
             })
             .collect();
-        floor
+        analysis
     }
 
-    /// Questions to everybody that nobody has taken up, oldest first.
+    /// Questions to the channel that no user has taken up, oldest first.
     pub fn open_questions(&self) -> impl DoubleEndedIterator<Item = &QuestionAnalysis<'a>> {
-        self.questions.iter().filter(|asked| asked.status == QuestionStatus::Open)
+        self.questions.iter().filter(|question| question.status == QuestionStatus::Open)
     }
 
-    /// More than one person has spoken.
+    /// Whether more than one user has written.
     pub fn has_several_authors(&self) -> bool {
-        human_authors(self.messages.iter().map(|line| line.message)).len() > 1
+        human_authors(self.messages.iter().map(|message| message.message)).len() > 1
     }
 
-    /// Two people who talk with each other, if there are no others in the newest lines: one of them calls
-    /// the other, or nobody else has been there of late.
+    /// Two users who talk with each other, if all of the newest messages are theirs: one of them names the
+    /// other, or no other user has written recently.
     pub fn exchange_partners(&self) -> Option<[&'a UserId; 2]> {
-        let humans = self.messages.iter().rev().filter(|line| line.message.is_human());
+        let humans = self.messages.iter().rev().filter(|message| message.message.is_human());
         let newest: Vec<&AnalyzedMessage<'a>> = humans.take(EXCHANGE_MESSAGES).collect();
         let (last, first) = (newest.first()?, newest.last()?);
         let lasted = last.message.at.duration_since(first.message.at);
-        let people = human_authors(newest.iter().map(|line| line.message));
-        let mut people = people.into_iter();
-        let holders = [people.next()?, people.next()?];
-        let outsider =
-            |line: &&AnalyzedMessage<'a>| line.addressee.is_some_and(|to| !holders.contains(&to));
+        let authors = human_authors(newest.iter().map(|message| message.message));
+        let mut authors = authors.into_iter();
+        let partners = [authors.next()?, authors.next()?];
+        let names_outsider = |message: &&AnalyzedMessage<'a>| {
+            message.addressee.is_some_and(|to| !partners.contains(&to))
+        };
         let is_two = newest.len() == EXCHANGE_MESSAGES
-            && people.next().is_none()
+            && authors.next().is_none()
             && lasted <= EXCHANGE_TIMEOUT;
-        let call_each_other = newest.iter().any(|line| line.addressee.is_some());
+        let is_addressed = newest.iter().any(|message| message.addressee.is_some());
         let is_exchange = is_two
-            && !newest.iter().any(outsider)
-            && (call_each_other || self.is_only_between(holders, last.message.at));
-        is_exchange.then_some(holders)
+            && !newest.iter().any(names_outsider)
+            && (is_addressed || self.is_only_between(partners, last.message.at));
+        is_exchange.then_some(partners)
     }
 
-    fn is_only_between(&self, holders: [&UserId; 2], now: Timestamp) -> bool {
-        let mut of_late = self
-            .messages
-            .iter()
-            .map(|line| line.message)
-            .filter(|line| line.is_human() && now.duration_since(line.at) <= EXCHANGE_TIMEOUT);
-        of_late.all(|line| holders.contains(&&line.author.id))
+    fn is_only_between(&self, partners: [&UserId; 2], now: Timestamp) -> bool {
+        let mut recent = self.messages.iter().map(|message| message.message).filter(|message| {
+            message.is_human() && now.duration_since(message.at) <= EXCHANGE_TIMEOUT
+        });
+        recent.all(|message| partners.contains(&&message.author.id))
     }
 
     pub fn recent_activity(&self, now: Timestamp) -> RecentActivity {
         let since = now.checked_sub(RECENT_WINDOW).unwrap_or(Timestamp::MIN);
-        let lately: Vec<&Arc<Message>> =
-            self.target.iter().filter(|line| line.at >= since).collect();
-        RecentActivity { messages: lately.len(), users: human_authors(lately.into_iter()).len() }
+        let recent: Vec<&Arc<Message>> =
+            self.target.iter().filter(|message| message.at >= since).collect();
+        RecentActivity { messages: recent.len(), users: human_authors(recent.into_iter()).len() }
     }
 
-    /// So many lines stand behind the persona's last one.
+    /// The number of messages after the persona's last one.
     pub fn messages_since_own(&self) -> Option<usize> {
-        let mut lines = self.messages.iter().rev();
-        lines.position(|line| line.message.author.kind == AuthorKind::Persona)
+        let mut messages = self.messages.iter().rev();
+        messages.position(|message| message.message.author.kind == AuthorKind::Persona)
     }
 
-    /// Nobody waits for anything: no question and no plea is open, and each new line is for somebody, by
-    /// somebody who is in a talk, or a thank-you or a goodbye.
+    /// Whether no user waits for anything: no question or request for help is open, and each new message
+    /// addresses a user, is part of an exchange, or is a thank-you or goodbye.
     pub fn is_settled(&self, is_new: impl Fn(&Message) -> bool) -> bool {
-        let is_settled = |place: usize| {
-            let line = &self.messages[place];
-            let is_part = line.addressee.is_some() || self.is_taken_up(place);
-            let asks = is_question(&line.message.text) || is_help_request(&line.message.text);
-            let is_end = !asks && is_closing(&line.message.text);
-            let may_wait = is_new(line.message) || asks;
-            !line.message.is_human() || !may_wait || is_part || is_end
+        let is_settled = |index: usize| {
+            let message = &self.messages[index];
+            let is_in_exchange = message.addressee.is_some() || self.is_taken_up(index);
+            let asks = is_question(&message.message.text) || is_help_request(&message.message.text);
+            let is_closing_message = !asks && is_closing(&message.message.text);
+            let may_wait = is_new(message.message) || asks;
+            !message.message.is_human() || !may_wait || is_in_exchange || is_closing_message
         };
         self.open_questions().next().is_none() && (0..self.messages.len()).all(is_settled)
     }
 
-    /// Somebody else has named its author since, or its author is in a talk.
-    fn is_taken_up(&self, place: usize) -> bool {
-        self.answerer(place).is_some() || self.exchange_partner(place).is_some()
+    /// Whether another user has named its author since, or its author is in an exchange.
+    fn is_taken_up(&self, index: usize) -> bool {
+        self.answerer(index).is_some() || self.exchange_partner(index).is_some()
     }
 
     fn question_status(
         &self,
-        place: usize,
-        is_small_round: bool,
+        index: usize,
+        is_small_group: bool,
         context: &'a Context,
     ) -> QuestionStatus<'a> {
-        let question = &self.messages[place];
-        let later = &self.messages[place + 1..];
+        let question = &self.messages[index];
+        let later = &self.messages[index + 1..];
         if let Some(to) = question.addressee {
             return QuestionStatus::Directed(to);
         }
@@ -187,45 +186,47 @@ impl<'a> ConversationAnalysis<'a> {
             return QuestionStatus::TakenUp(answerer);
         }
         let author = &question.message.author.id;
-        let is_own = |line: &&AnalyzedMessage<'a>| line.message.author.id == *author;
-        if later.iter().filter(is_own).any(|line| is_thanks(&line.message.text)) {
+        let is_own = |message: &&AnalyzedMessage<'a>| message.message.author.id == *author;
+        if later.iter().filter(is_own).any(|message| is_thanks(&message.message.text)) {
             return QuestionStatus::Resolved;
         }
-        if let Some(taker) = self.answerer(place) {
+        if let Some(taker) = self.answerer(index) {
             return QuestionStatus::TakenUp(taker);
         }
-        let mut others = later.iter().filter(|line| !is_own(line));
-        let next = others.find(|line| is_small_round && !is_question(&line.message.text));
-        match (next, self.exchange_partner(place)) {
+        let mut others = later.iter().filter(|message| !is_own(message));
+        let next = others.find(|message| is_small_group && !is_question(&message.message.text));
+        match (next, self.exchange_partner(index)) {
             (Some(next), _) => QuestionStatus::TakenUp(&next.message.author.id),
             (None, Some(partner)) => QuestionStatus::AuthorInExchange(partner),
             (None, None) => QuestionStatus::Open,
         }
     }
 
-    /// The first other one who named the author of a line behind it.
-    fn answerer(&self, place: usize) -> Option<&'a UserId> {
-        let asked = &self.messages[place];
-        let mut later = self.messages[place + 1..].iter();
-        later.find(|line| line.is_calling(asked)).map(|line| &line.message.author.id)
+    /// The first other user who named the author of this message after it.
+    fn answerer(&self, index: usize) -> Option<&'a UserId> {
+        let question = &self.messages[index];
+        let mut later = self.messages[index + 1..].iter();
+        later.find(|message| message.is_calling(question)).map(|message| &message.message.author.id)
     }
 
-    /// Whom the author of a line talks with: who called the author shortly before it, whom the author
-    /// called shortly before it, or calls afterwards.
-    fn exchange_partner(&self, place: usize) -> Option<&'a UserId> {
-        let own = &self.messages[place];
+    /// The user whom the author of this message talks with: one who named the author shortly before it, or whom
+    /// the author named shortly before or afterwards.
+    fn exchange_partner(&self, index: usize) -> Option<&'a UserId> {
+        let own = &self.messages[index];
         let author = &own.message.author.id;
-        let is_near = |line: &&AnalyzedMessage<'a>| {
-            own.message.at.duration_since(line.message.at) <= EXCHANGE_TIMEOUT
+        let is_near = |message: &&AnalyzedMessage<'a>| {
+            own.message.at.duration_since(message.message.at) <= EXCHANGE_TIMEOUT
         };
-        let called = |line: &AnalyzedMessage<'a>| match line.message.author.id == *author {
-            true => line.addressee,
-            false => line.is_calling(own).then_some(&line.message.author.id),
+        let called = |message: &AnalyzedMessage<'a>| match message.message.author.id == *author {
+            true => message.addressee,
+            false => message.is_calling(own).then_some(&message.message.author.id),
         };
-        let before = self.messages[..place].iter().rev().filter(is_near).find_map(called);
+        let before = self.messages[..index].iter().rev().filter(is_near).find_map(called);
         let after = || {
-            let mut own = self.messages[place + 1..].iter();
-            own.find_map(|line| line.addressee.filter(|_| line.message.author.id == *author))
+            let mut own = self.messages[index + 1..].iter();
+            own.find_map(|message| {
+                message.addressee.filter(|_| message.message.author.id == *author)
+            })
         };
         before.or_else(after)
     }
@@ -243,37 +244,35 @@ impl<'a> AnalyzedMessage<'a> {
         Self { message, name: context.display_name(author).to_lowercase(), text, addressee: to }
     }
 
-    /// It is by somebody else, and names the author of that line.
+    /// Whether it is by another author and names the author of that message.
     fn is_calling(&self, other: &AnalyzedMessage<'_>) -> bool {
-        let called = &other.message.author.id;
-        let is_mentioned = || self.message.mentions.contains(&Mention::User(called.clone()));
-        self.message.author.id != *called
-            && (self.addressee == Some(called)
-                || is_mentioned()
-                || has_name(&self.text, &other.name))
+        let user = &other.message.author.id;
+        let is_mentioned = || self.message.mentions.contains(&Mention::User(user.clone()));
+        self.message.author.id != *user
+            && (self.addressee == Some(user) || is_mentioned() || has_name(&self.text, &other.name))
     }
 }
 
-/// Everybody who may be called.
-fn name_index<'a>(lines: &'a [Arc<Message>], context: &'a Context) -> NameIndex<'a> {
+/// All users who may be addressed.
+fn name_index<'a>(messages: &'a [Arc<Message>], context: &'a Context) -> NameIndex<'a> {
     let users: BTreeSet<&UserId> =
-        lines.iter().map(|line| &line.author.id).chain(context.names.keys()).collect();
+        messages.iter().map(|message| &message.author.id).chain(context.names.keys()).collect();
     let known = users.into_iter().map(|user| (user, context.display_name(user).to_lowercase()));
     NameIndex::new(known.collect())
 }
 
-/// Who has the last word in the thread that a line opened, if that answers it.
+/// The user with the last word in the thread under a message, if that answers it.
 fn answerer_in_thread<'a>(parent: &Message, context: &'a Context) -> Option<&'a UserId> {
     let thread = context.conversation_history.thread(&parent.id);
     let is_answered = context.is_answered_in_thread(parent);
-    let mut others = thread.iter().rev().map(|line| &line.author).filter(|_| is_answered);
+    let mut others = thread.iter().rev().map(|message| &message.author).filter(|_| is_answered);
     others
         .find(|author| author.id != parent.author.id && author.kind != AuthorKind::Bot)
         .map(|author| &author.id)
 }
 
-fn human_authors<'a>(lines: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
-    lines.filter(|line| line.is_human()).map(|line| &line.author.id).collect()
+fn human_authors<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> BTreeSet<&'a UserId> {
+    messages.filter(|message| message.is_human()).map(|message| &message.author.id).collect()
 }
 
 #[cfg(test)]
@@ -282,8 +281,8 @@ mod tests {
     use crate::chat::{Author, ChannelId, ConversationId, MessageId, WorkspaceId};
     use crate::context::channel_messages::ChannelMessages;
 
-    /// Ten seconds apart. `bot` and `aizuchi` are none of the people.
-    fn context(lines: &[(&str, &str)]) -> Context {
+    /// Messages ten seconds apart. `bot` and `aizuchi` are not humans.
+    fn context(messages: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c"),
@@ -294,7 +293,7 @@ mod tests {
             "aizuchi" => AuthorKind::Persona,
             _ => AuthorKind::Human,
         };
-        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+        let messages = messages.iter().enumerate().map(|(number, (author, text))| {
             Arc::new(Message {
                 conversation: conversation.clone(),
                 id: MessageId::new(format!("{number:03}")),
@@ -318,11 +317,11 @@ mod tests {
     ];
 
     #[test]
-    fn a_question_has_one_fate() {
+    fn a_question_has_one_status() {
         let user = UserId::new;
         let (bob, dan, bot) = (user("bob"), user("dan"), user("bot"));
         use QuestionStatus::{AuthorInExchange, Directed, Open, Resolved, TakenUp};
-        for (lines, expected) in [
+        for (messages, expected) in [
             (vec![("ann", "who has the key?")], Open),
             (vec![("ann", "鍵はどこですか")], Open),
             (vec![("ann", "who has the key?"), ("ann", "it is urgent")], Open),
@@ -350,17 +349,17 @@ mod tests {
                 AuthorInExchange(&bob),
             ),
         ] {
-            let context = context(&[&CROWD[..], &[("bob", "oh")], &lines].concat());
-            let floor = ConversationAnalysis::new(&context);
-            let asked = floor.questions.iter().find(|asked| asked.message.text.len() > 1);
-            assert_eq!(asked.map(|asked| asked.status), Some(expected), "{lines:?}");
+            let context = context(&[&CROWD[..], &[("bob", "oh")], &messages].concat());
+            let analysis = ConversationAnalysis::new(&context);
+            let question = analysis.questions.iter().find(|asked| asked.message.text.len() > 1);
+            assert_eq!(question.map(|asked| asked.status), Some(expected), "{messages:?}");
         }
     }
 
     #[test]
-    fn in_a_small_round_whoever_speaks_next_answers() {
+    fn in_a_small_group_the_next_message_answers() {
         let (bob, aizuchi) = (UserId::new("bob"), UserId::new("aizuchi"));
-        for (lines, expected) in [
+        for (messages, expected) in [
             (vec![("ann", "who has the key?"), ("bob", "I do")], QuestionStatus::TakenUp(&bob)),
             (vec![("ann", "鍵はどこですか"), ("bob", "棚です")], QuestionStatus::TakenUp(&bob)),
             (vec![("ann", "who has the key?"), ("bob", "what key?")], QuestionStatus::Open),
@@ -369,17 +368,17 @@ mod tests {
                 QuestionStatus::TakenUp(&aizuchi),
             ),
         ] {
-            let context = context(&lines);
+            let context = context(&messages);
             assert_eq!(
                 ConversationAnalysis::new(&context).questions[0].status,
                 expected,
-                "{lines:?}"
+                "{messages:?}"
             );
         }
     }
 
     #[test]
-    fn a_talk_is_over_after_a_while_and_a_question_scrolls_away() {
+    fn an_exchange_ends_after_a_while_and_a_question_scrolls_away() {
         let long_ago = [("bob", "ann: try the door")];
         let quiet = vec![("bot", "…"); 23];
         let asks = [("ann", "is there a key?")];
@@ -389,8 +388,8 @@ mod tests {
             QuestionStatus::AuthorInExchange(_)
         ));
         let mut far = near.clone();
-        for line in &mut far.conversation_history.top_level_messages[..5] {
-            Arc::make_mut(line).at -= SignedDuration::from_mins(10);
+        for message in &mut far.conversation_history.top_level_messages[..5] {
+            Arc::make_mut(message).at -= SignedDuration::from_mins(10);
         }
         assert_eq!(ConversationAnalysis::new(&far).questions[0].status, QuestionStatus::Open);
         let scrolled = context(&[&asks[..], &quiet, &CROWD].concat());
@@ -398,37 +397,37 @@ mod tests {
     }
 
     #[test]
-    fn two_people_hold_the_floor_while_nobody_else_speaks() {
+    fn two_users_are_in_an_exchange_while_no_other_writes() {
         let pair = [("ann", "a"), ("bob", "b"), ("ann", "c"), ("bot", "beep"), ("bob", "d")];
         let (ann, bob, dan) = (UserId::new("ann"), UserId::new("bob"), ("dan", "hm"));
-        let holds = |lines: &[(&str, &str)]| {
-            let context = context(lines);
+        let is_exchange = |messages: &[(&str, &str)]| {
+            let context = context(messages);
             ConversationAnalysis::new(&context).exchange_partners() == Some([&ann, &bob])
         };
-        let called = [&[dan], &pair[..4], &[("bob", "ann: d")]].concat();
-        assert!(holds(&pair) && holds(&called));
-        // They need not talk with each other.
-        assert!(!holds(&[&[dan], &pair[..]].concat()));
-        assert!(!holds(&[&pair[..], &[dan]].concat()) && !holds(&pair[..3]));
+        let addressed = [&[dan], &pair[..4], &[("bob", "ann: d")]].concat();
+        assert!(is_exchange(&pair) && is_exchange(&addressed));
+        // With a third user around, they need to address each other.
+        assert!(!is_exchange(&[&[dan], &pair[..]].concat()));
+        assert!(!is_exchange(&[&pair[..], &[dan]].concat()) && !is_exchange(&pair[..3]));
         let to_dan = [&[dan], &pair[..4], &[("bob", "dan: look")]].concat();
-        assert!(!holds(&to_dan));
+        assert!(!is_exchange(&to_dan));
     }
 
     #[test]
-    fn how_busy_it_was_and_when_it_spoke_is_counted() {
-        let lines = [&[("aizuchi", "hello")], &CROWD[..], &[("bot", "beep")]].concat();
-        let context = context(&lines);
-        let floor = ConversationAnalysis::new(&context);
+    fn recent_activity_and_own_messages_are_counted() {
+        let messages = [&[("aizuchi", "hello")], &CROWD[..], &[("bot", "beep")]].concat();
+        let context = context(&messages);
+        let analysis = ConversationAnalysis::new(&context);
         let at = |second| Timestamp::from_second(second).unwrap();
-        assert_eq!(floor.recent_activity(at(60)), RecentActivity { messages: 6, users: 4 });
-        assert_eq!(floor.recent_activity(at(330)), RecentActivity { messages: 3, users: 2 });
-        assert_eq!(floor.recent_activity(at(999)), RecentActivity { messages: 0, users: 0 });
-        assert_eq!(floor.messages_since_own(), Some(5));
+        assert_eq!(analysis.recent_activity(at(60)), RecentActivity { messages: 6, users: 4 });
+        assert_eq!(analysis.recent_activity(at(330)), RecentActivity { messages: 3, users: 2 });
+        assert_eq!(analysis.recent_activity(at(999)), RecentActivity { messages: 0, users: 0 });
+        assert_eq!(analysis.messages_since_own(), Some(5));
     }
 
     #[test]
-    fn a_talk_is_settled_when_nobody_waits_for_anything() {
-        for (lines, expected) in [
+    fn a_conversation_is_settled_when_no_user_waits_for_anything() {
+        for (messages, expected) in [
             (vec![("ann", "dan: it is done")], true),
             (vec![("ann", "thanks, that was it")], true),
             (vec![("ann", "ありがとうございました")], true),
@@ -440,12 +439,12 @@ mod tests {
             (vec![("ann", "ドアが動かない"), ("dan", "eve、いいね")], false),
             (vec![("ann", "bye, and can anyone help me tomorrow")], false),
         ] {
-            let context = context(&[&CROWD[..], &lines].concat());
-            let is_new = |line: &Message| line.id.as_str() >= "004";
+            let context = context(&[&CROWD[..], &messages].concat());
+            let is_new = |message: &Message| message.id.as_str() >= "004";
             assert_eq!(
                 ConversationAnalysis::new(&context).is_settled(is_new),
                 expected,
-                "{lines:?}"
+                "{messages:?}"
             );
         }
         let context = context(&CROWD);

@@ -1,40 +1,40 @@
-//! Whom a line calls by its first words or its last, as people write names: in full, cut short, or with a
-//! slip of the finger.
+//! Finds the user that a message addresses by its first or last words, as users write names: in full,
+//! abbreviated, or with a typo.
 
 use crate::chat::{UserId, starts_with_name};
 
-/// Whoever has a shorter name is called with a mark behind it, as is who has a word for a name.
+/// A shorter name, or a name that is a common word, only counts with a punctuation mark after it.
 const MIN_BARE_NAME_LENGTH: usize = 3;
 const AMBIGUOUS_NAMES: [&str; 6] = ["any", "can", "mark", "may", "will", "how"];
-/// A name is cut short to no fewer letters, and only so long a name is taken to have slips in it.
+/// The shortest abbreviation of a name, and the shortest name in which typos are tolerated.
 const MIN_FUZZY_LENGTH: usize = 4;
-/// From this length on, a name may have two slips.
+/// From this length on, a name may have two typos.
 const MIN_TWO_TYPO_LENGTH: usize = 7;
 
-/// Everybody who may be called, with their names in lower case.
+/// All users who may be addressed, with their names in lower case.
 #[derive(Debug)]
 pub struct NameIndex<'a> {
     users: Vec<(&'a UserId, String)>,
 }
 
 impl<'a> NameIndex<'a> {
-    pub fn new(known: Vec<(&'a UserId, String)>) -> Self {
-        Self { users: known }
+    pub fn new(users: Vec<(&'a UserId, String)>) -> Self {
+        Self { users }
     }
 
-    /// Whom a line in lower case calls. Nobody calls themselves, and what could be a slip for two names calls
-    /// neither.
+    /// The user that a text in lower case addresses. An author never addresses themselves, and a typo that fits
+    /// two names matches neither.
     pub fn find_addressee(&self, text: &str, author: &UserId) -> Option<&'a UserId> {
         let others = || self.users.iter().filter(|(user, _)| *user != author);
         let exact = others().find(|(_, name)| is_name_prefix(text, name));
         let word = first_word(text);
-        let nearly = || {
-            let mut near =
+        let fuzzy = || {
+            let mut matches =
                 others().filter(|(_, name)| word.is_some_and(|word| is_fuzzy_match(word, name)));
-            near.next().filter(|_| near.next().is_none())
+            matches.next().filter(|_| matches.next().is_none())
         };
         let last = || others().find(|(_, name)| is_name_suffix(text, name));
-        exact.or_else(nearly).or_else(last).map(|(user, _)| *user)
+        exact.or_else(fuzzy).or_else(last).map(|(user, _)| *user)
     }
 }
 
@@ -47,7 +47,7 @@ fn is_name_prefix(text: &str, name: &str) -> bool {
     starts_with_name(text, name) || is_bare() || (first_word(text) == Some(name) && is_plain)
 }
 
-/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about him.
+/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
 fn is_name_suffix(text: &str, name: &str) -> bool {
     let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let end = end.strip_suffix("さん").unwrap_or(end);
@@ -60,7 +60,7 @@ fn is_name_suffix(text: &str, name: &str) -> bool {
     })
 }
 
-/// The first word, if a mark behind it says that it calls somebody.
+/// The first word, if a mark after it shows that it addresses a user.
 fn first_word(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['@', '＠', ' ']);
     if let Some((word, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once(['>', ':'])) {
@@ -87,7 +87,7 @@ fn is_fuzzy_match(word: &str, name: &str) -> bool {
     is_stem || is_short || (shorter >= MIN_FUZZY_LENGTH && edit_distance(&word, &name) <= most)
 }
 
-/// How many letters are wrong, missing, too many, or in their neighbour's place.
+/// The number of letters that are wrong, missing, superfluous or swapped with a neighbor.
 fn edit_distance(word: &[char], name: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=name.len()).collect();
@@ -109,12 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_called_in_full_in_short_or_with_a_slip() {
-        let people = ["bob_42", "carpenter", "花子", "may", "ida", "dora", "dorb"];
-        let users: Vec<UserId> = people.iter().map(|name| UserId::new(*name)).collect();
-        let known = users.iter().zip(people).map(|(user, name)| (user, name.to_owned()));
-        let names = NameIndex::new(known.collect());
-        for (line, expected) in [
+    fn a_name_is_found_in_full_abbreviated_or_with_a_typo() {
+        let names = ["bob_42", "carpenter", "花子", "may", "ida", "dora", "dorb"];
+        let users: Vec<UserId> = names.iter().map(|name| UserId::new(*name)).collect();
+        let known = users.iter().zip(names).map(|(user, name)| (user, name.to_owned()));
+        let index = NameIndex::new(known.collect());
+        for (text, expected) in [
             ("carpenter: look", Some("carpenter")),
             ("carpenter look", Some("carpenter")),
             ("carpenter - look", Some("carpenter")),
@@ -136,15 +136,15 @@ mod tests {
             ("どのドアですか、花子さん", Some("花子")),
             ("where is carpenter?", None),
             ("they are no carpenters", None),
-            // Either could be meant.
+            // Ambiguous.
             ("dorc: look", None),
-            // Nobody calls themselves.
+            // An author never addresses themselves.
             ("ida: that is me", None),
             ("", None),
             ("…", None),
         ] {
-            let called = names.find_addressee(line, &UserId::new("ida"));
-            assert_eq!(called.map(UserId::as_str), expected, "{line}");
+            let addressee = index.find_addressee(text, &UserId::new("ida"));
+            assert_eq!(addressee.map(UserId::as_str), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What the words of a line tell, in English and Japanese: only what is on the face of it. What a talk is
-//! about, or what state it is in, no list of words tells (seed 004).
+//! What single phrases of a message tell, in English and Japanese. Phrases show only what is obvious: no list
+//! of words can tell what a conversation is about or what state it is in.
 
 use crate::overlap::has_name;
 
@@ -15,7 +15,7 @@ const THANKS: [&str; 10] = [
     "解決し",
     "助かりました",
 ];
-/// Whoever says this still waits.
+/// With these a user thanks in advance and still waits.
 const ADVANCE_THANKS: [&str; 3] = ["in advance", "for any help", "よろしくお願い"];
 const GOODBYES: [&str; 8] =
     ["bye", "good night", "see you", "cya", "お疲れ", "おやすみ", "また明日", "失礼します"];
@@ -48,26 +48,26 @@ const HELP_PHRASES: [&str; 26] = [
     "わからない",
 ];
 
-/// Somebody asks for help in other words than a question's, or tells of trouble.
+/// Whether a user asks for help without a question, or reports trouble.
 pub fn is_help_request(text: &str) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
-    HELP_PHRASES.iter().any(|word| lower.contains(word))
+    HELP_PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
-/// The speaker is content, or has what was wanted.
+/// Whether the author is content, or has what they wanted.
 pub fn is_thanks(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let holds = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    holds(&THANKS) && !holds(&ADVANCE_THANKS)
+    let has_any = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    has_any(&THANKS) && !has_any(&ADVANCE_THANKS)
 }
 
 pub fn is_closing(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_short = lower.chars().count() <= 40;
-    is_short && (is_thanks(text) || GOODBYES.iter().any(|word| lower.contains(word)))
+    is_short && (is_thanks(text) || GOODBYES.iter().any(|phrase| lower.contains(phrase)))
 }
 
-/// Does the line hold this name as a word of its own?
+/// Whether a text contains this name as a word of its own.
 pub fn has_name_ignoring_case(text: &str, name: &str) -> bool {
     has_name(&text.to_lowercase(), &name.to_lowercase())
 }
@@ -78,8 +78,8 @@ mod tests {
     use crate::chat::starts_with_name;
 
     #[test]
-    fn pleas_in_two_languages() {
-        for (line, expected) in [
+    fn help_requests_are_recognized_in_two_languages() {
+        for (text, expected) in [
             ("I’m stuck with the printer", true),
             ("the printer won't print", true),
             ("プリンターが動かない", true),
@@ -87,25 +87,25 @@ mod tests {
             ("the printer is new", false),
             ("プリンターが届きました", false),
         ] {
-            assert_eq!(is_help_request(line), expected, "{line}");
+            assert_eq!(is_help_request(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn whoever_gives_thanks_before_the_answer_still_waits() {
-        for (line, expected) in [
+    fn thanks_in_advance_is_not_thanks() {
+        for (text, expected) in [
             ("thanks, that was it", true),
             ("Thanks in advance!", false),
             ("thanks for any help", false),
             ("ありがとうございました", true),
             ("ありがとうございます、よろしくお願いします", false),
         ] {
-            assert_eq!(is_thanks(line), expected, "{line}");
+            assert_eq!(is_thanks(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn names_stand_as_words_of_their_own() {
+    fn names_match_only_as_whole_words() {
         assert!(has_name_ignoring_case("thank you Ann!", "ann"));
         assert!(!has_name_ignoring_case("the plan", "lan"));
         assert!(has_name_ignoring_case("花子さんの件", "花子"));

@@ -1,20 +1,20 @@
-//! The state that a conversation is in (seed 004). A model names it; no list of words does.
+//! The state that a conversation is in. A model names it; a list of words cannot.
 
 use serde::{Deserialize, Serialize};
 
-/// In the order of their priority (S02).
+/// In order of priority.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationState {
-    /// The talk is about to end; a change of subject is no end (S03).
+    /// The conversation is about to end. A change of subject is not an end.
     Ending,
-    /// People misunderstand each other (S04).
+    /// The users misunderstand each other.
     Misunderstanding,
-    /// One stands against the other, or tension rises (S05).
+    /// Users disagree, or tension rises.
     Conflict,
-    /// The talk goes well, or none of the above (S07).
+    /// The conversation goes well, or none of the above.
     #[default]
     Active,
 }
@@ -31,7 +31,7 @@ impl ConversationState {
         }
     }
 
-    /// The word that a model answers with (S01).
+    /// The word that a model answers with.
     pub fn label(self) -> &'static str {
         match self {
             Self::Ending => "ENDING",
@@ -41,16 +41,16 @@ impl ConversationState {
         }
     }
 
-    /// What a model's one word means: a prefix in the order of priority, whatever its case (S16), behind
-    /// quotes, stars, or a label with a colon. `None` if it names no state.
+    /// Parses a model's one-word answer: a label as a prefix, in any case, after quotes, asterisks, or a field
+    /// name with a colon. `None` if it names no state.
     pub fn parse(answer: &str) -> Option<Self> {
         let upper = answer.to_uppercase();
-        let behind_label = upper.split_once([':', '：']).map(|(_, behind)| behind);
-        let begun = |words: &str| {
-            let words = words.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-            Self::ALL.into_iter().find(|state| words.starts_with(state.label()))
+        let after_colon = upper.split_once([':', '：']).map(|(_, after)| after);
+        let find_prefix = |text: &str| {
+            let text = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+            Self::ALL.into_iter().find(|state| text.starts_with(state.label()))
         };
-        begun(&upper).or_else(|| begun(behind_label?))
+        find_prefix(&upper).or_else(|| find_prefix(after_colon?))
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_word_names_the_state() {
+    fn the_first_word_names_the_state() {
         use ConversationState::{Active, Conflict, Ending, Misunderstanding};
         for (answer, state) in [
             ("ENDING", Some(Ending)),

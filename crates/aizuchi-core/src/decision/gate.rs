@@ -1,5 +1,5 @@
-//! The gates: rules that settle a line or a decision without a model. Each is a plain function; the
-//! ledger shows their names. They stand in the order of DESIGN §4, what costs nothing first.
+//! The gates: rules that settle a message or a decision without a model. Each is a plain function, and the
+//! ledger shows their names. They are checked in a fixed order, the cheapest first.
 
 use std::sync::Arc;
 
@@ -15,39 +15,39 @@ use crate::rules::{BudgetLimits, ChannelRules, Mode, Rulebook};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
-    /// The line is the persona's own.
+    /// The message is the persona's own.
     OwnLine,
-    /// Its author does not want to be listened to.
+    /// Its author has opted out.
     OptedOut,
-    /// The line is another bot's.
+    /// The message is another bot's.
     OtherBot,
-    /// The line was read from history after a gap.
+    /// The message was backfilled.
     CaughtUp,
-    /// The line is a command, or the answer to one.
+    /// The message is a command, or the answer to one.
     Command,
-    /// The channel's mode does not let it speak.
+    /// The channel's mode forbids speaking.
     ChannelMode,
-    /// People have muted it.
+    /// The persona is muted.
     Muted,
-    /// Nobody wants to be spoken to at this time of the day.
+    /// It is within the channel's quiet hours.
     QuietHours,
-    /// It has had its turns since a human said something, over hours as well.
+    /// The persona has had its turns since the last human message, even if hours have passed.
     Loop,
-    /// There is too little talk to facilitate.
+    /// There are too few messages to facilitate.
     TooFew,
-    /// Everything new was said to somebody else.
+    /// Every new message addresses another user.
     Directed,
-    /// The persona had the last word and nobody has answered it.
+    /// The persona had the last word and no user has answered.
     SpokeLast,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
-    /// Nobody waits for anything, and whatever is new is said in a talk or ends one.
+    /// No user waits for anything, and every new message is part of an exchange or ends one.
     NothingOpen,
-    /// It has spoken unasked not long ago.
+    /// An unsolicited post was made recently.
     Cooldown,
-    /// It has said much of what was said lately.
+    /// The persona's share of the recent messages is too high.
     Share,
-    /// What it may use up is used up.
+    /// The budget is used up.
     Budget,
 }
 
@@ -74,13 +74,13 @@ impl Gate {
         }
     }
 
-    /// Lines that it settles are not to be listened to: they are in no prompt and no memory.
+    /// Whether messages that it settles are ignored: they appear in no prompt and no memory.
     pub fn is_redacting(self) -> bool {
         matches!(self, Gate::OptedOut | Gate::ChannelMode | Gate::Command)
     }
 }
 
-/// The gates that a setting may leave out.
+/// The gates that a setting may turn off.
 pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Directed,
     Gate::SpokeLast,
@@ -89,11 +89,10 @@ pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Cooldown,
     Gate::Share,
 ];
-/// Those of them that count where nothing else is said. The one that is left out goes by a few words, and
-/// unless somebody wants that, no list of words decides (seed 004).
+/// Those of them that are on by default. The remaining one relies on a few phrases, so it is opt-in.
 pub const DEFAULT_GATES: [Gate; 5] =
     [Gate::Directed, Gate::SpokeLast, Gate::Unchanged, Gate::Cooldown, Gate::Share];
-/// Before a judge is asked whether to say something unasked.
+/// Checked before a judge is asked about an unsolicited post.
 const BEFORE_JUDGING: [Gate; 12] = [
     Gate::ChannelMode,
     Gate::Muted,
@@ -108,14 +107,14 @@ const BEFORE_JUDGING: [Gate; 12] = [
     Gate::Share,
     Gate::Budget,
 ];
-/// Once more before it is said: these may have closed since.
+/// Checked once more before the post, because these may have closed since.
 const BEFORE_POSTING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHours, Gate::Budget];
-/// Before a mention is answered: what stops that, too.
+/// Checked before a mention is answered.
 const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
 
-/// So many own turns may follow on each other without a human line.
+/// How many turns of its own may follow one another without a human message.
 const MAX_OWN_TURNS: usize = 2;
-/// Its share is of so many of the newest lines, and of no fewer than four.
+/// Its share is measured over this many of the newest messages, and over no fewer than four.
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
 
@@ -129,28 +128,28 @@ pub struct GateInput<'a> {
     pub zone: &'a TimeZone,
 }
 
-/// How far what may be used up is.
+/// How much of the budget is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetStatus {
     Within,
-    /// Nothing is said unasked.
+    /// No unsolicited posts.
     Soft,
-    /// Not even mentions get a thought.
+    /// Not even mentions are answered.
     Hard,
 }
 
 impl BudgetStatus {
-    pub fn new(spent: &BudgetUsage, allowance: &BudgetLimits, soft_share: f64) -> Self {
+    pub fn new(spent: &BudgetUsage, limits: &BudgetLimits, soft_share: f64) -> Self {
         match () {
-            () if has_reached_limits(spent, allowance, 1.0) => Self::Hard,
-            () if has_reached_limits(spent, allowance, soft_share) => Self::Soft,
+            () if has_reached_limits(spent, limits, 1.0) => Self::Hard,
+            () if has_reached_limits(spent, limits, soft_share) => Self::Soft,
             () => Self::Within,
         }
     }
 }
 
-/// The gates that let a decision pass, and the one that settles it, if one does.
+/// The gates that a decision passed, and the one that settled it, if any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GateResult {
     pub passed: Vec<Gate>,
@@ -158,11 +157,11 @@ pub struct GateResult {
 }
 
 impl GateInput<'_> {
-    /// Of the optional gates only those of `chosen` count.
+    /// `chosen` lists the optional gates that are on.
     pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
-        let counts = |gate: &Gate| !OPTIONAL_GATES.contains(gate) || chosen.contains(gate);
+        let is_on = |gate: &Gate| !OPTIONAL_GATES.contains(gate) || chosen.contains(gate);
         let mut passed = Vec::new();
-        for gate in BEFORE_JUDGING.into_iter().filter(counts) {
+        for gate in BEFORE_JUDGING.into_iter().filter(is_on) {
             if self.is_closed(gate) {
                 return GateResult { passed, settled_by: Some(gate) };
             }
@@ -172,25 +171,25 @@ impl GateInput<'_> {
     }
 
     pub fn check_before_posting(&self) -> Option<Gate> {
-        let is_shut = |gate: &Gate| match gate {
+        let is_closed = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent() || self.mode() == Mode::MentionOnly,
             gate => self.is_closed(*gate),
         };
-        BEFORE_POSTING.into_iter().find(is_shut)
+        BEFORE_POSTING.into_iter().find(is_closed)
     }
 
     pub fn check_before_answering(&self) -> GateResult {
-        let is_shut = |gate: &Gate| match gate {
+        let is_closed = |gate: &Gate| match gate {
             Gate::ChannelMode => self.mode().is_silent(),
             Gate::Budget => self.has_reached_hard_limit(),
             gate => self.is_closed(*gate),
         };
         let mut gates = BEFORE_ANSWERING.into_iter();
-        let passed = gates.clone().take_while(|gate| !is_shut(gate)).collect();
-        GateResult { passed, settled_by: gates.find(is_shut) }
+        let passed = gates.clone().take_while(|gate| !is_closed(gate)).collect();
+        GateResult { passed, settled_by: gates.find(is_closed) }
     }
 
-    /// What people ordered outranks what the settings say.
+    /// A user's order takes precedence over the settings.
     pub fn mode(&self) -> Mode {
         self.context.channel_status.ordered_mode.unwrap_or(self.rules.mode)
     }
@@ -209,7 +208,7 @@ impl GateInput<'_> {
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.own_share() > self.rules.max_share,
             Gate::Budget => self.has_reached_soft_limit(),
-            // These settle single lines, when they are heard.
+            // These settle single messages as they are heard.
             Gate::OwnLine | Gate::OptedOut | Gate::OtherBot | Gate::CaughtUp | Gate::Command => {
                 false
             }
@@ -225,11 +224,11 @@ impl GateInput<'_> {
         self.rules.quiet_hours.is_some_and(|hours| hours.contains(time()))
     }
 
-    /// Lines of one turn follow on each other.
+    /// Consecutive messages of one author kind are one turn.
     fn turns_since_human(&self) -> usize {
-        let lines = self.context.target_messages().iter().rev();
-        let since: Vec<AuthorKind> = lines
-            .map(|line| line.author.kind)
+        let messages = self.context.target_messages().iter().rev();
+        let since: Vec<AuthorKind> = messages
+            .map(|message| message.author.kind)
             .take_while(|kind| *kind != AuthorKind::Human)
             .collect();
         let turns = since.chunk_by(|one, other| one == other);
@@ -241,31 +240,32 @@ impl GateInput<'_> {
         self.mode() == Mode::Facilitator && self.context.target_messages().len() < least
     }
 
-    /// Somebody has said something that its last words had not seen yet, though they stand before them.
+    /// Whether a user's message came before the persona's last post but was not seen by it.
     fn has_unseen_messages(&self) -> bool {
-        let mut humans = self.context.target_messages().iter().filter(|line| line.is_human());
-        humans.any(|line| self.context.new_messages.contains(&line.id))
+        let mut humans = self.context.target_messages().iter().filter(|message| message.is_human());
+        humans.any(|message| self.context.new_messages.contains(&message.id))
     }
 
-    /// Whatever is new names somebody else, and not the persona.
+    /// Whether every new message names another user, and not the persona.
     fn is_directed(&self) -> bool {
-        let is_new = |line: &&Arc<Message>| self.context.new_messages.contains(&line.id);
-        let mut fresh = self
+        let is_new = |message: &&Arc<Message>| self.context.new_messages.contains(&message.id);
+        let mut new = self
             .context
             .target_messages()
             .iter()
-            .filter(|line| line.is_human())
+            .filter(|message| message.is_human())
             .filter(is_new)
             .peekable();
-        fresh.peek().is_some() && fresh.all(|line| is_directed_elsewhere(line))
+        new.peek().is_some() && new.all(|message| is_directed_elsewhere(message))
     }
 
-    /// A facilitator looks at talk in which nobody asks for anything, too.
+    /// A facilitator also looks at conversations in which no user asks for anything.
     fn is_settled(&self) -> bool {
-        let fresh = &self.context.new_messages;
+        let new = &self.context.new_messages;
         self.mode() != Mode::Facilitator
-            && !fresh.is_empty()
-            && ConversationAnalysis::new(self.context).is_settled(|line| fresh.contains(&line.id))
+            && !new.is_empty()
+            && ConversationAnalysis::new(self.context)
+                .is_settled(|message| new.contains(&message.id))
     }
 
     fn is_cooling_down(&self) -> bool {
@@ -276,84 +276,82 @@ impl GateInput<'_> {
 
     fn own_share(&self) -> f64 {
         let target = self.context.target_messages();
-        let lines = &target[target.len().saturating_sub(SHARE_WINDOW)..];
-        if lines.len() < MIN_SHARE_WINDOW {
+        let messages = &target[target.len().saturating_sub(SHARE_WINDOW)..];
+        if messages.len() < MIN_SHARE_WINDOW {
             return 0.0;
         }
-        let own = lines.iter().filter(|line| line.author.kind == AuthorKind::Persona).count();
-        own as f64 / lines.len() as f64
+        let own =
+            messages.iter().filter(|message| message.author.kind == AuthorKind::Persona).count();
+        own as f64 / messages.len() as f64
     }
 
-    /// What models may use up is used up, in the channel or in the whole workspace.
+    /// Whether models have used up the budget of the channel or of the whole workspace.
     pub fn is_over_budget(&self) -> bool {
-        self.budgets().any(|(spent, allowance)| has_reached_limits(spent, allowance, 1.0))
+        self.budgets().any(|(spent, limits)| has_reached_limits(spent, limits, 1.0))
     }
 
-    /// The same for the whole workspace alone.
+    /// The same for the whole workspace only.
     pub fn is_workspace_over_budget(&self) -> bool {
         let spent = &self.context.channel_status.workspace_usage;
         has_reached_limits(spent, &self.rulebook.workspace_limits, 1.0)
     }
 
     fn has_reached_soft_limit(&self) -> bool {
-        let circumstances = &self.context.channel_status;
+        let status = &self.context.channel_status;
         let soft = self.rulebook.soft_share;
-        self.budgets().any(|(spent, allowance)| has_reached_limits(spent, allowance, soft))
+        self.budgets().any(|(spent, limits)| has_reached_limits(spent, limits, soft))
+            || has_reached_limit(status.posts_in_hour, self.rules.budget_limits.posts_per_hour, 1.0)
             || has_reached_limit(
-                circumstances.posts_in_hour,
-                self.rules.budget_limits.posts_per_hour,
-                1.0,
-            )
-            || has_reached_limit(
-                circumstances.workspace_posts_in_hour,
+                status.workspace_posts_in_hour,
                 self.rulebook.workspace_limits.posts_per_hour,
                 1.0,
             )
     }
 
-    /// Even mentions get no thought.
+    /// Not even mentions are answered.
     fn has_reached_hard_limit(&self) -> bool {
         let owed = &self.context.owed;
         self.is_over_budget()
-            || (!owed.is_empty() && owed.iter().all(|line| self.has_reached_answer_limit(line)))
+            || (!owed.is_empty()
+                && owed.iter().all(|message| self.has_reached_answer_limit(message)))
     }
 
-    /// Whoever said this line has got as many answers as one person gets within an hour.
-    pub fn has_reached_answer_limit(&self, line: &MessageId) -> bool {
+    /// Whether the author of this message has had as many answers as one user gets within an hour.
+    pub fn has_reached_answer_limit(&self, message: &MessageId) -> bool {
         let answers = || {
-            let author = &self.context.target_message(line)?.author.id;
+            let author = &self.context.target_message(message)?.author.id;
             self.context.channel_status.answers_in_hour.get(author).copied()
         };
         self.rulebook.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)
     }
 
     fn budgets(&self) -> impl Iterator<Item = (&BudgetUsage, &BudgetLimits)> {
-        let circumstances = &self.context.channel_status;
-        let here = (&circumstances.channel_usage, &self.rules.budget_limits);
-        [here, (&circumstances.workspace_usage, &self.rulebook.workspace_limits)].into_iter()
+        let status = &self.context.channel_status;
+        let here = (&status.channel_usage, &self.rules.budget_limits);
+        [here, (&status.workspace_usage, &self.rulebook.workspace_limits)].into_iter()
     }
 }
 
 fn has_spoken_last(context: &Context) -> bool {
-    let last = context.target_messages().iter().rev().find(|line| match line.author.kind {
+    let last = context.target_messages().iter().rev().find(|message| match message.author.kind {
         AuthorKind::Human | AuthorKind::Persona => true,
         AuthorKind::Bot => false,
     });
-    last.is_some_and(|line| line.author.kind == AuthorKind::Persona)
+    last.is_some_and(|message| message.author.kind == AuthorKind::Persona)
 }
 
-fn is_directed_elsewhere(line: &Message) -> bool {
+fn is_directed_elsewhere(message: &Message) -> bool {
     let names = |mention: &Mention| match mention {
-        Mention::User(user) => *user != line.author.id,
+        Mention::User(user) => *user != message.author.id,
         Mention::Persona => false,
     };
-    line.mentions.iter().any(names) && !line.mentions.contains(&Mention::Persona)
+    message.mentions.iter().any(names) && !message.mentions.contains(&Mention::Persona)
 }
 
-fn has_reached_limits(spent: &BudgetUsage, allowance: &BudgetLimits, share: f64) -> bool {
-    has_reached_limit(spent.tokens_in_day, allowance.tokens_per_day, share)
-        || has_reached_limit(spent.micros_in_day, allowance.micros_per_day, share)
-        || has_reached_limit(spent.micros_in_month, allowance.micros_per_month, share)
+fn has_reached_limits(spent: &BudgetUsage, limits: &BudgetLimits, share: f64) -> bool {
+    has_reached_limit(spent.tokens_in_day, limits.tokens_per_day, share)
+        || has_reached_limit(spent.micros_in_day, limits.micros_per_day, share)
+        || has_reached_limit(spent.micros_in_month, limits.micros_per_month, share)
 }
 
 fn has_reached_limit(used: u64, limit: Option<u64>, share: f64) -> bool {
@@ -366,14 +364,14 @@ mod tests {
     use crate::chat::{Author, ChannelId, ConversationId, UserId, WorkspaceId};
     use crate::context::channel_messages::ChannelMessages;
 
-    /// All lines are new.
-    fn context(lines: &[(&str, &str)]) -> Context {
+    /// Every message is new.
+    fn context(messages: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {
             workspace: WorkspaceId::new("w"),
             channel: ChannelId::new("c"),
             thread: None,
         };
-        let messages = lines.iter().enumerate().map(|(number, (author, text))| {
+        let messages = messages.iter().enumerate().map(|(number, (author, text))| {
             Arc::new(Message {
                 conversation: conversation.clone(),
                 id: MessageId::new(number.to_string()),
@@ -386,37 +384,38 @@ mod tests {
         });
         let history =
             ChannelMessages::from_messages(ChannelId::new("c"), "c".into(), messages.collect());
-        let fresh = history.top_level_messages.iter().map(|line| line.id.clone()).collect();
-        Context { new_messages: fresh, ..Context::new(conversation, history) }
+        let new_messages =
+            history.top_level_messages.iter().map(|message| message.id.clone()).collect();
+        Context { new_messages, ..Context::new(conversation, history) }
     }
 
     #[test]
-    fn where_nothing_is_open_no_model_is_asked_if_that_is_wanted() {
+    fn a_settled_conversation_asks_no_model_if_that_gate_is_on() {
         use Mode::{Companion, Facilitator};
         let settled = vec![("ann", "bob: the door is fixed"), ("bob", "thanks!")];
         let settled_too = vec![("花子", "太郎さん、直りました"), ("太郎", "ありがとう")];
         let open = vec![("ann", "who has the key?"), ("bob", "eve: it rains"), ("eve", "bob: yes")];
-        let (wanted, nothing) = (Some(Gate::NothingOpen), None);
-        for (lines, mode, gates, expected) in [
-            (&settled, Companion, &OPTIONAL_GATES[..], wanted),
-            (&settled_too, Companion, &OPTIONAL_GATES[..], wanted),
-            (&settled, Facilitator, &OPTIONAL_GATES[..], nothing),
-            (&settled, Companion, &DEFAULT_GATES[..], nothing),
-            (&open, Companion, &OPTIONAL_GATES[..], nothing),
-            (&vec![("ann", "good morning")], Companion, &OPTIONAL_GATES[..], nothing),
+        let (closed, open_gate) = (Some(Gate::NothingOpen), None);
+        for (messages, mode, gates, expected) in [
+            (&settled, Companion, &OPTIONAL_GATES[..], closed),
+            (&settled_too, Companion, &OPTIONAL_GATES[..], closed),
+            (&settled, Facilitator, &OPTIONAL_GATES[..], open_gate),
+            (&settled, Companion, &DEFAULT_GATES[..], open_gate),
+            (&open, Companion, &OPTIONAL_GATES[..], open_gate),
+            (&vec![("ann", "good morning")], Companion, &OPTIONAL_GATES[..], open_gate),
         ] {
-            let context = context(lines);
+            let context = context(messages);
             let mut rules = ChannelRules { mode, ..ChannelRules::default() };
             rules.facilitation.min_messages = 0;
             let (book, zone) = (Rulebook::default(), TimeZone::UTC);
             let now = Timestamp::from_second(600).unwrap();
-            let facts =
+            let input =
                 GateInput { context: &context, rules: &rules, rulebook: &book, now, zone: &zone };
-            let passage = facts.check_before_judging(gates);
-            assert_eq!(passage.settled_by, expected, "{lines:?} {mode:?}");
-            let place = OPTIONAL_GATES.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
-            let stands = passage.passed.ends_with(&[OPTIONAL_GATES[place - 1]]);
-            assert!(expected.is_none() || stands, "{:?}", passage.passed);
+            let result = input.check_before_judging(gates);
+            assert_eq!(result.settled_by, expected, "{messages:?} {mode:?}");
+            let index = OPTIONAL_GATES.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
+            let is_next = result.passed.ends_with(&[OPTIONAL_GATES[index - 1]]);
+            assert!(expected.is_none() || is_next, "{:?}", result.passed);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a judgment comes to under a room's rules. The model judges; this decides.
+//! What a judgment amounts to under a channel's rules. The model judges; this decides.
 
 use crate::context::state::ConversationState;
 use crate::decision::Judgment;
@@ -12,23 +12,23 @@ pub enum Verdict {
     Silent(SilenceReason),
 }
 
-/// What keeps it silent.
+/// Why the persona stays silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SilenceReason {
     /// The judge says so.
     JudgeDeclined,
-    /// The talk is coming to its end (S18).
+    /// The conversation is coming to its end.
     ConversationEnding,
-    /// The judge is less sure than it has to be.
+    /// The judge's confidence is below the threshold.
     LowConfidence,
-    /// It has spoken about this, and things stand as they stood.
+    /// The persona has spoken about this, and the situation is unchanged.
     SituationUnchanged,
-    /// It may only look on.
+    /// It may only observe.
     ObserveMode,
 }
 
 impl Judgment {
-    /// `state` is what the conversation is taken to be in, whoever named it.
+    /// `state` is the state of the conversation, whoever determined it.
     pub fn verdict(&self, state: ConversationState, mode: Mode, rules: &ChannelRules) -> Verdict {
         let is_sure = self.confidence >= rules.min_confidence;
         let reaction = self.reaction.as_ref().filter(|emoji| rules.reactions.contains(emoji));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_hold_a_judgment_back_and_never_force_one() {
+    fn rules_can_suppress_a_judgment_but_never_force_one() {
         use ConversationState::{Active, Conflict, Ending, Misunderstanding};
         use Mode::{Companion, Facilitator, Observe};
         let rules = ChannelRules { min_confidence: 0.6, ..ChannelRules::default() };

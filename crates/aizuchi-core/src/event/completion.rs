@@ -1,5 +1,5 @@
-//! What becomes of a step that was worked at: the standing moves on, and the store is told what to
-//! write besides. Every store applies these rules inside its own transaction.
+//! What a completed step leads to: the pending state moves on, and the store is told what else to write. Every
+//! store applies these rules inside its own transaction.
 
 use std::sync::Arc;
 
@@ -15,50 +15,50 @@ use crate::event::{
     StepResult,
 };
 
-/// What a store knows when a claim is completed. What was said is written before.
+/// What a store knows when a claim is completed. Posted messages are written before.
 #[derive(Clone, Debug)]
 pub struct CompletionContext {
-    /// The claim's piece has been said, by this claim or by another that had lost its lease.
+    /// Whether the claim's item was posted, by this claim or by another one that had lost its lease.
     pub is_posted: bool,
-    /// The next piece of the same draft.
+    /// The next item of the same draft.
     pub next_item: Option<OutboxItem>,
-    /// The decision's lines that were heard after what the outcome was decided from, if that is known.
+    /// The decision's messages that were heard after the outcome's revision, if that is known.
     pub unseen_messages: Option<Vec<MessageId>>,
     /// Higher numbers are free.
     pub last_id: i64,
-    /// Makes keys of pieces this installation's own.
+    /// Makes outbox keys unique to this installation.
     pub installation: Arc<str>,
 }
 
-/// What the store writes besides the standing.
+/// What the store writes besides the pending state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completion {
     pub judgment: Option<(Judgment, StateHash)>,
     /// New rows of the outbox.
     pub outbox_items: Vec<OutboxItem>,
-    /// What becomes of the pieces of the claim's draft that are not said.
+    /// What becomes of the items of the claim's draft that were not posted.
     pub unsent: Option<UnsentFate>,
-    /// The verdict and the words so far no longer count.
+    /// The verdict and the text so far no longer count.
     pub has_superseded: bool,
-    /// The words so far no longer count; the verdict does.
+    /// The text so far no longer counts; the verdict does.
     pub has_redrafted: bool,
     pub dead_letter: Option<DeadLetter>,
     pub closed: Option<DecisionClosing>,
-    /// When those had spoken who are owed nothing any more, since they were answered.
+    /// When the messages were written that are answered now.
     pub answered_at: Vec<Timestamp>,
-    /// The next decision, and whether somebody is owed an answer. It takes over the unseen lines.
+    /// The next decision, and whether it owes an answer. It takes over the unseen messages.
     pub next_decision: Option<(DecisionId, bool)>,
 }
 
 impl Completion {
-    /// The same without the reason that a model gave for speaking, if it did: a line that it saw has
-    /// changed. That somebody had asked stays true.
+    /// The completion without a model's reason for speaking. Used when a source message has changed, since the
+    /// reason may repeat it. A reason that only says that a user asked stays.
     pub fn without_text(mut self, claim: &Claim) -> Self {
-        let spoke = |closing: &&mut DecisionClosing| {
+        let is_model_reason = |closing: &&mut DecisionClosing| {
             !claim.is_owed
                 && matches!(closing.ended, DecisionResult::Spoke | DecisionResult::Reacted)
         };
-        if let Some(closing) = self.closed.as_mut().filter(spoke) {
+        if let Some(closing) = self.closed.as_mut().filter(is_model_reason) {
             closing.why.clear();
         }
         self
@@ -67,13 +67,13 @@ impl Completion {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnsentFate {
-    /// The claim's piece is a draft again.
+    /// The claim's item is a draft again.
     Draft,
-    /// People moved on before it was said.
+    /// Newer messages superseded it before it was posted.
     Superseded,
     /// It was not wanted any more.
     Dropped,
-    /// It could not be said.
+    /// It could not be posted.
     DeadLettered,
 }
 
@@ -82,25 +82,25 @@ impl CompletionContext {
         self.unseen_messages.as_ref().is_none_or(|unseen| !unseen.is_empty())
     }
 
-    fn is_unseen(&self, line: &MessageId) -> bool {
-        self.unseen_messages.as_ref().is_some_and(|unseen| unseen.contains(line))
+    fn is_unseen(&self, message: &MessageId) -> bool {
+        self.unseen_messages.as_ref().is_some_and(|unseen| unseen.contains(message))
     }
 }
 
 impl PendingState {
-    /// People have not moved on since the claim, and it has not lost its lease.
+    /// Whether no newer message superseded the claim's work, and the claim still has its lease.
     pub fn is_current(&self, claim: &Claim) -> bool {
         self.has_lease(claim)
             && self.step.as_ref().is_some_and(|step| step.generation == claim.generation)
     }
 
-    /// Applies what a claim came to. If people have moved on, only its lease ends; if it lost its
-    /// lease, nothing does.
+    /// Applies the result of a claim. If the work was superseded, only the lease is released; if the lease was
+    /// lost, nothing happens.
     pub fn complete(
         &mut self,
         claim: &Claim,
-        end: StepResult,
-        known: &CompletionContext,
+        result: StepResult,
+        context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
         if !self.is_current(claim) {
@@ -109,24 +109,24 @@ impl PendingState {
             }
             return Completion::default();
         }
-        if known.is_posted {
-            // Whatever this claim came to: a piece that was said is never said again.
-            return self.advance_after_post(claim, known, now);
+        if context.is_posted {
+            // Whatever the result is, an item that was posted is never posted again.
+            return self.advance_after_post(claim, context, now);
         }
-        match end {
-            StepResult::Silent(closing) => self.close(closing, &[], known, now),
+        match result {
+            StepResult::Silent(closing) => self.close(closing, &[], context, now),
             StepResult::Join { judgment, state, due } => {
                 self.advance(Event::Reply(claim.event.conversation().clone()), due);
                 Completion { judgment: Some((judgment, state)), ..Completion::default() }
             }
             StepResult::React { judgment, state, draft } => {
                 let judged = Some((judgment, state));
-                Completion { judgment: judged, ..self.queue_draft(claim, draft, known, now) }
+                Completion { judgment: judged, ..self.queue_draft(claim, draft, context, now) }
             }
-            StepResult::Drafted { draft, due } => self.queue_draft(claim, draft, known, due),
-            // It is said by now; see above.
+            StepResult::Drafted { draft, due } => self.queue_draft(claim, draft, context, due),
+            // Handled above: `is_posted` is set.
             StepResult::Posted(_) => Completion::default(),
-            StepResult::Withdrawn { why } => self.withdraw(why, known, now),
+            StepResult::Withdrawn { why } => self.withdraw(why, context, now),
             StepResult::Redraft { due } => self.restart_draft(due, now),
             StepResult::Retry { due } => {
                 self.retry(due);
@@ -134,7 +134,7 @@ impl PendingState {
             }
             StepResult::Deferred { due } => self.defer(claim, due, now),
             StepResult::NotSent { due } => self.return_to_draft(due, now),
-            StepResult::Failed { error, why } => self.give_up(claim, error, why, known, now),
+            StepResult::Failed { error, why } => self.give_up(claim, error, why, context, now),
             StepResult::Superseded => {
                 self.release_lease();
                 Completion::default()
@@ -146,68 +146,69 @@ impl PendingState {
         &mut self,
         claim: &Claim,
         draft: Draft,
-        known: &CompletionContext,
+        context: &CompletionContext,
         due: Timestamp,
     ) -> Completion {
-        let notes = Arc::new(draft.metadata);
-        let first = OutboxItemId(known.last_id + 1);
+        let metadata = Arc::new(draft.metadata);
+        let first = OutboxItemId(context.last_id + 1);
         let (texts, on) = match draft.content {
-            DraftContent::Text(pieces) => (pieces, None),
+            DraftContent::Text(items) => (items, None),
             DraftContent::Reaction { emoji, on } => (vec![emoji], Some(on)),
         };
-        let numbered = (first.0..).zip(texts);
-        let pieces: Vec<OutboxItem> = numbered
+        let items: Vec<OutboxItem> = (first.0..)
+            .zip(texts)
             .map(|(number, text)| OutboxItem {
                 reaction_to: on.clone(),
                 id: OutboxItemId(number),
                 first_in_draft: first,
                 conversation: claim.event.conversation().clone(),
-                key: format!("{}-{number}", known.installation).into(),
+                key: format!("{}-{number}", context.installation).into(),
                 text: text.into(),
-                metadata: notes.clone(),
+                metadata: metadata.clone(),
                 dispatched_at: None,
             })
             .collect();
-        if let Some(piece) = pieces.first() {
-            self.advance(Event::Post(piece.clone()), due);
+        if let Some(item) = items.first() {
+            self.advance(Event::Post(item.clone()), due);
         }
-        Completion { outbox_items: pieces, ..Completion::default() }
+        Completion { outbox_items: items, ..Completion::default() }
     }
 
-    /// A piece was said: the next one of its draft, or the end of the decision.
+    /// An item was posted: continue with the next one of its draft, or close the decision.
     fn advance_after_post(
         &mut self,
         claim: &Claim,
-        known: &CompletionContext,
+        context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
-        let Event::Post(piece) = &claim.event else { return Completion::default() };
-        if let Some(next) = &known.next_item {
+        let Event::Post(item) = &claim.event else { return Completion::default() };
+        if let Some(next) = &context.next_item {
             self.advance(Event::Post(next.clone()), now);
             return Completion::default();
         }
-        let gate = match (&piece.metadata.only_for, piece.metadata.ends) {
+        let gate = match (&item.metadata.only_for, item.metadata.ends) {
             (Some(_), _) => Some(Gate::Command),
             (None, DecisionResult::OverBudget) => Some(Gate::Budget),
             (None, _) => None,
         };
-        let closing = DecisionClosing::new(piece.metadata.ends, piece.metadata.why.clone());
+        let closing = DecisionClosing::new(item.metadata.ends, item.metadata.why.clone());
         let closing = DecisionClosing { gate, ..closing };
-        let is_answered = |owed: &&OwedAnswer| piece.metadata.owed.contains(&owed.message);
+        let is_answered = |owed: &&OwedAnswer| item.metadata.owed.contains(&owed.message);
         let answered = self.owed.iter().filter(is_answered).map(|owed| owed.at).collect();
         Completion {
             answered_at: answered,
-            ..self.close(closing, &piece.metadata.owed, known, now)
+            ..self.close(closing, &item.metadata.owed, context, now)
         }
     }
 
-    /// Nothing was tried, so the claim does not count. Whether a piece was said is as open as before.
+    /// Nothing was tried, so the claim does not count as an attempt. Whether an item was posted is as unknown
+    /// as before.
     fn defer(&mut self, claim: &Claim, due: Timestamp, now: Timestamp) -> Completion {
         if let Some(step) = &mut self.step {
             step.attempts = step.attempts.saturating_sub(1);
         }
         match &claim.event {
-            Event::Post(piece) if !piece.is_sending() => self.return_to_draft(due, now),
+            Event::Post(item) if !item.is_sending() => self.return_to_draft(due, now),
             Event::Post(_) | Event::Judge(_) | Event::Reply(_) => {
                 self.retry(due);
                 Completion::default()
@@ -215,14 +216,14 @@ impl PendingState {
         }
     }
 
-    /// The claim's piece is a draft again, and what came while it was on its way counts now.
+    /// The claim's item is a draft again. Messages that arrived while it was in flight count now.
     fn return_to_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
-        if let Event::Post(piece) = &mut step.event {
-            piece.dispatched_at = None;
+        if let Event::Post(item) = &mut step.event {
+            item.dispatched_at = None;
         }
-        let is_replaceable = matches!(&step.event, Event::Post(piece) if !piece.is_published());
-        // Whoever said more meanwhile is looked at when it is offered again.
+        let is_replaceable = matches!(&step.event, Event::Post(item) if !item.is_published());
+        // A user who mentioned the persona meanwhile comes first.
         if is_replaceable && !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
             return Completion {
@@ -235,13 +236,18 @@ impl PendingState {
         Completion { unsent: Some(UnsentFate::Draft), ..Completion::default() }
     }
 
-    /// Those whom this would answer do not wait any more; others may.
-    fn withdraw(&mut self, why: String, known: &CompletionContext, now: Timestamp) -> Completion {
-        // Lines that waited behind an answer were judged by nobody; behind words of its own, those that the
-        // verdict had not seen go to a decision of theirs.
-        let waits = |step: &Step| step.is_owed && step.follow_up_due.is_some();
-        if self.owed.is_empty() && !self.step.as_ref().is_some_and(waits) {
-            return self.close(DecisionClosing::new(DecisionResult::Dropped, why), &[], known, now);
+    /// The users whom this would have answered no longer wait; others may.
+    fn withdraw(&mut self, why: String, context: &CompletionContext, now: Timestamp) -> Completion {
+        // Messages that were queued behind an answer have not been judged. Behind an unsolicited post, those
+        // that the verdict had not seen go to a decision of their own.
+        let has_unjudged = |step: &Step| step.is_owed && step.follow_up_due.is_some();
+        if self.owed.is_empty() && !self.step.as_ref().is_some_and(has_unjudged) {
+            return self.close(
+                DecisionClosing::new(DecisionResult::Dropped, why),
+                &[],
+                context,
+                now,
+            );
         }
         self.resume_waiting(now);
         Completion {
@@ -251,10 +257,10 @@ impl PendingState {
         }
     }
 
-    /// The words are looked for once more, with the lines that came meanwhile.
+    /// Drafts again, with the messages that came meanwhile.
     fn restart_draft(&mut self, due: Timestamp, now: Timestamp) -> Completion {
         let Some(step) = &mut self.step else { return Completion::default() };
-        // Whoever has asked while the piece was on its way is answered first.
+        // A user who mentioned the persona while the item was in flight is answered first.
         if !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
             return Completion {
@@ -265,20 +271,23 @@ impl PendingState {
         }
         let reply = Event::Reply(step.event.conversation().clone());
         let redrafts = step.redrafts + 1;
-        let fresh = new_step(reply, due, step.decision, step.generation + 1);
+        let next = new_step(reply, due, step.decision, step.generation + 1);
         let (is_owed, since) = (step.is_owed, step.waiting_since);
         *step = Step {
             is_owed,
             follow_up_due: step.follow_up_due,
             waiting_since: since,
             redrafts,
-            ..fresh
+            ..next
         };
-        let unsaid = Some(UnsentFate::Superseded);
-        Completion { unsent: unsaid, has_redrafted: true, ..Completion::default() }
+        Completion {
+            unsent: Some(UnsentFate::Superseded),
+            has_redrafted: true,
+            ..Completion::default()
+        }
     }
 
-    /// For the same decision: whoever is owed an answer first, else the lines to be judged.
+    /// Continues the same decision: with an owed answer if there is one, else with the messages to judge.
     fn resume_waiting(&mut self, now: Timestamp) {
         let Some(step) = &mut self.step else { return };
         let conversation = step.event.conversation().clone();
@@ -299,15 +308,15 @@ impl PendingState {
         claim: &Claim,
         error: String,
         why: String,
-        known: &CompletionContext,
+        context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
         let (answered, text): (Vec<MessageId>, _) = match &claim.event {
-            Event::Post(piece) => (piece.metadata.owed.clone(), Some(piece.text.clone())),
+            Event::Post(item) => (item.metadata.owed.clone(), Some(item.text.clone())),
             Event::Judge(_) | Event::Reply(_) => {
                 let owed = self.owed.iter().map(|owed| owed.message.clone());
-                // Whoever has asked since gets an answer of their own.
-                (owed.filter(|line| !known.is_unseen(line)).collect(), None)
+                // A user who asked later gets an answer of their own.
+                (owed.filter(|message| !context.is_unseen(message)).collect(), None)
             }
         };
         let dead_letter = DeadLetter {
@@ -319,7 +328,7 @@ impl PendingState {
             text,
         };
         let closed =
-            self.close(DecisionClosing::new(DecisionResult::Failed, why), &answered, known, now);
+            self.close(DecisionClosing::new(DecisionResult::Failed, why), &answered, context, now);
         Completion {
             dead_letter: Some(dead_letter),
             unsent: Some(UnsentFate::DeadLettered),
@@ -327,35 +336,35 @@ impl PendingState {
         }
     }
 
-    /// The decision closes. `answered` lists the owed lines that it settled; what came meanwhile,
-    /// and was not considered, is taken up by the next decision.
+    /// Closes the decision. `answered` lists the owed messages that it settled. Messages that came meanwhile
+    /// and were not considered go to the next decision.
     fn close(
         &mut self,
         closing: DecisionClosing,
         answered: &[MessageId],
-        known: &CompletionContext,
+        context: &CompletionContext,
         now: Timestamp,
     ) -> Completion {
         let is_settled =
             |id: &MessageId| answered.contains(id) || closing.settled_messages.contains(id);
         self.owed.retain(|owed| !is_settled(&owed.message));
-        let fresh = DecisionId(known.last_id + 1);
+        let next_id = DecisionId(context.last_id + 1);
         if let Some(step) = self.step.take() {
             let conversation = step.event.conversation().clone();
-            let follow = step.follow_up_due.filter(|_| known.has_unseen());
+            let follow_up_due = step.follow_up_due.filter(|_| context.has_unseen());
             let generation = step.generation + 1;
             if !self.owed.is_empty() {
-                let reply = new_step(Event::Reply(conversation), now, fresh, generation);
-                self.step = Some(Step { is_owed: true, follow_up_due: follow, ..reply });
-            } else if let Some(due) = follow {
-                let judge = new_step(Event::Judge(conversation), due.max(now), fresh, generation);
+                let reply = new_step(Event::Reply(conversation), now, next_id, generation);
+                self.step = Some(Step { is_owed: true, follow_up_due, ..reply });
+            } else if let Some(due) = follow_up_due {
+                let judge = new_step(Event::Judge(conversation), due.max(now), next_id, generation);
                 self.step = Some(Step { waiting_since: step.waiting_since, ..judge });
             }
         }
-        let opened = self.step.as_ref().map(|step| (fresh, step.is_owed));
+        let next_decision = self.step.as_ref().map(|step| (next_id, step.is_owed));
         Completion {
             closed: Some(closing),
-            next_decision: opened,
+            next_decision,
             unsent: Some(UnsentFate::Dropped),
             ..Completion::default()
         }
@@ -366,7 +375,7 @@ impl PendingState {
         lease.is_some_and(|lease| lease.token == claim.token)
     }
 
-    /// Another step takes this one's place, for the same decision.
+    /// Replaces the step with the next one for the same decision.
     fn advance(&mut self, event: Event, due: Timestamp) {
         if let Some(step) = &mut self.step {
             step.event = event;
@@ -384,7 +393,7 @@ impl PendingState {
         }
     }
 
-    /// What took the work's place may be claimed when it is due.
+    /// Allows the step that replaced the work to be claimed when it is due.
     fn release_lease(&mut self) {
         if let Some(step) = &mut self.step {
             step.lease = None;

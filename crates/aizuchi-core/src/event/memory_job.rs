@@ -1,93 +1,91 @@
-//! Work that no conversation waits for: remembering. A chore has a key of its own, so that one that
-//! fails stops no other, and is claimed like a step.
+//! Remembering: work that no conversation waits for. A memory job has a key of its own, so that a failing job
+//! stops no other, and is claimed like a step.
 
 use jiff::Timestamp;
 
 use crate::decision::Attempt;
 use crate::memory::{MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 
-/// A due chore, taken by one runner until its lease ends.
+/// A due memory job, claimed by one runner until its lease ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryJob {
-    /// What is to be remembered.
+    /// The memory to update.
     pub key: MemoryKey,
     pub due: Timestamp,
-    /// Names this claim and no other.
+    /// Identifies this claim.
     pub token: i64,
     /// 1 for the first.
     pub attempt: u32,
 }
 
-/// What working at a chore came to.
+/// The result of handling a memory job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryJobOutcome {
-    /// The model calls made on the way, whatever came of them.
+    /// All model calls that were made.
     pub attempts: Vec<Attempt>,
     pub result: MemoryJobResult,
-    /// When to look again at what was heard meanwhile, or could not be remembered now.
+    /// When to run again, for messages that arrived meanwhile or could not be remembered now.
     pub next_due: Timestamp,
-    /// How many versions of a memory are kept.
+    /// How many versions of a memory to keep.
     pub versions_kept: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemoryJobResult {
-    /// It remembers this now.
+    /// A new version of the memory.
     Remembered(NewMemory),
     /// There was nothing new.
     NothingNew,
-    /// Something stood in the way; what was remembered before stays. Again at `next`.
+    /// A retryable failure. The existing memory stays.
     Retry(RetryTiming),
 }
 
-/// When something is tried again.
+/// When a job is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryTiming {
-    /// Soon; the tries so far count.
+    /// Soon; the attempts so far count.
     Soon,
-    /// When it would be its turn anyway.
+    /// At its next regular time.
     NextInterval,
 }
 
-/// How long a memory that has lost an entry waits until it is made anew: whoever changes a line changes it
-/// more than once.
+/// How long a memory that lost an entry waits before it is rewritten. An author who changes a message often
+/// changes it more than once.
 pub const REWRITE_DELAY: jiff::SignedDuration = jiff::SignedDuration::from_mins(2);
-/// How long the workspace's memories wait for other channels that are being remembered.
+/// How long the workspace's memories wait for other channels whose jobs are running.
 const WORKSPACE_DELAY: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
-/// The chores that a new memory calls for, and when (seeds: channel short term, then its long term, then
-/// the workspace's).
+/// The jobs that follow a new memory, and when: a channel's short-term memory is followed by its long-term
+/// memory, and both by the workspace's.
 pub fn follow_up_jobs(
     key: &MemoryKey,
     entries_are_public: bool,
     now: Timestamp,
 ) -> Vec<(MemoryKey, Timestamp)> {
-    let of = |scope: MemoryScope, term: MemoryTerm| MemoryKey {
+    let memory_key = |scope: MemoryScope, term: MemoryTerm| MemoryKey {
         workspace: key.workspace.clone(),
         scope,
         term,
     };
-    let gathered = now + WORKSPACE_DELAY;
-    let mut follow = Vec::new();
+    let mut jobs = Vec::new();
     if let (MemoryScope::Channel(_), MemoryTerm::ShortTerm) = (&key.scope, key.term) {
-        follow.push((of(key.scope.clone(), MemoryTerm::LongTerm), now));
+        jobs.push((memory_key(key.scope.clone(), MemoryTerm::LongTerm), now));
     }
     if matches!(key.scope, MemoryScope::Channel(_)) && entries_are_public {
-        follow.push((of(MemoryScope::Workspace, key.term), gathered));
+        jobs.push((memory_key(MemoryScope::Workspace, key.term), now + WORKSPACE_DELAY));
     }
-    follow
+    jobs
 }
 
-/// When it is a memory's turn: the workspace's is made once in an interval, however many channels have
-/// something new.
+/// When a memory job is due. The workspace's runs once per interval, however many channels have news.
 pub fn job_due(
-    made: Option<Timestamp>,
+    created: Option<Timestamp>,
     due: Timestamp,
     interval: jiff::SignedDuration,
     key: &MemoryKey,
 ) -> Timestamp {
-    match (&key.scope, made) {
-        (MemoryScope::Workspace, Some(made)) => due.max(made + interval),
+    match (&key.scope, created) {
+        (MemoryScope::Workspace, Some(created)) => due.max(created + interval),
         (MemoryScope::Workspace | MemoryScope::Channel(_) | MemoryScope::Thread(..), _) => due,
     }
 }

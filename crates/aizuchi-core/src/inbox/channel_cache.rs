@@ -1,5 +1,5 @@
-//! What hearing has to know of the rooms without looking it up: their names, who may read them, how it
-//! takes part there, who does not want to be listened to, and how people talk there.
+//! What the inbox needs to know about channels without asking the store: names, visibility, modes, opted-out
+//! users, and how users talk there.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,7 +19,7 @@ use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
 use crate::rules::{FacilitationRules, Mode, Rulebook};
 use crate::store::{Order, StandingOrders};
 
-/// Learned from what is heard and ordered.
+/// Filled from what is heard and ordered.
 #[derive(Debug, Default)]
 pub struct ChannelCache {
     rulebook: Arc<Rulebook>,
@@ -35,19 +35,19 @@ struct ChannelCacheState {
     admins: BTreeSet<(WorkspaceId, UserId)>,
     user_names: HashMap<WorkspaceId, UserNameIndex>,
     tempos: HashMap<(WorkspaceId, ChannelId), Tempo>,
-    /// What waits to be judged, and some that was: see [`MOST_TALKS`].
+    /// The timers of conversations that wait to be judged, and of some that were judged: see [`MAX_TIMERS`].
     judge_timers: HashMap<ConversationId, JudgeTimer>,
 }
 
-/// Names in lower case, to tell a question to the room from one to somebody.
+/// Names in lower case, to distinguish a question to the channel from one to a user.
 #[derive(Debug, Default)]
 struct UserNameIndex {
     names: HashMap<UserId, String>,
-    /// How many bear a name.
+    /// How many users have a name.
     name_counts: HashMap<String, usize>,
 }
 
-/// When there are so many, those that were judged are forgotten.
+/// From this number on, timers of judged conversations are evicted.
 const MAX_TIMERS: usize = 2000;
 
 impl ChannelCache {
@@ -55,13 +55,13 @@ impl ChannelCache {
         Self { rulebook, state: RwLock::default(), order_lock: Turns::default() }
     }
 
-    /// Held by what is heard until it is kept: no order comes between. Lines do not wait for each other.
+    /// Held while a message is stored, so that no order comes between. Messages do not block each other.
     pub async fn lock_for_hearing(&self) -> RwLockReadGuard<'_, ()> {
         self.order_lock.read().await
     }
 
-    /// Held by an order until it is kept: nothing is heard meanwhile, and orders are obeyed in the order
-    /// that they are kept in.
+    /// Held while an order is stored, so that no message comes between, and orders apply in the order in which
+    /// they are stored.
     pub async fn lock_for_order(&self) -> RwLockWriteGuard<'_, ()> {
         self.order_lock.write().await
     }
@@ -72,38 +72,38 @@ impl ChannelCache {
 
     pub fn update_channel(&self, channel: &Channel) {
         let key = (channel.workspace.clone(), channel.id.clone());
-        self.write(|known| known.channels.insert(key, channel.clone()));
+        self.write(|state| state.channels.insert(key, channel.clone()));
     }
 
-    /// What people have ordered in a workspace, all of it.
+    /// Replaces all standing orders of a workspace.
     pub fn replace_orders(&self, workspace: &WorkspaceId, orders: &StandingOrders) {
-        self.write(|known| {
-            known.modes.retain(|(other, _), _| other != workspace);
-            known.opted_out.retain(|(other, _)| other != workspace);
+        self.write(|state| {
+            state.modes.retain(|(other, _), _| other != workspace);
+            state.opted_out.retain(|(other, _)| other != workspace);
             let modes = orders.modes.iter();
-            known.modes.extend(modes.map(|(id, mode)| ((workspace.clone(), id.clone()), *mode)));
+            state.modes.extend(modes.map(|(id, mode)| ((workspace.clone(), id.clone()), *mode)));
             let users = orders.opted_out.iter();
-            known.opted_out.extend(users.map(|user| (workspace.clone(), user.clone())));
+            state.opted_out.extend(users.map(|user| (workspace.clone(), user.clone())));
         });
     }
 
-    /// One order more.
+    /// Applies one more order.
     pub fn apply_order(&self, order: &Order) {
         let workspace = order.workspace().clone();
-        self.write(|known| match order {
+        self.write(|state| match order {
             Order::Mode { channel, mode: Some(mode), .. } => {
-                known.modes.insert((workspace, channel.clone()), *mode);
+                state.modes.insert((workspace, channel.clone()), *mode);
             }
             Order::Mode { channel, mode: None, .. } => {
-                known.modes.remove(&(workspace, channel.clone()));
+                state.modes.remove(&(workspace, channel.clone()));
             }
             Order::OptOut { user, .. } => {
-                known.opted_out.insert((workspace, user.clone()));
+                state.opted_out.insert((workspace, user.clone()));
             }
             Order::OptIn { user, .. } => {
-                known.opted_out.remove(&(workspace, user.clone()));
+                state.opted_out.remove(&(workspace, user.clone()));
             }
-            // These are looked up where they matter.
+            // These are read from the store where they matter.
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Redact { .. }
@@ -114,126 +114,125 @@ impl ChannelCache {
         });
     }
 
-    /// Somebody has a name.
+    /// Learns a user's name and role.
     pub fn update_user(&self, user: &User) {
-        self.write(|known| {
-            let people = known.user_names.entry(user.workspace.clone()).or_default();
-            people.insert(user.id.clone(), user.name.to_lowercase());
+        self.write(|state| {
+            let users = state.user_names.entry(user.workspace.clone()).or_default();
+            users.insert(user.id.clone(), user.name.to_lowercase());
             let key = (user.workspace.clone(), user.id.clone());
             match user.role {
-                Role::Admin => known.admins.insert(key),
-                Role::Member => known.admins.remove(&key),
+                Role::Admin => state.admins.insert(key),
+                Role::Member => state.admins.remove(&key),
             };
         });
     }
 
-    /// A human said something, whatever follows from it.
-    pub fn record_message(&self, line: &Message) {
-        let place = &line.conversation;
-        let key = (place.workspace.clone(), place.channel.clone());
-        self.write(|known| {
-            known.tempos.entry(key).or_default().record_message(line.at);
-            if let Some(parent) = &place.thread {
-                let top = ConversationId { thread: None, ..place.clone() };
-                let talk = known.judge_timers.get_mut(&top);
-                talk.into_iter().for_each(|talk| talk.record_thread_reply(parent, &line.author.id));
+    /// Records a human message, whatever its disposition.
+    pub fn record_message(&self, message: &Message) {
+        let conversation = &message.conversation;
+        let key = (conversation.workspace.clone(), conversation.channel.clone());
+        self.write(|state| {
+            state.tempos.entry(key).or_default().record_message(message.at);
+            if let Some(parent) = &conversation.thread {
+                let top_level = ConversationId { thread: None, ..conversation.clone() };
+                if let Some(timer) = state.judge_timers.get_mut(&top_level) {
+                    timer.record_thread_reply(parent, &message.author.id);
+                }
             }
         });
     }
 
-    /// The talk goes on with a line; returns when it is judged, if nobody says more. A line that is heard
-    /// twice only brings that nearer.
+    /// Records a message and returns when to judge the conversation, if no message follows. Hearing a message
+    /// twice can only make that earlier.
     pub fn judge_due_after_message(
         &self,
-        line: &Message,
+        message: &Message,
         now: Timestamp,
         bounds: &WaitBounds,
     ) -> Timestamp {
-        self.write(|known| {
-            known.evict_judged(now);
-            let people = known.user_names.entry(line.conversation.workspace.clone()).or_default();
-            let lower = line.text.to_lowercase();
+        self.write(|state| {
+            state.evict_judged(now);
+            let users = state.user_names.entry(message.conversation.workspace.clone()).or_default();
+            let text = message.text.to_lowercase();
             let names = |user: &UserId| {
-                line.mentions.contains(&Mention::User(user.clone()))
-                    || people.names.get(user).is_some_and(|name| has_name(&lower, name))
+                message.mentions.contains(&Mention::User(user.clone()))
+                    || users.names.get(user).is_some_and(|name| has_name(&text, name))
             };
-            let names_somebody = line.mentions.iter().any(|mention| match mention {
-                Mention::User(user) => *user != line.author.id,
+            let names_user = message.mentions.iter().any(|mention| match mention {
+                Mention::User(user) => *user != message.author.id,
                 Mention::Persona => true,
-            }) || addressed_name(&lower)
-                .is_some_and(|name| people.name_counts.contains_key(name));
-            let asks_the_room = is_question(&line.text) && !names_somebody;
-            let heard = NewMessage {
-                message: &line.id,
-                author: &line.author.id,
-                is_open_question: asks_the_room,
-            };
+            }) || addressed_name(&text)
+                .is_some_and(|name| users.name_counts.contains_key(name));
+            let is_open_question = is_question(&message.text) && !names_user;
+            let new_message =
+                NewMessage { message: &message.id, author: &message.author.id, is_open_question };
             let tempo =
-                known.tempos.get(&channel_key(&line.conversation)).copied().unwrap_or_default();
-            let talk = known.judge_timers.entry(line.conversation.clone()).or_default();
-            talk.record_message(heard, names, now, &tempo, bounds)
+                state.tempos.get(&channel_key(&message.conversation)).copied().unwrap_or_default();
+            let timer = state.judge_timers.entry(message.conversation.clone()).or_default();
+            timer.record_message(new_message, names, now, &tempo, bounds)
         })
     }
 
-    /// A line was edited or deleted; returns when the talk is judged, if nobody says more.
+    /// Records an edit or deletion and returns when to judge the conversation, if no message follows.
     pub fn judge_due_after_change(
         &self,
-        place: &ConversationId,
-        line: &MessageId,
+        conversation: &ConversationId,
+        message: &MessageId,
         now: Timestamp,
         bounds: &WaitBounds,
     ) -> Timestamp {
-        self.write(|known| {
-            known.evict_judged(now);
-            let tempo = known.tempos.get(&channel_key(place)).copied().unwrap_or_default();
-            let talk = known.judge_timers.entry(place.clone()).or_default();
-            talk.record_change(line, now, &tempo, bounds)
+        self.write(|state| {
+            state.evict_judged(now);
+            let tempo = state.tempos.get(&channel_key(conversation)).copied().unwrap_or_default();
+            let timer = state.judge_timers.entry(conversation.clone()).or_default();
+            timer.record_change(message, now, &tempo, bounds)
         })
     }
 
     pub fn facilitation(&self, workspace: &WorkspaceId, channel: &ChannelId) -> FacilitationRules {
         let key = (workspace.clone(), channel.clone());
-        self.read(|known| {
-            let name = known.channels.get(&key).map_or("", |channel| &*channel.name);
+        self.read(|state| {
+            let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
             self.rulebook.channel_rules(channel, name).facilitation
         })
     }
 
-    /// The mode that people gave a channel, if they have.
+    /// The mode that a user ordered for a channel, if any.
     pub fn ordered_mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Mode> {
         let key = (workspace.clone(), channel.clone());
-        self.read(|known| known.modes.get(&key).copied())
+        self.read(|state| state.modes.get(&key).copied())
     }
 
     pub fn mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Mode {
         let key = (workspace.clone(), channel.clone());
-        self.read(|known| {
-            let name = known.channels.get(&key).map_or("", |channel| &*channel.name);
-            let ordered = known.modes.get(&key).copied();
+        self.read(|state| {
+            let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
+            let ordered = state.modes.get(&key).copied();
             ordered.unwrap_or_else(|| self.rulebook.channel_rules(channel, name).mode)
         })
     }
 
-    /// Whoever writes there writes to the persona.
+    /// Whether everything written there is addressed to the persona.
     pub fn is_direct(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
         self.visibility(workspace, channel) == Visibility::Direct
     }
 
-    /// Who reads along.
+    /// Who can read the channel.
     pub fn visibility(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Visibility {
         let key = (workspace.clone(), channel.clone());
-        let known = self.read(|known| known.channels.get(&key).map(|known| known.visibility));
-        known.unwrap_or(Visibility::Private)
+        let visibility =
+            self.read(|state| state.channels.get(&key).map(|channel| channel.visibility));
+        visibility.unwrap_or(Visibility::Private)
     }
 
     pub fn has_opted_out(&self, workspace: &WorkspaceId, user: &UserId) -> bool {
         let key = (workspace.clone(), user.clone());
-        self.rulebook.opted_out.contains(user) || self.read(|known| known.opted_out.contains(&key))
+        self.rulebook.opted_out.contains(user) || self.read(|state| state.opted_out.contains(&key))
     }
 
     pub fn role(&self, workspace: &WorkspaceId, user: &UserId) -> Role {
         let key = (workspace.clone(), user.clone());
-        let is_admin = self.read(|known| known.admins.contains(&key));
+        let is_admin = self.read(|state| state.admins.contains(&key));
         if is_admin { Role::Admin } else { Role::Member }
     }
 
@@ -249,7 +248,7 @@ impl ChannelCache {
 impl ChannelCacheState {
     fn evict_judged(&mut self, now: Timestamp) {
         if self.judge_timers.len() >= MAX_TIMERS {
-            self.judge_timers.retain(|_, talk| !talk.is_judged(now));
+            self.judge_timers.retain(|_, timer| !timer.is_judged(now));
         }
     }
 }
@@ -268,8 +267,8 @@ impl UserNameIndex {
     }
 }
 
-fn channel_key(place: &ConversationId) -> (WorkspaceId, ChannelId) {
-    (place.workspace.clone(), place.channel.clone())
+fn channel_key(conversation: &ConversationId) -> (WorkspaceId, ChannelId) {
+    (conversation.workspace.clone(), conversation.channel.clone())
 }
 
 #[cfg(test)]
@@ -279,7 +278,7 @@ mod tests {
     use super::*;
     use crate::chat::{Author, AuthorKind, Role};
 
-    fn place(thread: Option<&str>) -> ConversationId {
+    fn conversation(thread: Option<&str>) -> ConversationId {
         let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
         ConversationId { workspace, channel, thread: thread.map(MessageId::new) }
     }
@@ -288,11 +287,11 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn rooms() -> ChannelCache {
-        let rooms = ChannelCache::default();
+    fn cache() -> ChannelCache {
+        let cache = ChannelCache::default();
         for name in ["Ann", "Bob"] {
             let (workspace, id) = (WorkspaceId::new("w"), UserId::new(format!("u-{name}")));
-            rooms.update_user(&User {
+            cache.update_user(&User {
                 workspace,
                 id,
                 name: name.into(),
@@ -300,19 +299,19 @@ mod tests {
                 role: Role::Member,
             });
         }
-        rooms
+        cache
     }
 
-    /// How many seconds are waited after the last of these lines.
-    fn waits(rooms: &ChannelCache, lines: &[(&str, Option<&str>, &str)]) -> i64 {
+    /// The wait in seconds after the last of these messages, which are 30 seconds apart.
+    fn waits(cache: &ChannelCache, messages: &[(&str, Option<&str>, &str)]) -> i64 {
         let bounds = WaitBounds {
             min_rest: SignedDuration::from_secs(15),
             max_rest: SignedDuration::from_secs(300),
             max_wait: SignedDuration::from_secs(3600),
         };
-        let heard = lines.iter().zip(0..).map(|((who, thread, text), number)| {
-            let line = Message {
-                conversation: place(*thread),
+        let heard = messages.iter().zip(0..).map(|((who, thread, text), number)| {
+            let message = Message {
+                conversation: conversation(*thread),
                 id: MessageId::new(format!("{number}")),
                 at: at(30 * number),
                 author: Author { id: UserId::new(*who), kind: AuthorKind::Human },
@@ -320,17 +319,17 @@ mod tests {
                 mentions: Vec::new(),
                 edits: 0,
             };
-            rooms.record_message(&line);
-            let due = rooms.judge_due_after_message(&line, line.at, &bounds);
-            due.duration_since(line.at).as_secs()
+            cache.record_message(&message);
+            let due = cache.judge_due_after_message(&message, message.at, &bounds);
+            due.duration_since(message.at).as_secs()
         });
         heard.last().unwrap()
     }
 
     #[test]
-    fn who_is_known_by_name_can_be_asked_and_can_be_answered() {
+    fn users_can_be_asked_and_answered_by_name() {
         let ask = ("u-Ann", None, "who has a ladder?");
-        for (lines, expected) in [
+        for (messages, expected) in [
             (vec![("u-Ann", None, "who has a ladder?")], 90),
             (vec![("u-Ann", None, "ok, who has a ladder?")], 90),
             (vec![("u-Ann", None, "Bob: who has a ladder?")], 300),
@@ -338,28 +337,28 @@ mod tests {
             (vec![ask, ("u-Bob", None, "I do, ann")], 300),
             (vec![ask, ("u-Bob", None, "hannah does")], 90),
             (vec![ask, ("u-Ann", None, "(ann here)")], 90),
-            // In the question's thread, somebody else's line settles it.
+            // Another user's reply in the question's thread settles it.
             (vec![ask, ("u-Bob", Some("0"), "I do"), ("u-Bob", None, "well")], 300),
             (vec![ask, ("u-Ann", Some("0"), "a long one"), ("u-Bob", None, "well")], 90),
         ] {
-            assert_eq!(waits(&rooms(), &lines), expected, "{lines:?}");
+            assert_eq!(waits(&cache(), &messages), expected, "{messages:?}");
         }
     }
 
     #[test]
-    fn a_name_that_was_given_up_names_nobody() {
+    fn a_former_name_matches_no_user() {
         for (text, expected) in [("bob: who has a ladder?", 90), ("robert: who has a ladder?", 300)]
         {
-            let rooms = rooms();
+            let cache = cache();
             let (workspace, id) = (WorkspaceId::new("w"), UserId::new("u-Bob"));
-            rooms.update_user(&User {
+            cache.update_user(&User {
                 workspace,
                 id,
                 name: "Robert".into(),
                 kind: AuthorKind::Human,
                 role: Role::Member,
             });
-            assert_eq!(waits(&rooms, &[("u-Ann", None, text)]), expected, "{text}");
+            assert_eq!(waits(&cache, &[("u-Ann", None, text)]), expected, "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Which conversations this process is working at, so that a new line can call the work off at
-//! once. Only a hint: what counts is the step's generation in the store, so a hint that is lost
-//! costs a wasted thought and nothing else.
+//! The conversations that this process is working on, so that a new message can cancel the work at once. This
+//! is only a hint: the step's generation in the store decides, so a lost hint costs no more than a wasted model
+//! call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,26 +22,26 @@ struct InFlightStep {
 }
 
 impl InFlight {
-    /// The work on this conversation no longer counts.
+    /// Cancels the work on this conversation, because it was superseded.
     pub fn cancel(&self, conversation: &ConversationId) {
         if let Some(work) = self.lock().get(conversation) {
             work.cancellation.cancel();
         }
     }
 
-    /// Work on a claim begins; what is returned is cancelled when it is overtaken.
+    /// Registers the work on a claim. The returned token is cancelled when the work is superseded.
     pub fn begin(&self, claim: &Claim) -> CancellationToken {
-        let overtaken = CancellationToken::new();
-        let work = InFlightStep { token: claim.token, cancellation: overtaken.clone() };
+        let cancellation = CancellationToken::new();
+        let work = InFlightStep { token: claim.token, cancellation: cancellation.clone() };
         self.lock().insert(claim.event.conversation().clone(), work);
-        overtaken
+        cancellation
     }
 
     pub fn finish(&self, claim: &Claim) {
-        let mut works = self.lock();
+        let mut steps = self.lock();
         let conversation = claim.event.conversation();
-        if works.get(conversation).is_some_and(|work| work.token == claim.token) {
-            works.remove(conversation);
+        if steps.get(conversation).is_some_and(|work| work.token == claim.token) {
+            steps.remove(conversation);
         }
     }
 

@@ -1,5 +1,5 @@
-//! The memos that may be seen from one channel, as one reply reads and changes them. Nothing is
-//! written before the reply is kept, so a reply that is thrown away takes its changes along.
+//! The memos that are visible from one channel, as one reply reads and changes them. Nothing is written before
+//! the reply is kept, so a discarded reply discards its changes too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::memo::{
 use crate::memory::{MemoryId, MessageRef};
 use crate::persona::Language;
 
-/// Where a reply is thought of, and for whom.
+/// Where a reply is made, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoOrigin {
     pub channel: ChannelId,
     pub visibility: Visibility,
-    /// Who said what a new memo holds, where that is known.
+    /// Who said the content of a new memo, if known.
     pub said_by: Option<UserId>,
 }
 
-/// Each of its verbs answers with a sentence for the model.
+/// Each of its operations answers with a sentence for the model.
 #[derive(Clone, Debug)]
 pub struct Notebook {
     origin: MemoOrigin,
@@ -34,38 +34,38 @@ pub struct Notebook {
     stored: Vec<(MemoryId, Memo)>,
     /// As they will be.
     entries: Vec<NotebookEntry>,
-    /// What answers have told of since somebody asked.
+    /// Which memos the answers disclosed since the last [`Notebook::take_disclosed`].
     disclosed: Vec<MemoryId>,
 }
 
 #[derive(Clone, Debug)]
 struct NotebookEntry {
-    /// Of the one that the store has.
+    /// The id in the store, if it is stored.
     id: Option<MemoryId>,
     memo: Memo,
 }
 
 impl Notebook {
-    /// Memos that may not be seen from here are left out.
+    /// Memos that are not visible from this channel are left out.
     pub fn new(
-        place: MemoOrigin,
+        origin: MemoOrigin,
         memos: Vec<(MemoryId, Memo)>,
         language: Language,
         zone: TimeZone,
     ) -> Self {
-        let seen = memos.into_iter().filter(|(_, memo)| memo.is_visible_from(&place.channel));
-        let kept: Vec<(MemoryId, Memo)> = seen.collect();
-        let pages =
-            kept.iter().cloned().map(|(id, memo)| NotebookEntry { id: Some(id), memo }).collect();
-        Self { origin: place, language, zone, stored: kept, entries: pages, disclosed: Vec::new() }
+        let visible = memos.into_iter().filter(|(_, memo)| memo.is_visible_from(&origin.channel));
+        let stored: Vec<(MemoryId, Memo)> = visible.collect();
+        let entries =
+            stored.iter().cloned().map(|(id, memo)| NotebookEntry { id: Some(id), memo }).collect();
+        Self { origin, language, zone, stored, entries, disclosed: Vec::new() }
     }
 
-    /// The memos that answers have told of, or carried on, since this was asked last.
+    /// The memos that answers disclosed, or that were carried over, since the last call.
     pub fn take_disclosed(&mut self) -> Vec<MemoryId> {
-        let mut told = std::mem::take(&mut self.disclosed);
-        told.sort();
-        told.dedup();
-        told
+        let mut disclosed = std::mem::take(&mut self.disclosed);
+        disclosed.sort();
+        disclosed.dedup();
+        disclosed
     }
 
     pub fn add(&mut self, entry: NewMemo, now: Timestamp) -> String {
@@ -81,19 +81,19 @@ impl Notebook {
         answer
     }
 
-    pub fn edit(&mut self, name: &str, amendment: MemoUpdate, now: Timestamp) -> String {
+    pub fn edit(&mut self, name: &str, update: MemoUpdate, now: Timestamp) -> String {
         let Some(number) = self.find(name) else {
             return responses::not_found(self.language, name);
         };
-        let amended = match self.apply_update(&self.entries[number].memo, amendment, now) {
-            Ok(amended) => amended,
+        let updated = match self.apply_update(&self.entries[number].memo, update, now) {
+            Ok(updated) => updated,
             Err(error) => return responses::not_edited(self.language, error),
         };
-        if self.find(&amended.name).is_some_and(|other| other != number) {
-            return responses::name_taken(self.language, &amended.name);
+        if self.find(&updated.name).is_some_and(|other| other != number) {
+            return responses::name_taken(self.language, &updated.name);
         }
-        let answer = responses::edited(self.language, &amended.name);
-        self.entries[number].memo = amended;
+        let answer = responses::edited(self.language, &updated.name);
+        self.entries[number].memo = updated;
         self.disclosed.extend(self.entries[number].id);
         answer
     }
@@ -109,11 +109,11 @@ impl Notebook {
         responses::removed(self.language, &removed.memo.name)
     }
 
-    /// One page of the memos (of those with `tag`), what matters most first.
+    /// One page of the memos (of those with `tag`), highest priority first.
     pub fn list(&mut self, tag: Option<&str>, offset: i64, limit: i64) -> String {
         let tag = tag.map(str::trim).filter(|tag| !tag.is_empty());
-        let has = |page: &NotebookEntry, tag: &str| page.memo.tags.iter().any(|own| own == tag);
-        let is_listed = |page: &&NotebookEntry| tag.is_none_or(|tag| has(page, tag));
+        let has = |entry: &NotebookEntry, tag: &str| entry.memo.tags.iter().any(|own| own == tag);
+        let is_listed = |entry: &&NotebookEntry| tag.is_none_or(|tag| has(entry, tag));
         let mut listed: Vec<&NotebookEntry> = self.entries.iter().filter(is_listed).collect();
         match tag {
             Some(tag) if listed.is_empty() => {
@@ -128,8 +128,8 @@ impl Notebook {
         let offset = usize::try_from(offset).unwrap_or(0).min(listed.len());
         let limit = usize::try_from(limit).unwrap_or(1).clamp(1, MAX_LIST_LENGTH);
         let shown = || listed.iter().skip(offset).take(limit);
-        let memos: Vec<&Memo> = shown().map(|page| &page.memo).collect();
-        self.disclosed.extend(shown().filter_map(|page| page.id));
+        let memos: Vec<&Memo> = shown().map(|entry| &entry.memo).collect();
+        self.disclosed.extend(shown().filter_map(|entry| entry.id));
         responses::list(self.language, &memos, offset, listed.len())
     }
 
@@ -141,7 +141,7 @@ impl Notebook {
         responses::details(self.language, &self.entries[number].memo, &self.zone)
     }
 
-    /// The tags that are used most.
+    /// The tags, most used first.
     pub fn tags(&mut self) -> String {
         let mut tags: BTreeMap<&str, (usize, Timestamp)> = BTreeMap::new();
         for NotebookEntry { id, memo } in &self.entries {
@@ -157,40 +157,40 @@ impl Notebook {
         }
         let mut tags: Vec<(&str, usize, Timestamp)> =
             tags.into_iter().map(|(tag, (count, updated))| (tag, count, updated)).collect();
-        // Stable: those that are used alike stay in the order of the alphabet.
+        // The sort is stable: equally used tags stay in alphabetical order.
         tags.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
         responses::tags(self.language, &tags, &self.zone)
     }
 
-    /// What became different, however often it was changed on the way: removals first. A memo is tied
-    /// to the lines that were heard and that it repeats, whoever asked for it.
+    /// The net changes, removals first. A memo is linked to the heard messages that it repeats, even if another
+    /// user asked for it.
     pub fn changes(&self, heard: &[Arc<Message>]) -> Vec<MemoChange> {
-        let is_there = |id: MemoryId| self.entries.iter().any(|page| page.id == Some(id));
+        let is_there = |id: MemoryId| self.entries.iter().any(|entry| entry.id == Some(id));
         let gone = self.stored.iter().map(|(id, _)| *id).filter(|id| !is_there(*id));
-        let is_kept = |page: &&NotebookEntry| {
-            self.stored.iter().any(|(id, memo)| page.id == Some(*id) && page.memo == *memo)
+        let is_unchanged = |entry: &&NotebookEntry| {
+            self.stored.iter().any(|(id, memo)| entry.id == Some(*id) && entry.memo == *memo)
         };
-        let fresh = self.entries.iter().filter(|page| !is_kept(page));
-        let put = fresh.map(|NotebookEntry { id, memo }| {
-            let repeated = heard.iter().filter(|line| memo.is_repeating(&line.text));
-            let lines = repeated
-                .map(|line| MessageRef(line.conversation.channel.clone(), line.id.clone()))
+        let changed = self.entries.iter().filter(|entry| !is_unchanged(entry));
+        let upserts = changed.map(|NotebookEntry { id, memo }| {
+            let repeated = heard.iter().filter(|message| memo.is_repeating(&message.text));
+            let messages = repeated
+                .map(|message| MessageRef(message.conversation.channel.clone(), message.id.clone()))
                 .collect();
-            MemoChange::Upsert { memo: memo.clone(), replaces: *id, messages: lines }
+            MemoChange::Upsert { memo: memo.clone(), replaces: *id, messages }
         });
-        gone.map(MemoChange::Remove).chain(put).collect()
+        gone.map(MemoChange::Remove).chain(upserts).collect()
     }
 
-    /// A private room's own memo comes before a public one that was given its name elsewhere, since
-    /// nobody there could be told that it is taken.
+    /// A private channel's own memo takes precedence over a public one that got the same name elsewhere:
+    /// telling users there that the name is taken would disclose the private memo.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.trim();
-        let named = || self.entries.iter().enumerate().filter(|(_, page)| page.memo.name == name);
-        let own = named().find(|(_, page)| page.memo.scope() != MemoScope::Workspace);
+        let named = || self.entries.iter().enumerate().filter(|(_, entry)| entry.memo.name == name);
+        let own = named().find(|(_, entry)| entry.memo.scope() != MemoScope::Workspace);
         own.or_else(|| named().next()).map(|(number, _)| number)
     }
 
-    /// What is said in a private room may not get into a memo that everybody sees (invariant 9).
+    /// Content from a private channel may not get into a public memo (invariant 9).
     fn is_changeable(&self, memo: &Memo) -> bool {
         self.origin.visibility == Visibility::Public || memo.scope() != MemoScope::Workspace
     }
@@ -213,35 +213,35 @@ impl Notebook {
     fn apply_update(
         &self,
         memo: &Memo,
-        amendment: MemoUpdate,
+        update: MemoUpdate,
         now: Timestamp,
     ) -> Result<Memo, MemoError> {
-        if amendment == MemoUpdate::default() {
+        if update == MemoUpdate::default() {
             return Err(MemoError::NothingToChange);
         }
         if !self.is_changeable(memo) {
             return Err(MemoError::ReadOnlyHere);
         }
-        let mut amended = Memo { updated: now, ..memo.clone() };
-        if let Some(name) = amendment.new_name {
-            amended.name = parse_name(&name)?;
+        let mut updated = Memo { updated: now, ..memo.clone() };
+        if let Some(name) = update.new_name {
+            updated.name = parse_name(&name)?;
         }
-        if let Some(content) = amendment.content {
-            amended.content = parse_content(&content)?;
-            // It has another source from now on, besides those that it had. Who may see it stays as it is.
-            amended.channel = self.origin.channel.clone();
-            amended.said_by = self.origin.said_by.clone();
+        if let Some(content) = update.content {
+            updated.content = parse_content(&content)?;
+            // The content has an additional source from now on. Its visibility stays.
+            updated.channel = self.origin.channel.clone();
+            updated.said_by = self.origin.said_by.clone();
         }
-        if let Some(priority) = amendment.priority {
-            amended.priority = parse_priority(priority)?;
+        if let Some(priority) = update.priority {
+            updated.priority = parse_priority(priority)?;
         }
-        if let Some(tags) = amendment.tags {
-            amended.tags = parse_tags(&tags)?;
+        if let Some(tags) = update.tags {
+            updated.tags = parse_tags(&tags)?;
         }
-        if let Some(detail) = amendment.detail {
-            amended.detail = Some(detail.trim().to_owned()).filter(|detail| !detail.is_empty());
+        if let Some(detail) = update.detail {
+            updated.detail = Some(detail.trim().to_owned()).filter(|detail| !detail.is_empty());
         }
-        Ok(amended)
+        Ok(updated)
     }
 }
 
@@ -255,9 +255,9 @@ mod tests {
 
     fn notebook(channel: &str, visibility: Visibility, memos: &[Memo]) -> Notebook {
         let said_by = Some(UserId::new("u-alice"));
-        let place = MemoOrigin { channel: ChannelId::new(channel), visibility, said_by };
+        let origin = MemoOrigin { channel: ChannelId::new(channel), visibility, said_by };
         let memos = (1..).map(MemoryId).zip(memos.iter().cloned()).collect();
-        Notebook::new(place, memos, Language::Ja, TimeZone::fixed(jiff::tz::offset(9)))
+        Notebook::new(origin, memos, Language::Ja, TimeZone::fixed(jiff::tz::offset(9)))
     }
 
     fn garden(memos: &[Memo]) -> Notebook {
@@ -289,7 +289,7 @@ mod tests {
         NewMemo { name, content, priority: 5, tags: None }
     }
 
-    fn put(memo: Memo, replaces: Option<i64>) -> MemoChange {
+    fn upsert(memo: Memo, replaces: Option<i64>) -> MemoChange {
         MemoChange::Upsert { memo, replaces: replaces.map(MemoryId), messages: Vec::new() }
     }
 
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_is_answered_with_its_sentence() {
+    fn each_operation_answers_with_a_sentence() {
         let mut notes = garden(&[memo("tea", 3, &[])]);
         let long = "x".repeat(40);
         for (answer, expected) in [
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_bounded_whatever_is_asked_for() {
+    fn a_page_is_always_bounded() {
         let memos: Vec<Memo> = (0..60).map(|n| memo(&format!("m{n:02}"), 3, &[])).collect();
         let mut notes = garden(&memos);
         for (offset, limit, expected) in [
@@ -382,13 +382,13 @@ mod tests {
     }
 
     #[test]
-    fn a_private_memo_shows_nowhere_else() {
-        let kept = [memo("tea", 3, &[]), secret("plan"), secret("tea")];
-        let mut outside = garden(&kept);
+    fn a_private_memo_is_visible_nowhere_else() {
+        let stored = [memo("tea", 3, &[]), secret("plan"), secret("tea")];
+        let mut outside = garden(&stored);
         assert_eq!(outside.get("plan"), "メモが見つかりません（name: plan）");
         assert_eq!(outside.add(entry("plan"), at(9)), "メモを追加しました（name: plan）");
-        // Where both are seen, a room's own memo comes first.
-        let mut inside = notebook("cellar", Visibility::Private, &kept);
+        // Where both are visible, a channel's own memo takes precedence.
+        let mut inside = notebook("cellar", Visibility::Private, &stored);
         assert_eq!(inside.edit("tea", content("hidden"), at(9)), "メモを更新しました（name: tea）");
         let hidden = Memo {
             content: "hidden".to_owned(),
@@ -396,14 +396,14 @@ mod tests {
             said_by: Some(UserId::new("u-alice")),
             ..secret("tea")
         };
-        assert_eq!(inside.changes(&[]), [put(hidden, Some(3))]);
+        assert_eq!(inside.changes(&[]), [upsert(hidden, Some(3))]);
     }
 
     #[test]
-    fn what_is_said_in_private_gets_into_no_public_memo() {
-        let kept = [memo("tea", 3, &[])];
+    fn a_private_message_gets_into_no_public_memo() {
+        let stored = [memo("tea", 3, &[])];
         for visibility in [Visibility::Private, Visibility::Direct] {
-            let mut inside = notebook("cellar", visibility, &kept);
+            let mut inside = notebook("cellar", visibility, &stored);
             let refused = format!("メモの更新に失敗しました: {}", MemoError::ReadOnlyHere);
             assert_eq!(inside.edit("tea", content("hidden"), at(9)), refused);
             let refused = format!("メモの削除に失敗しました: {}", MemoError::ReadOnlyHere);
@@ -417,25 +417,25 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_different_in_the_end_is_written() {
-        let kept = [memo("tea", 3, &[]), memo("cake", 3, &[])];
-        let mut notes = garden(&kept);
+    fn only_net_changes_are_written() {
+        let stored = [memo("tea", 3, &[]), memo("cake", 3, &[])];
+        let mut notes = garden(&stored);
         notes.add(entry("rose"), at(9));
         notes.remove("rose");
         assert_eq!(notes.changes(&[]), []);
         notes.edit("tea", renamed("mint"), at(9));
         let mint = Memo { name: "mint".to_owned(), updated: at(9), ..memo("tea", 3, &[]) };
-        assert_eq!(notes.changes(&[]), [put(mint.clone(), Some(1))]);
+        assert_eq!(notes.changes(&[]), [upsert(mint.clone(), Some(1))]);
         notes.remove("cake");
         notes.add(entry("cake"), at(9));
         let cake = Memo { created: at(9), updated: at(9), ..memo("cake", 5, &[]) };
         let cake = Memo { said_by: Some(UserId::new("u-alice")), ..cake };
-        let expected = [MemoChange::Remove(MemoryId(2)), put(mint, Some(1)), put(cake, None)];
+        let expected = [MemoChange::Remove(MemoryId(2)), upsert(mint, Some(1)), upsert(cake, None)];
         assert_eq!(notes.changes(&[]), expected);
     }
 
     #[test]
-    fn whoever_reads_memos_knows_which() {
+    fn disclosed_memos_are_reported() {
         let mut notes = garden(&[memo("tea", 3, &["plants"]), memo("cake", 4, &[])]);
         notes.list(None, 0, 1);
         assert_eq!(notes.take_disclosed(), [MemoryId(2)]);
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_bounded_whatever_a_memo_holds() {
+    fn an_answer_is_always_bounded() {
         let long = |text: &str| text.repeat(10_000);
         let memos: Vec<Memo> = (0..60)
             .map(|n| Memo {

@@ -1,5 +1,4 @@
-//! What a notebook answers, in the persona's language: models read it, and know from it what came of
-//! their call.
+//! The answers of a notebook, in the persona's language. Models read them and learn what their call did.
 
 use std::fmt::Write as _;
 
@@ -10,9 +9,9 @@ use crate::chat::{is_line_break, to_single_line};
 use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, Memo, MemoError};
 use crate::persona::Language;
 
-/// Of a memo's content on its line of a list, in characters.
+/// How much of a memo's content a list shows, in characters.
 const MAX_LINE_LENGTH: usize = 200;
-/// Of the content or the details of a memo that is shown whole.
+/// How much of the content or the details is shown for a single memo.
 const MAX_TEXT_LENGTH: usize = 4000;
 
 pub fn added(language: Language, name: &str) -> String {
@@ -53,7 +52,7 @@ pub fn not_removed(language: Language, error: MemoError) -> String {
     text.replace("{}", &error.to_string())
 }
 
-/// One page of `all` memos, which begins behind `offset` others.
+/// One page of the `all` memos, after skipping `offset`.
 pub fn list(language: Language, page: &[&Memo], offset: usize, all: usize) -> String {
     let (first, last) = (offset + 1, offset + page.len());
     let mut text = match (language, page.is_empty()) {
@@ -99,7 +98,7 @@ pub fn details(language: Language, memo: &Memo, zone: &TimeZone) -> String {
     text
 }
 
-/// Each tag with how many memos have it and when the newest of them was changed.
+/// Each tag with the number of its memos and the time of the latest change.
 pub fn tags(language: Language, tags: &[(&str, usize, Timestamp)], zone: &TimeZone) -> String {
     let number = tags.len();
     let mut text = match language {
@@ -135,8 +134,8 @@ fn list_item(language: Language, memo: &Memo) -> String {
     text
 }
 
-/// A text of one line stays on the line; a longer one stands below it, each line behind `> `, so that
-/// it cannot look like another field (invariant 10).
+/// A single line stays on the line. A longer text stands below it with `> ` before each line, so that it cannot
+/// look like another field (invariant 10).
 fn quote_multiline(text: &str) -> String {
     if !text.contains(is_line_break) {
         return format!(" {}", to_single_line(text));
@@ -153,7 +152,7 @@ fn format_time(at: Timestamp, zone: &TimeZone, format: &str) -> String {
     at.to_zoned(zone.clone()).strftime(format).to_string()
 }
 
-/// A name may be anything here, since it is repeated where there is no such memo.
+/// The name is arbitrary text, because it is echoed even if there is no such memo.
 fn insert_name(text: &str, name: &str) -> String {
     text.replace("{}", &truncate_line(name, MAX_NAME_LENGTH))
 }

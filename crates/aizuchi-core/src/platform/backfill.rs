@@ -1,5 +1,5 @@
-//! What catching up takes on any platform: what is stored is compared with what is shown, places where
-//! something waits are read first, and the log says how far it is.
+//! Backfill on any platform: compares stored messages with the platform's history, reads channels with waiting
+//! steps first, and logs the progress.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use crate::platform::connection_status::ConnectionStatus;
 use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
 
-/// After so many channels, the log says how many are left.
+/// How many channels pass between two log entries on the progress.
 const LOG_EVERY_CHANNELS: usize = 20;
-/// How many stored lines of a channel are compared with its history at most.
+/// The maximum number of stored messages of a channel that are compared with its history.
 const MAX_COMPARED: usize = 20_000;
-/// So many lines may be missing at once.
+/// The maximum number of messages that may be missing at once.
 const MAX_MISSING: usize = 100;
 
-/// Lines by their ids.
+/// Messages by their ids.
 pub type StoredById = HashMap<MessageId, Arc<Message>>;
 
-/// The lines of a channel that are stored since then, unless that is too much to compare.
+/// The messages of a channel that are stored since then, or `None` if there are too many to compare.
 pub async fn stored_messages_since(
     archive: &dyn Archive,
     workspace: &WorkspaceId,
@@ -40,44 +40,45 @@ pub async fn stored_messages_since(
     let stored = archive.messages(query).await?;
     if stored.len() > MAX_COMPARED {
         info!(
-            "a channel has so many lines that edits and deletions of the past are not looked for"
+            %workspace, %channel, limit = MAX_COMPARED,
+            "too many messages to look for past edits and deletions"
         );
         return Ok(None);
     }
-    let stored = stored.into_iter().filter(|line| !line.is_deleted);
-    Ok(Some(stored.map(|line| (line.message.id.clone(), line.message)).collect()))
+    let stored = stored.into_iter().filter(|message| !message.is_deleted);
+    Ok(Some(stored.map(|message| (message.message.id.clone(), message.message)).collect()))
 }
 
-/// The stored lines that a history misses; none where so many are missing that something else is wrong.
+/// The stored messages that a history lacks. Empty if so many are missing that the history is not credible.
 pub fn missing_messages<'a>(
     stored: Option<&'a StoredById>,
     misses: impl Fn(&Message) -> bool,
     platform: &str,
 ) -> Vec<&'a Message> {
-    let missing = stored.into_iter().flat_map(HashMap::values).map(|line| &**line);
-    let missing: Vec<&Message> = missing.filter(|line| misses(line)).collect();
+    let missing = stored.into_iter().flat_map(HashMap::values).map(|message| &**message);
+    let missing: Vec<&Message> = missing.filter(|message| misses(message)).collect();
     if missing.len() <= MAX_MISSING {
         return missing;
     }
-    let count = missing.len();
-    warn!("{count} lines of a channel are missing in {platform}'s history, which is not believed");
+    let (count, channel) = (missing.len(), &missing[0].conversation.channel);
+    warn!(platform, %channel, count, "too many stored messages are missing in the history; ignoring it");
     Vec::new()
 }
 
-/// A stored line is not there any more.
+/// The deletion of a stored message that no longer exists on the platform.
 pub fn to_deletion(message: &Message, at: Timestamp) -> Heard {
     let (conversation, message) = (message.conversation.clone(), message.id.clone());
     Heard::Deletion(Deletion { conversation, message, at })
 }
 
-/// How far what was missed has been read.
+/// How far a backfill has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackfillProgress {
     pub platform: &'static str,
     pub channels: usize,
-    /// How many of them have been read.
+    /// How many channels have been read.
     pub channels_read: usize,
-    /// How many threads had to be read.
+    /// How many threads have been read.
     pub threads_read: usize,
 }
 
@@ -86,7 +87,7 @@ impl BackfillProgress {
         self.channels_read == self.channels
     }
 
-    /// For people.
+    /// A sentence for users.
     pub fn describe(&self, language: Language) -> String {
         let Self { platform, channels, channels_read: read, threads_read: threads } = self;
         match language {
@@ -102,42 +103,43 @@ impl BackfillProgress {
 }
 
 impl BackfillQueue {
-    /// How far what was missed in these rooms has been read since the gap that ended at `since`.
+    /// The progress of these channels since the gap that ended at `since`.
     pub fn backfill_progress(
         &self,
         platform: &'static str,
-        rooms: &[ChannelId],
+        channels: &[ChannelId],
         since: Option<Timestamp>,
     ) -> BackfillProgress {
-        let (read, threads) = self.progress(rooms, since);
+        let (read, threads) = self.progress(channels, since);
         BackfillProgress {
             platform,
-            channels: rooms.len(),
+            channels: channels.len(),
             channels_read: read,
             threads_read: threads,
         }
     }
 
-    /// The next place where something waits for what was missed, and since when nothing is.
-    pub async fn next_prioritized(&self, air: &ConnectionStatus) -> (BackfillTarget, Timestamp) {
+    /// The next target with a waiting step, and since when the platform has been connected without
+    /// interruption.
+    pub async fn next_prioritized(&self, status: &ConnectionStatus) -> (BackfillTarget, Timestamp) {
         loop {
-            let place = self.pop_prioritized().await;
-            match air.state().connected_since {
-                Some(since) if !self.is_complete(&place, since) => return (place, since),
+            let target = self.pop_prioritized().await;
+            match status.state().connected_since {
+                Some(since) if !self.is_complete(&target, since) => return (target, since),
                 Some(_) | None => {}
             }
         }
     }
 
-    /// Says how far it is, now and then.
-    pub fn log_progress(&self, platform: &str, room: &ChannelId, new: usize, failed: usize) {
+    /// Logs the progress at intervals.
+    pub fn log_progress(&self, platform: &str, channel: &ChannelId, new: usize, failed: usize) {
         let left = self.remaining();
-        debug!("caught up on {room}: {new} new lines; {left} channels are left");
+        debug!(platform, %channel, count = new, left, "backfilled a channel");
         match left {
-            0 if failed == 0 => info!("caught up on all {platform} channels"),
-            0 => info!("caught up on all {platform} channels but {failed}, which are tried again"),
+            0 if failed == 0 => info!(platform, "backfilled all channels"),
+            0 => warn!(platform, failed, "backfilled all but some channels; retrying those"),
             left if left.is_multiple_of(LOG_EVERY_CHANNELS) => {
-                info!("{left} {platform} channels are to be read yet")
+                info!(platform, left, "backfilling channels");
             }
             _ => {}
         }
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_told_in_both_languages() {
+    fn progress_is_described_in_both_languages() {
         let progress = BackfillProgress {
             platform: "Slack",
             channels: 12,
@@ -157,9 +159,9 @@ mod tests {
             threads_read: 41,
         };
         assert!(!progress.is_complete());
-        let told = [Language::En, Language::Ja].map(|language| progress.describe(language));
+        let described = [Language::En, Language::Ja].map(|language| progress.describe(language));
         assert_eq!(
-            told,
+            described,
             [
                 "Slack: what was missed has been read in 3 of 12 channels, and in 41 threads",
                 "Slack: 不在中の発言を、12 チャンネル中 3 チャンネル、41 スレッドまで読みました",

@@ -1,4 +1,4 @@
-//! Which rooms should be caught up on, which of them first, and which have been.
+//! Which channels to backfill, which of them first, and which are complete.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 
 use crate::chat::{ChannelId, MessageId};
 
-/// A room's top level, or one of its threads.
+/// A channel's top level, or one of its threads.
 pub type BackfillTarget = (ChannelId, Option<MessageId>);
 
 #[derive(Default)]
 pub struct BackfillQueue {
     state: Mutex<QueueState>,
-    /// There is a room to read, or a place to hurry to.
+    /// Notified when a channel was added to the queue.
     pub added: Notify,
     prioritized: Notify,
 }
@@ -22,51 +22,51 @@ pub struct BackfillQueue {
 #[derive(Default)]
 struct QueueState {
     channels: BTreeSet<ChannelId>,
-    /// To be read a while later.
+    /// To be read at a later time.
     deferred: BTreeSet<ChannelId>,
-    /// Something is to be done here, and waits.
+    /// Targets that a pending step waits for.
     prioritized: BTreeSet<BackfillTarget>,
-    /// Nothing is missing here since the gap that ended then.
+    /// Targets in which nothing is missing since the gap that ended at this time.
     complete_targets: HashMap<BackfillTarget, Timestamp>,
-    /// The same of whole rooms.
+    /// The same for whole channels.
     complete_channels: HashMap<ChannelId, Timestamp>,
-    /// When we came into rooms that we were not in before.
+    /// When the persona joined channels that it was not in before.
     joined_at: HashMap<ChannelId, Timestamp>,
     /// Threads that were read since the gap.
     threads_read: HashSet<BackfillTarget>,
 }
 
 impl BackfillQueue {
-    /// A gap has ended: what was missed is to be read in all these rooms.
-    pub fn restart(&self, rooms: &[ChannelId]) {
-        let mut known = self.lock();
-        known.threads_read.clear();
-        known.channels.extend(rooms.iter().cloned());
+    /// A gap has ended: queues all these channels.
+    pub fn restart(&self, channels: &[ChannelId]) {
+        let mut state = self.lock();
+        state.threads_read.clear();
+        state.channels.extend(channels.iter().cloned());
         self.added.notify_one();
     }
 
-    /// This thread has been read, however often.
-    pub fn record_thread(&self, room: ChannelId, thread: MessageId) {
-        self.lock().threads_read.insert((room, Some(thread)));
+    /// Records that a thread was read. Idempotent.
+    pub fn record_thread(&self, channel: ChannelId, thread: MessageId) {
+        self.lock().threads_read.insert((channel, Some(thread)));
     }
 
-    /// How many of these rooms have been read since the gap that ended at `since`, and how many threads.
-    pub fn progress(&self, rooms: &[ChannelId], since: Option<Timestamp>) -> (usize, usize) {
-        let known = self.lock();
-        let is_read = |room: &&ChannelId| {
-            let until = known.complete_channels.get(*room);
+    /// How many of these channels have been read since the gap that ended at `since`, and how many threads.
+    pub fn progress(&self, channels: &[ChannelId], since: Option<Timestamp>) -> (usize, usize) {
+        let state = self.lock();
+        let is_read = |channel: &&ChannelId| {
+            let until = state.complete_channels.get(*channel);
             until.is_some_and(|until| since.is_some_and(|since| *until >= since))
         };
-        (rooms.iter().filter(is_read).count(), known.threads_read.len())
+        (channels.iter().filter(is_read).count(), state.threads_read.len())
     }
 
-    pub fn enqueue(&self, room: &ChannelId) {
-        self.lock().channels.insert(room.clone());
+    pub fn enqueue(&self, channel: &ChannelId) {
+        self.lock().channels.insert(channel.clone());
         self.added.notify_one();
     }
 
-    pub fn enqueue_later(&self, room: &ChannelId) {
-        self.lock().deferred.insert(room.clone());
+    pub fn enqueue_later(&self, channel: &ChannelId) {
+        self.lock().deferred.insert(channel.clone());
         self.added.notify_one();
     }
 
@@ -74,59 +74,59 @@ impl BackfillQueue {
         std::mem::take(&mut self.lock().deferred)
     }
 
-    /// We have come into this room: what was said there before is history.
-    pub fn join_channel(&self, room: &ChannelId, now: Timestamp) {
-        self.leave_channel(room);
-        self.lock().joined_at.insert(room.clone(), now);
-        self.enqueue(room);
+    /// The persona has joined this channel. Messages from before are history.
+    pub fn join_channel(&self, channel: &ChannelId, now: Timestamp) {
+        self.leave_channel(channel);
+        self.lock().joined_at.insert(channel.clone(), now);
+        self.enqueue(channel);
     }
 
-    /// What was known of the room holds no more.
-    pub fn leave_channel(&self, room: &ChannelId) {
-        let mut known = self.lock();
-        known.channels.remove(room);
-        known.complete_channels.remove(room);
-        known.joined_at.remove(room);
-        known.complete_targets.retain(|(other, _), _| other != room);
+    /// Drops what is known about the channel.
+    pub fn leave_channel(&self, channel: &ChannelId) {
+        let mut state = self.lock();
+        state.channels.remove(channel);
+        state.complete_channels.remove(channel);
+        state.joined_at.remove(channel);
+        state.complete_targets.retain(|(other, _), _| other != channel);
     }
 
-    /// Since when lines of this room come by themselves.
-    pub fn live_since(&self, room: &ChannelId, since: Timestamp) -> Timestamp {
-        self.lock().joined_at.get(room).map_or(since, |met| since.max(*met))
+    /// Since when messages of this channel arrive live.
+    pub fn live_since(&self, channel: &ChannelId, since: Timestamp) -> Timestamp {
+        self.lock().joined_at.get(channel).map_or(since, |joined_at| since.max(*joined_at))
     }
 
-    /// What was said before and after the gap that ended at `since` has been read.
-    pub fn is_complete(&self, place: &BackfillTarget, since: Timestamp) -> bool {
-        let known = self.lock();
-        let until = known.complete_channels.get(&place.0).max(known.complete_targets.get(place));
+    /// Whether everything before and after the gap that ended at `since` has been read.
+    pub fn is_complete(&self, target: &BackfillTarget, since: Timestamp) -> bool {
+        let state = self.lock();
+        let until = state.complete_channels.get(&target.0).max(state.complete_targets.get(target));
         until.is_some_and(|until| *until >= since)
     }
 
-    pub fn mark_complete(&self, place: BackfillTarget, since: Timestamp) {
-        self.lock().complete_targets.insert(place, since);
+    pub fn mark_complete(&self, target: BackfillTarget, since: Timestamp) {
+        self.lock().complete_targets.insert(target, since);
     }
 
-    pub fn mark_channel_complete(&self, room: &ChannelId, since: Timestamp) {
-        let mut known = self.lock();
-        known.complete_channels.insert(room.clone(), since);
-        known.complete_targets.retain(|(other, _), _| other != room);
+    pub fn mark_channel_complete(&self, channel: &ChannelId, since: Timestamp) {
+        let mut state = self.lock();
+        state.complete_channels.insert(channel.clone(), since);
+        state.complete_targets.retain(|(other, _), _| other != channel);
     }
 
-    /// Something is to be done in this place, and has to wait until it is read.
-    pub fn prioritize(&self, place: BackfillTarget) {
-        self.lock().prioritized.insert(place);
+    /// Moves a target to the front, because a pending step waits for it.
+    pub fn prioritize(&self, target: BackfillTarget) {
+        self.lock().prioritized.insert(target);
         self.prioritized.notify_one();
     }
 
-    /// The next place where something waits.
+    /// The next prioritized target.
     pub async fn pop_prioritized(&self) -> BackfillTarget {
         loop {
-            let hurried = self.prioritized.notified();
-            let place = self.lock().prioritized.pop_first();
-            if let Some(place) = place {
-                return place;
+            let notified = self.prioritized.notified();
+            let target = self.lock().prioritized.pop_first();
+            if let Some(target) = target {
+                return target;
             }
-            hurried.await;
+            notified.await;
         }
     }
 
@@ -148,14 +148,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_is_read_twice_is_one() {
-        let wanted = BackfillQueue::default();
+    fn a_thread_that_is_read_twice_counts_once() {
+        let queue = BackfillQueue::default();
         let (tea, attic) = (ChannelId::new("tea"), ChannelId::new("attic"));
-        for (room, thread) in [(&tea, "1"), (&tea, "1"), (&tea, "2"), (&attic, "1")] {
-            wanted.record_thread(room.clone(), MessageId::new(thread));
+        for (channel, thread) in [(&tea, "1"), (&tea, "1"), (&tea, "2"), (&attic, "1")] {
+            queue.record_thread(channel.clone(), MessageId::new(thread));
         }
-        assert_eq!(wanted.progress(&[], None), (0, 3));
-        wanted.restart(&[]);
-        assert_eq!(wanted.progress(&[], None), (0, 0));
+        assert_eq!(queue.progress(&[], None), (0, 3));
+        queue.restart(&[]);
+        assert_eq!(queue.progress(&[], None), (0, 0));
     }
 }

@@ -1,12 +1,13 @@
-//! How long is waited before something that was lost is tried again.
+//! How long to wait before an attempt is repeated.
 
 use jiff::SignedDuration;
 
 use crate::clock::duration_from_seconds;
 
-/// Nothing to half a second, then up to 1, 2, 4 … 30 seconds, spread so that many do not return together.
-pub fn backoff_delay(tried: u32, draw: f64) -> SignedDuration {
-    let exponent = i32::try_from(tried.saturating_sub(1)).unwrap_or(i32::MAX).min(6);
+/// Exponential backoff with full jitter: up to 0.5, 1, 2, 4 … 30 seconds, so that clients do not return all at
+/// once.
+pub fn backoff_delay(attempt: u32, draw: f64) -> SignedDuration {
+    let exponent = i32::try_from(attempt.saturating_sub(1)).unwrap_or(i32::MAX).min(6);
     duration_from_seconds((0.5 * 2_f64.powi(exponent)).min(30.0) * draw)
 }
 
@@ -15,10 +16,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_are_spread_and_get_rarer() {
-        for (tried, longest) in [(1, 0.5), (2, 1.0), (5, 8.0), (7, 30.0), (1000, 30.0)] {
-            assert_eq!(backoff_delay(tried, 0.0), SignedDuration::ZERO);
-            assert_eq!(backoff_delay(tried, 0.5), duration_from_seconds(longest / 2.0), "{tried}");
+    fn the_backoff_grows_and_is_jittered() {
+        for (attempt, longest) in [(1, 0.5), (2, 1.0), (5, 8.0), (7, 30.0), (1000, 30.0)] {
+            assert_eq!(backoff_delay(attempt, 0.0), SignedDuration::ZERO);
+            assert_eq!(
+                backoff_delay(attempt, 0.5),
+                duration_from_seconds(longest / 2.0),
+                "{attempt}"
+            );
         }
     }
 }

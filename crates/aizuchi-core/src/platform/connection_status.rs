@@ -1,16 +1,16 @@
-//! Whether a platform can be heard now, and since when without a gap.
+//! Whether a platform is connected, and since when without interruption.
 
 use jiff::Timestamp;
 use tokio::sync::watch;
 
 pub struct ConnectionStatus(watch::Sender<ConnectionState>);
 
-/// How it stands.
+/// The state of the connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionState {
-    /// Connections that are open.
+    /// The number of open connections.
     pub open_connections: usize,
-    /// Since when there has always been one.
+    /// Since when there has always been an open connection.
     pub connected_since: Option<Timestamp>,
 }
 
@@ -21,7 +21,7 @@ impl Default for ConnectionStatus {
 }
 
 impl ConnectionStatus {
-    /// The platform calls us, so there is nothing to lose.
+    /// For a platform that calls us, so that there is no connection to lose.
     pub fn always_connected(now: Timestamp) -> Self {
         Self(watch::Sender::new(ConnectionState {
             open_connections: 1,
@@ -33,7 +33,7 @@ impl ConnectionStatus {
         *self.0.borrow()
     }
 
-    /// Moves on whenever a connection opens or closes.
+    /// Notifies whenever a connection opens or closes.
     pub fn subscribe(&self) -> watch::Receiver<ConnectionState> {
         self.0.subscribe()
     }

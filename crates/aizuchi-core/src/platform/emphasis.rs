@@ -1,16 +1,16 @@
-//! Strong words in Japanese Markdown. Whoever shows what a model wrote marks them before the parser
-//! reads it, and reads the marks from the text that comes out.
+//! Emphasis in Japanese Markdown. A renderer marks it before the parser reads a model's text, and replaces the
+//! marks in the parser's output.
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-/// Stand for a `**` that CommonMark does not take for what it is.
+/// Private-use letters that stand for a `**` that CommonMark does not recognize.
 const EMPHASIS_START: char = '\u{e000}';
 const EMPHASIS_END: char = '\u{e001}';
 
-/// Marks the `**` of Japanese text. CommonMark wants a space or a stop beside those that stand next
-/// to brackets and stops, as in `**「大事」**です`, and Japanese has no spaces.
+/// Marks the `**` of Japanese text. Next to brackets and punctuation, as in `**「大事」**です`, CommonMark requires a
+/// space or punctuation outside, and Japanese has no spaces.
 pub fn mark_emphasis(text: &str) -> String {
-    // The marks are ours alone.
+    // Only this function may add marks.
     let text = text.replace([EMPHASIS_START, EMPHASIS_END], "");
     let mut is_code = false;
     let lines = text.split('\n').map(|line| {
@@ -23,7 +23,7 @@ pub fn mark_emphasis(text: &str) -> String {
 
 fn mark_line(line: &str) -> String {
     let parts: Vec<&str> = line.split("**").collect();
-    // They come in pairs, each around something that begins and ends with a letter or a mark.
+    // They come in pairs around non-blank text.
     let are_pairs = parts.len() % 2 == 1;
     let is_inside = |part: &str| !part.is_empty() && part.trim() == part && !part.contains('*');
     if !are_pairs || !parts.iter().skip(1).step_by(2).all(|part| is_inside(part)) {
@@ -43,12 +43,12 @@ pub fn has_emphasis_marks(text: &str) -> bool {
     text.contains([EMPHASIS_START, EMPHASIS_END])
 }
 
-/// With the `**` that our marks stand for.
+/// Replaces the marks with `**` again.
 pub fn restore_asterisks(text: &str) -> CowStr<'static> {
     text.replace([EMPHASIS_START, EMPHASIS_END], "**").into()
 }
 
-/// The event with the `**` that our marks stand for.
+/// Replaces the marks in an event with `**` again.
 pub fn restore_event(event: Event<'_>) -> Event<'_> {
     match event {
         Event::Text(text) => Event::Text(restore_asterisks(&text)),
@@ -57,13 +57,13 @@ pub fn restore_event(event: Event<'_>) -> Event<'_> {
     }
 }
 
-/// The events of a text in which marks stand.
+/// The events of a text with marks.
 pub fn to_events(text: &str) -> Vec<Event<'static>> {
     let mut events = Vec::new();
     for part in text.split_inclusive([EMPHASIS_START, EMPHASIS_END]) {
-        let words = part.trim_end_matches([EMPHASIS_START, EMPHASIS_END]);
-        if !words.is_empty() {
-            events.push(Event::Text(words.to_owned().into()));
+        let text = part.trim_end_matches([EMPHASIS_START, EMPHASIS_END]);
+        if !text.is_empty() {
+            events.push(Event::Text(text.to_owned().into()));
         }
         match part.chars().next_back() {
             Some(EMPHASIS_START) => events.push(Event::Start(Tag::Strong)),

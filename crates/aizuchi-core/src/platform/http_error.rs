@@ -1,13 +1,13 @@
-//! What a call that failed on its way means.
+//! What a failed HTTP call means.
 
 use reqwest::Error;
 
-/// It surely did not get there.
+/// Whether the request certainly did not reach the server.
 pub fn is_unsent(error: &Error) -> bool {
     error.is_connect() || error.is_builder()
 }
 
-/// What went wrong, without the address: nothing of it may be secret, but nobody needs it.
+/// What went wrong, without the URL, which may hold secrets.
 pub fn describe_error(error: &Error) -> String {
     let what = if error.is_timeout() {
         "no answer in time"

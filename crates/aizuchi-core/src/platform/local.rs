@@ -1,10 +1,11 @@
-//! The local room: a platform of our own, in the same store as everything else. Its messages are
-//! the store's rows, so what was not committed was not said, and nothing is ever in doubt.
+//! The local room: a built-in platform that keeps its messages in Aizuchi's own store. A post exists exactly if
+//! it was committed, so its outcome is never unknown.
 
+pub mod limits;
+pub mod error;
 pub mod mention;
 pub mod controls;
 pub mod reaction;
-pub mod error;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,19 +23,16 @@ use crate::clock::Clock;
 use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::platform::local::error::LocalRoomError;
+use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, Order, StoreError};
 
-/// The longest line a person may write, in characters.
-pub const MAX_MESSAGE_LENGTH: usize = 16_000;
-/// The longest name a person may choose, in characters.
-pub const MAX_NAME_LENGTH: usize = 40;
 const MAX_POST_LENGTH: usize = 4_000;
-/// How long the page shows it typing. The built-in mind would be done before anyone looks.
+/// How long the page shows the typing indicator. The built-in model alone would be done before a user looks.
 const TYPING_TIME: SignedDuration = SignedDuration::from_millis(600);
 const PERSONA_USER_ID: &str = "persona";
-/// The channels that the room begins with.
+/// The channels that exist from the start.
 const INITIAL_CHANNELS: [&str; 2] = ["general", "random"];
 
 /// The workspace of the local room.
@@ -47,16 +45,16 @@ pub struct LocalRoom {
     archive: Arc<dyn Archive>,
     clock: Clock,
     persona_name: String,
-    /// Everyone who is known here.
+    /// The names of all known users.
     user_names: Mutex<BTreeSet<Arc<str>>>,
-    /// Moves on whenever somebody or a channel is added.
+    /// Incremented whenever a user or channel is added, or an order is applied.
     changes: watch::Sender<u64>,
 }
 
-/// What somebody wants to say.
+/// A message that a user wants to send.
 #[derive(Clone, Debug)]
 pub struct LocalMessage {
-    /// The writer's own id for the line, so that sending it again does not say it again.
+    /// An id chosen by the client, which makes a resend idempotent.
     pub id: Option<String>,
     pub channel: ChannelId,
     pub thread: Option<MessageId>,
@@ -64,7 +62,7 @@ pub struct LocalMessage {
     pub text: String,
 }
 
-/// Which line somebody wants to change, and as whom.
+/// A user's own message that they want to change.
 #[derive(Clone, Debug)]
 pub struct OwnMessage {
     pub channel: ChannelId,
@@ -79,14 +77,14 @@ impl LocalRoom {
         clock: Clock,
         persona_name: String,
     ) -> Self {
-        let (people, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { inbox, archive, clock, persona_name, user_names: people, changes }
+        let (user_names, changes) = (Mutex::default(), watch::Sender::new(0));
+        Self { inbox, archive, clock, persona_name, user_names, changes }
     }
 
-    /// Makes sure that the persona and the first channels are there, and remembers who has spoken.
+    /// Makes sure that the persona and the initial channels exist, and loads the known users.
     pub async fn open(&self) -> Result<(), StoreError> {
         for user in self.inbox.channel_cache.rulebook().opted_out.clone() {
-            // Who was put on the list since the last start may have said something before.
+            // Users who were added to the list since the last start may have written before.
             self.inbox.apply_order(Order::Redact { workspace: workspace_id(), user }).await?;
         }
         let users = self.archive.users(&workspace_id()).await?;
@@ -103,38 +101,38 @@ impl LocalRoom {
         Ok(())
     }
 
-    /// Everyone who is known here, in the order of their names.
+    /// All known users, by name.
     pub fn user_names(&self) -> Vec<Arc<str>> {
         self.lock_user_names().iter().cloned().collect()
     }
 
-    /// The channels by name; those that the room began with stand first.
+    /// The channels by name, the initial channels first.
     pub async fn channels(&self) -> Result<Vec<Channel>, StoreError> {
         let mut channels = self.archive.channels(&workspace_id()).await?;
-        let place =
+        let position =
             |channel: &Channel| INITIAL_CHANNELS.iter().position(|name| **name == *channel.name);
-        channels.sort_by_key(|channel| place(channel).unwrap_or(INITIAL_CHANNELS.len()));
+        channels.sort_by_key(|channel| position(channel).unwrap_or(INITIAL_CHANNELS.len()));
         Ok(channels)
     }
 
-    /// Moves on whenever somebody or a channel is added.
+    /// Notifies whenever a user or channel is added, or an order is applied.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Adds a person, and says whether they are new here.
+    /// Adds a user. Returns the name and whether it is new.
     pub async fn add_user(&self, name: &str) -> Result<(Arc<str>, bool), LocalRoomError> {
         let name = self.parse_name(name)?;
         let is_new = self.ensure_user(&UserId::new(name.clone()), name.clone()).await?;
         Ok((name, is_new))
     }
 
-    /// Adds a channel that everyone here can read.
+    /// Adds a public channel.
     pub async fn add_channel(&self, name: &str) -> Result<Channel, LocalRoomError> {
         let name = parse_channel_name(name)?;
-        let known = self.archive.channels(&workspace_id()).await?;
+        let channels = self.archive.channels(&workspace_id()).await?;
         let is_taken = |channel: &Channel| channel.name.to_lowercase() == name.to_lowercase();
-        if known.iter().any(is_taken) {
+        if channels.iter().any(is_taken) {
             return Err(LocalRoomError::ChannelTaken(name));
         }
         let channel = self.hear_channel(&name).await?;
@@ -150,15 +148,15 @@ impl LocalRoom {
         Ok(channel)
     }
 
-    /// Takes a person's line. It is kept when this returns.
+    /// Takes a user's message. It is committed when this returns.
     pub async fn send_message(
         &self,
-        saying: LocalMessage,
+        request: LocalMessage,
     ) -> Result<(MessageId, Timestamp), LocalRoomError> {
-        let name = self.parse_name(&saying.user)?;
-        let text = parse_text(&saying.text)?;
-        let id = saying.id.map_or_else(|| Ok(new_message_id()), parse_message_id)?;
-        let conversation = self.conversation(saying.channel, saying.thread).await?;
+        let name = self.parse_name(&request.user)?;
+        let text = parse_text(&request.text)?;
+        let id = request.id.map_or_else(|| Ok(new_message_id()), parse_message_id)?;
+        let conversation = self.conversation(request.channel, request.thread).await?;
         let user = UserId::new(name.clone());
         self.ensure_user(&user, name).await?;
         let message = Message {
@@ -178,31 +176,31 @@ impl LocalRoom {
         }
     }
 
-    /// Replaces the text of somebody's own line, and returns the line's time.
+    /// Replaces the text of a user's own message. Returns the time of the message.
     pub async fn edit_message(
         &self,
         own: OwnMessage,
-        new: &str,
+        text: &str,
     ) -> Result<Timestamp, LocalRoomError> {
-        let new = parse_text(new)?;
-        let line = self.own_message(own).await?;
+        let text = parse_text(text)?;
+        let message = self.own_message(own).await?;
         let edit = Edit {
-            conversation: line.conversation.clone(),
-            message: line.id.clone(),
+            conversation: message.conversation.clone(),
+            message: message.id.clone(),
             at: self.clock.now(),
-            mentions: parse_mentions(&new, &self.persona_name, &self.user_names()),
-            text: new.into(),
+            mentions: parse_mentions(&text, &self.persona_name, &self.user_names()),
+            text: text.into(),
         };
         self.inbox.hear(Heard::Edit(edit)).await?;
-        Ok(line.at)
+        Ok(message.at)
     }
 
-    /// Deletes somebody's own line.
+    /// Deletes a user's own message.
     pub async fn delete_message(&self, own: OwnMessage) -> Result<(), LocalRoomError> {
-        let line = self.own_message(own).await?;
+        let message = self.own_message(own).await?;
         let deletion = Deletion {
-            conversation: line.conversation.clone(),
-            message: line.id.clone(),
+            conversation: message.conversation.clone(),
+            message: message.id.clone(),
             at: self.clock.now(),
         };
         self.inbox.hear(Heard::Deletion(deletion)).await?;
@@ -212,32 +210,32 @@ impl LocalRoom {
     async fn own_message(&self, own: OwnMessage) -> Result<Arc<Message>, LocalRoomError> {
         let name = self.parse_name(&own.user)?;
         self.require_channel(&own.channel).await?;
-        let line = self.archive.message(&workspace_id(), &own.channel, &own.id).await?;
-        let line = line
-            .filter(|line| !line.is_deleted)
+        let message = self.archive.message(&workspace_id(), &own.channel, &own.id).await?;
+        let message = message
+            .filter(|message| !message.is_deleted)
             .ok_or_else(|| LocalRoomError::UnknownMessage(own.id.to_string()))?;
-        if line.message.author.id.as_str() != &*name {
+        if message.message.author.id.as_str() != &*name {
             return Err(LocalRoomError::NotAuthor);
         }
-        Ok(line.message)
+        Ok(message.message)
     }
 
-    /// The line was sent again because its answer was lost: it stands as it was said first.
+    /// The existing message, if this one is a resend after a lost response.
     async fn find_duplicate(
         &self,
         message: &Message,
     ) -> Result<(MessageId, Timestamp), LocalRoomError> {
-        let line = self
+        let stored = self
             .archive
             .message(&workspace_id(), &message.conversation.channel, &message.id)
             .await?;
-        let is_same = |before: &&Message| {
-            before.author == message.author
-                && before.text == message.text
-                && before.conversation == message.conversation
+        let is_same = |stored: &&Message| {
+            stored.author == message.author
+                && stored.text == message.text
+                && stored.conversation == message.conversation
         };
-        let before = line.as_ref().map(|line| &*line.message).filter(is_same);
-        before.map(|before| (before.id.clone(), before.at)).ok_or(LocalRoomError::IdTaken)
+        let existing = stored.as_ref().map(|stored| &*stored.message).filter(is_same);
+        existing.map(|existing| (existing.id.clone(), existing.at)).ok_or(LocalRoomError::IdTaken)
     }
 
     fn parse_name(&self, name: &str) -> Result<Arc<str>, LocalRoomError> {
@@ -270,22 +268,22 @@ impl LocalRoom {
         Ok(ConversationId { workspace: workspace_id(), channel, thread })
     }
 
-    /// Fails if there is no such channel here.
+    /// Fails if there is no such channel.
     pub async fn require_channel(&self, channel: &ChannelId) -> Result<(), LocalRoomError> {
         let channels = self.archive.channels(&workspace_id()).await?;
-        let is_known = channels.iter().any(|known| known.id == *channel);
+        let is_known = channels.iter().any(|other| other.id == *channel);
         if is_known { Ok(()) } else { Err(LocalRoomError::UnknownChannel(channel.to_string())) }
     }
 
-    /// Makes sure that the name is known to the store, and then to us. Says whether it is new.
+    /// Makes sure that the user is stored and known. Returns whether the user is new.
     async fn ensure_user(&self, user: &UserId, name: Arc<str>) -> Result<bool, StoreError> {
         if self.lock_user_names().contains(&name) {
             return Ok(false);
         }
-        // Whoever is in the room looks after it.
+        // Every user of the local room is an admin.
         let (kind, role) = (AuthorKind::Human, Role::Admin);
-        let (id, known) = (user.clone(), name.clone());
-        let user = User { workspace: workspace_id(), id, name: known, kind, role };
+        let (id, user_name) = (user.clone(), name.clone());
+        let user = User { workspace: workspace_id(), id, name: user_name, kind, role };
         self.inbox.hear(Heard::User(user)).await?;
         self.lock_user_names().insert(name);
         self.changes.send_modify(|changes| *changes += 1);
@@ -299,23 +297,23 @@ impl LocalRoom {
 
 #[async_trait]
 impl Platform for LocalRoom {
-    /// Mints the line; it appears in the room when the store has committed it, as does a reaction.
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        let (author, thread) = (UserId::new(PERSONA_USER_ID), piece.conversation.thread.clone());
-        let id = piece.reaction_to.clone().unwrap_or_else(new_message_id);
+    /// Only assigns an id. The post or reaction appears in the room when the store has committed it.
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        let (author, thread) = (UserId::new(PERSONA_USER_ID), item.conversation.thread.clone());
+        let id = item.reaction_to.clone().unwrap_or_else(new_message_id);
         Ok(PostedMessage { id, thread, at: self.clock.now(), author })
     }
 
-    /// A piece that the room had taken would be committed as said, and nobody would ask for it.
+    /// A dispatched item is committed with its post, so it never needs to be looked for.
     async fn find_posted(
         &self,
-        _piece: &OutboxItem,
+        _item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         Ok(None)
     }
 
-    async fn show_typing(&self, piece: &OutboxItem) -> SignedDuration {
-        if piece.reaction_to.is_some() { SignedDuration::ZERO } else { TYPING_TIME }
+    async fn show_typing(&self, item: &OutboxItem) -> SignedDuration {
+        if item.reaction_to.is_some() { SignedDuration::ZERO } else { TYPING_TIME }
     }
 
     fn settle_time(&self) -> SignedDuration {
@@ -333,7 +331,7 @@ fn parse_message_id(id: String) -> Result<MessageId, LocalRoomError> {
     if is_id { Ok(MessageId::new(id)) } else { Err(LocalRoomError::InvalidId) }
 }
 
-/// A channel's name without the sign that people write before it.
+/// Parses a channel's name, without the `#` that users write before it.
 fn parse_channel_name(name: &str) -> Result<String, LocalRoomError> {
     let name = name.trim().trim_start_matches(['#', '＃']);
     let is_fine = !name.is_empty()
@@ -342,12 +340,12 @@ fn parse_channel_name(name: &str) -> Result<String, LocalRoomError> {
     if is_fine { Ok(name.to_owned()) } else { Err(LocalRoomError::InvalidChannelName) }
 }
 
-/// Ids sort in the order they were minted.
+/// Ids sort in the order in which they were made.
 fn new_message_id() -> MessageId {
     MessageId::new(Uuid::now_v7().to_string())
 }
 
-/// A line's text: not empty, not too long, and without characters that cannot be shown.
+/// Validates the text of a message and removes characters that cannot be displayed.
 fn parse_text(text: &str) -> Result<String, LocalRoomError> {
     let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     let text: String = text.trim().replace("\r\n", "\n").chars().filter(is_kept).collect();

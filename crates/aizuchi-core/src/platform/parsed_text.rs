@@ -1,19 +1,19 @@
-//! What people wrote on a platform, as people read it.
+//! A message's text in the form in which users read it.
 
 use crate::chat::{Mention, is_line_break};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedText {
     pub text: String,
-    /// Each once, in the order of the text.
+    /// Without duplicates, in the order of the text.
     pub mentions: Vec<Mention>,
 }
 
-/// Without controls, and with one kind of line end.
+/// Removes control characters and unifies line breaks.
 pub fn normalize_text(text: &str) -> String {
-    let kept = text.replace("\r\n", "\n");
-    let kept = kept
+    let text = text.replace("\r\n", "\n");
+    let visible = text
         .chars()
         .filter(|letter| *letter == '\t' || is_line_break(*letter) || !letter.is_control());
-    kept.map(|letter| if is_line_break(letter) { '\n' } else { letter }).collect()
+    visible.map(|letter| if is_line_break(letter) { '\n' } else { letter }).collect()
 }

@@ -1,4 +1,4 @@
-//! Whether a platform still wants us. Once it does not, nothing is tried again.
+//! Whether the platform has revoked our access. Once it has, nothing is retried.
 
 use tokio::sync::watch;
 
@@ -6,19 +6,19 @@ use tokio::sync::watch;
 pub struct Revocation(watch::Sender<Option<&'static str>>);
 
 impl Revocation {
-    /// It does not want us any more.
+    /// Records that the platform revoked our access.
     pub fn revoke(&self, why: &'static str) {
         self.0.send_replace(Some(why));
     }
 
-    /// Waits until it does not want us any more, and says why.
+    /// Waits until the access is revoked, and returns the reason.
     pub async fn revoked(&self) -> &'static str {
-        let mut dismissed = self.0.subscribe();
+        let mut revoked = self.0.subscribe();
         loop {
-            if let Some(why) = *dismissed.borrow_and_update() {
+            if let Some(why) = *revoked.borrow_and_update() {
                 return why;
             }
-            if dismissed.changed().await.is_err() {
+            if revoked.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }

@@ -1,23 +1,24 @@
-//! Slash commands: the same commands as in plain words, answered to whoever gives them alone. They are no
-//! lines of the talk, so nothing of them is kept but what they order.
+//! Slash commands: the same commands as in plain words, answered only to the user who gave them. They are not
+//! messages, so nothing is stored except what they order.
 
 use std::sync::Arc;
 
 use tracing::warn;
 
+use crate::chat::ConversationId;
 use crate::command::reply::CommandReplies;
 use crate::command::{Command, CommandRequest};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 
-/// Carries out what a slash command orders, and tells what holds then. Without a word it asks for the status.
+/// Carries out slash commands and describes the resulting state. Without arguments they ask for the status.
 pub struct SlashCommands {
     pub inbox: Arc<Inbox>,
     pub answers: Arc<CommandReplies>,
 }
 
 impl SlashCommands {
-    /// What stands behind the command's name; what is no command asks which there are.
+    /// Parses what follows the command's name. Anything unknown asks for help.
     pub fn parse(text: &str) -> Command {
         match text.trim() {
             "" => Command::Status,
@@ -25,9 +26,10 @@ impl SlashCommands {
         }
     }
 
-    pub async fn execute(&self, given: &CommandRequest) -> String {
-        self.try_execute(given).await.unwrap_or_else(|error| {
-            warn!("a slash command could not be carried out: {error}");
+    pub async fn execute(&self, request: &CommandRequest) -> String {
+        self.try_execute(request).await.unwrap_or_else(|error| {
+            let ConversationId { workspace, channel, .. } = &request.conversation;
+            warn!(%workspace, %channel, %error, "a slash command failed");
             self.failure_text().to_owned()
         })
     }
@@ -39,8 +41,8 @@ impl SlashCommands {
         )
     }
 
-    async fn try_execute(&self, given: &CommandRequest) -> Result<String, StoreError> {
-        self.inbox.carry_out(given).await?;
-        self.answers.reply_to(given, self.inbox.clock.now()).await
+    async fn try_execute(&self, request: &CommandRequest) -> Result<String, StoreError> {
+        self.inbox.carry_out(request).await?;
+        self.answers.reply_to(request, self.inbox.clock.now()).await
     }
 }

@@ -1,25 +1,26 @@
-//! Cuts what is too long for one post, where it hurts least. Blocks of code go on in the next piece.
+//! Splits a text that is too long for one post, at the least disruptive place. Code blocks continue in the next
+//! piece.
 
 use std::iter::once;
 use std::ops::Range;
 
 use unicode_segmentation::GraphemeCursor;
 
-/// What may stand behind the mark that ends a sentence.
+/// What may follow the punctuation mark at the end of a sentence.
 const CLOSING_MARKS: [char; 14] =
     ['」', '』', '）', '】', '》', '〉', '”', '’', '。', '！', '？', ')', '"', '\''];
-/// A name or a word longer than this is cut like any other text.
+/// A longer name or URL is split like any other text.
 const MAX_NAME_LENGTH: usize = 30;
 const MAX_URL_LENGTH: usize = 1_000;
 
-/// How long a text is, as platforms and browsers count: in units of UTF-16.
+/// The length of a text as platforms and browsers count it: in UTF-16 code units.
 pub fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Cuts a text into pieces that are at most `longest`, as [`length`] counts: behind a paragraph if there is one in
-/// the second half, else behind a line, a sentence, a word, and only then anywhere. A block of code
-/// is cut if nothing else can be; then the one piece closes it and the next one opens it again.
+/// Splits a text into pieces of at most `longest`, as [`utf16_length`] counts. It prefers the end of a
+/// paragraph in the second half, then the end of a line, a sentence, a word, and only then any place. A code
+/// block is split only if nothing else is possible; then one piece closes it and the next one opens it again.
 pub fn split(text: &str, longest: usize) -> Vec<String> {
     let text = text.trim();
     let longest = longest.max(1);
@@ -29,8 +30,8 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
     while at < text.len() {
         let opening = enclosing_fence(&fences, at).map(|fence| format!("{}\n", fence.opening));
         let opening = opening.unwrap_or_default();
-        let room = longest - utf16_length(&opening);
-        let cut = SplitWindow { text, fences: &fences, at, max_length: room }.cut();
+        let max_length = longest - utf16_length(&opening);
+        let cut = SplitWindow { text, fences: &fences, at, max_length }.cut();
         let body = text[at..cut].trim_end();
         if !body.trim().is_empty() {
             let closing = enclosing_fence(&fences, cut).map(|fence| format!("\n{}", fence.marker));
@@ -41,7 +42,7 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
     pieces
 }
 
-/// A block of code, from the line that opens it to the end of the line that closes it.
+/// A code block, from its opening line to the end of its closing line.
 struct CodeFence<'a> {
     span: Range<usize>,
     /// The code between the two lines.
@@ -50,7 +51,7 @@ struct CodeFence<'a> {
     marker: &'a str,
 }
 
-/// The blocks of code. Of one whose marks would fill half a piece nothing is known.
+/// The code blocks. A block whose fences would fill half a piece is treated as plain text.
 fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
     let mut fences: Vec<CodeFence<'_>> = Vec::new();
     let mut open: Option<CodeFence<'_>> = None;
@@ -77,13 +78,13 @@ fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
 
 fn parse_opening_fence(line: &str, start: usize, end: usize) -> Option<CodeFence<'_>> {
     let opening = line.trim_end();
-    let words = opening.trim_start();
-    let mark = words.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let info = words.trim_start_matches(mark);
-    let is_fence = words.len() - info.len() >= 3 && !(mark == '`' && info.contains('`'));
+    let trimmed = opening.trim_start();
+    let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let info = trimmed.trim_start_matches(mark);
+    let is_fence = trimmed.len() - info.len() >= 3 && !(mark == '`' && info.contains('`'));
     let marker = &opening[..opening.len() - info.len()];
     let code = start + line.len()..end;
-    let span = start + opening.len() - words.len()..end;
+    let span = start + opening.len() - trimmed.len()..end;
     is_fence.then_some(CodeFence { span, code, opening, marker })
 }
 
@@ -94,7 +95,7 @@ fn is_closing_fence(line: &str, marker: &str) -> bool {
     })
 }
 
-/// The block that a cut would go through.
+/// The block that a cut at this place would go through.
 fn enclosing_fence<'a, 'b>(fences: &'b [CodeFence<'a>], at: usize) -> Option<&'b CodeFence<'a>> {
     fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
 }
@@ -105,16 +106,16 @@ fn next_piece_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
     let Some(fence) = enclosing_fence(fences, cut) else {
         return blank(cut);
     };
-    // What is left of the block is blank: the piece before has closed it.
+    // The rest of the block is blank: the previous piece has closed it.
     if blank(cut) >= fence.code.end {
         return blank(fence.span.end);
     }
-    // The next line of code keeps the blanks that it begins with.
+    // The next line of code keeps its indentation.
     let gap = &text[cut..blank(cut)];
     cut + gap.rfind('\n').map_or(0, |line_end| line_end + 1)
 }
 
-/// What may become the next piece.
+/// The part of the text from which the next piece is cut.
 struct SplitWindow<'a> {
     text: &'a str,
     fences: &'a [CodeFence<'a>],
@@ -129,8 +130,9 @@ impl SplitWindow<'_> {
             return self.text.len();
         };
         let head = &rest[..end];
-        let kept = unbreakable_ranges(rest, end, self.max_length);
-        let is_whole = |cut: &usize| !kept.iter().any(|kept| kept.start < *cut && *cut < kept.end);
+        let unbreakable = unbreakable_ranges(rest, end, self.max_length);
+        let is_whole =
+            |cut: &usize| !unbreakable.iter().any(|range| range.start < *cut && *cut < range.end);
         let fit = |cuts: &[usize], from: usize| {
             let cuts =
                 cuts.iter().copied().filter(|cut| *cut >= from.max(1) && self.is_valid_cut(*cut));
@@ -148,13 +150,13 @@ impl SplitWindow<'_> {
         let cut = between(false)
             .or_else(|| between(true))
             .or_else(|| whole(&anywhere, end / 2))
-            // Rather a short piece than half a link.
+            // A short piece is better than a broken link.
             .or_else(|| levels.iter().find_map(|cuts| whole(cuts, 0)))
             .or_else(|| fit(&anywhere, 0).into_iter().max());
         self.at + cut.unwrap_or_else(|| self.hard_cut(head))
     }
 
-    /// Not even one cluster of letters fits.
+    /// Cuts when not even one grapheme cluster fits.
     fn hard_cut(&self, head: &str) -> usize {
         let end = self.at + head.len();
         let spare =
@@ -166,27 +168,27 @@ impl SplitWindow<'_> {
         enclosing_fence(self.fences, self.at + cut).is_some()
     }
 
-    /// Between two clusters of letters, not in a line that opens or closes a block, and with room for
-    /// the mark that closes one.
+    /// Whether a cut here is between two grapheme clusters, not in the opening or closing line of a code block,
+    /// and leaves space for a closing fence.
     fn is_valid_cut(&self, cut: usize) -> bool {
         let here = self.at + cut;
-        let is_border = GraphemeCursor::new(here, self.text.len(), true)
+        let is_boundary = GraphemeCursor::new(here, self.text.len(), true)
             .is_boundary(self.text, 0)
             .unwrap_or(true);
         let Some(fence) = enclosing_fence(self.fences, here) else {
-            return is_border;
+            return is_boundary;
         };
         let is_in_code = fence.code.start <= here && here <= fence.code.end;
         let has_code = self.text[fence.code.start.max(self.at).min(here)..here].trim() != "";
         let used = utf16_length(self.text[self.at..here].trim_end());
-        let has_room = used + 1 + utf16_length(fence.marker) <= self.max_length;
-        is_border && is_in_code && has_code && has_room
+        let has_space = used + 1 + utf16_length(fence.marker) <= self.max_length;
+        is_boundary && is_in_code && has_code && has_space
     }
 }
 
-/// Where a text is too long for the room. One letter has room anywhere.
-fn fitting_end(text: &str, room: usize) -> Option<usize> {
-    let mut left = room;
+/// Where a text exceeds the length. The first letter always fits.
+fn fitting_end(text: &str, max_length: usize) -> Option<usize> {
+    let mut left = max_length;
     let mut ends = text.char_indices().skip_while(|(at, letter)| {
         let fits = letter.len_utf16() <= left;
         left = left.saturating_sub(letter.len_utf16());
@@ -203,11 +205,11 @@ fn line_ends(head: &str) -> Vec<usize> {
     head.match_indices('\n').map(|(at, border)| at + border.len()).collect()
 }
 
-/// Behind the mark that ends a sentence and the brackets that it closes; in English, before a blank.
+/// After the punctuation at the end of a sentence and the brackets that follow it; in English, before a space.
 fn sentence_ends(head: &str) -> Vec<usize> {
     let ends = head.char_indices().filter_map(|(at, mark)| {
-        let behind = &head[at + mark.len_utf8()..];
-        let rest = behind.trim_start_matches(CLOSING_MARKS);
+        let after = &head[at + mark.len_utf8()..];
+        let rest = after.trim_start_matches(CLOSING_MARKS);
         let end = head.len() - rest.len();
         match mark {
             '。' | '！' | '？' | '．' => Some(end),
@@ -225,21 +227,20 @@ fn word_ends(head: &str) -> Vec<usize> {
     head.match_indices([' ', '、', '，', '　']).map(|(at, border)| at + border.len()).collect()
 }
 
-/// Links, addresses and names that people are called by, in and across the end of the window.
-/// If they fit into a piece at all.
-fn unbreakable_ranges(rest: &str, end: usize, room: usize) -> Vec<Range<usize>> {
+/// Links, URLs and mentions up to and across the end of the window, if they fit into a piece at all.
+fn unbreakable_ranges(rest: &str, end: usize, max_length: usize) -> Vec<Range<usize>> {
     let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
-    let kept = starts.filter_map(|(at, _)| Some(at..at + unbreakable_length(&rest[at..])?));
-    kept.filter(|kept| utf16_length(&rest[kept.clone()]) <= room).collect()
+    let ranges = starts.filter_map(|(at, _)| Some(at..at + unbreakable_length(&rest[at..])?));
+    ranges.filter(|range| utf16_length(&rest[range.clone()]) <= max_length).collect()
 }
 
 fn unbreakable_length(from: &str) -> Option<usize> {
     let near = from.char_indices().nth(MAX_URL_LENGTH).map_or(from, |(end, _)| &from[..end]);
     let line = near.split('\n').next().unwrap_or(near);
-    let address =
+    let url_end =
         |line: &str| line.find(|letter: char| letter.is_whitespace() || !letter.is_ascii());
     if line.starts_with("http://") || line.starts_with("https://") {
-        return Some(address(line).unwrap_or(line.len()));
+        return Some(url_end(line).unwrap_or(line.len()));
     }
     if line.starts_with('[') {
         let target = line.find("](")?;
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_cut_at_the_best_border() {
+    fn long_texts_are_split_at_the_best_place() {
         for (text, longest, expected) in [
             ("short", 10, vec!["short"]),
             ("𠮷𠮷𠮷", 4, vec!["𠮷𠮷", "𠮷"]),
@@ -299,21 +300,21 @@ mod tests {
     }
 
     #[test]
-    fn code_goes_on_in_the_next_piece() {
+    fn code_continues_in_the_next_piece() {
         for (text, longest, expected) in [
-            // There is a better place than inside.
+            // There is a better place than inside the code.
             (
                 "Some words go first.\n```rust\nlet a = 1;\n```",
                 40,
                 vec!["Some words go first.", "```rust\nlet a = 1;\n```"],
             ),
-            // Only code, with its indentation.
+            // Code only, with its indentation.
             (
                 "```rust\nfn one() {\n    two();\n    three();\n}\n```",
                 36,
                 vec!["```rust\nfn one() {\n    two();\n```", "```rust\n    three();\n}\n```"],
             ),
-            // The line that closes it is not said twice.
+            // The closing line is not repeated.
             (
                 "~~~~\nsome code\nmore code\n~~~~\nWords follow.",
                 30,
@@ -324,9 +325,9 @@ mod tests {
                 29,
                 vec!["~~~~\nsome code\nmore code\n~~~~", "Words follow."],
             ),
-            // One that nobody closed.
+            // A block without a closing line.
             ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
-            // Marks that would fill the piece are text.
+            // Fences that would fill the piece are plain text.
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {
             let pieces = split(text, longest);
@@ -335,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Without blanks and without the lines that open or close code.
+    /// The text without whitespace and without opening and closing lines of code blocks.
     fn content(text: &str) -> String {
         let is_mark =
             |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
@@ -351,7 +352,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn nothing_is_lost_and_code_stays_code(
+        fn no_text_is_lost_and_code_stays_code(
             parts in prop::collection::vec(prop_oneof![
                 "[a-z .!。、か\u{3099}👩\u{200d}👧@\\[\\]()]{0,60}",
                 "[a-z ]{0,20}\n\n[あ-ん。]{0,30}",
@@ -374,15 +375,15 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_cut_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
+        fn any_text_is_split_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
             let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
             let pieces = split(&text, longest);
             prop_assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)));
-            let shorter = letters(&pieces.concat());
-            let mut told = shorter.chars();
-            // A piece may open a block again by its line.
+            let joined = letters(&pieces.concat());
+            let mut joined = joined.chars();
+            // A piece may repeat the opening line of a code block.
             for letter in letters(&text).chars() {
-                prop_assert!(told.any(|one| one == letter), "{:?} of {:?}", pieces, text);
+                prop_assert!(joined.any(|one| one == letter), "{:?} of {:?}", pieces, text);
             }
         }
     }

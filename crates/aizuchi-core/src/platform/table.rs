@@ -1,5 +1,5 @@
-//! Chat knows no tables: one becomes text of letters that are equally wide, which Japanese ones are
-//! twice.
+//! Renders a table as monospaced text, because chat platforms have no tables. Japanese letters are two columns
+//! wide.
 
 use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;

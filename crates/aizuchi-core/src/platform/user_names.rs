@@ -1,35 +1,38 @@
-//! Finds the people whom a text calls: `@` and a name that somebody has. Names may hold blanks, and
-//! Japanese ones stand beside other letters.
+//! Finds the users whom a text mentions: `@` and a known name. Names may contain spaces, and Japanese names
+//! have no space after them.
 
 use std::collections::HashMap;
 
 use crate::chat::{AuthorKind, UserId};
 use crate::store::StoredMessage;
 
-/// Whoever has spoken among so many lines is there to be called.
+/// Authors among this many of the newest messages can be mentioned.
 pub const RECENT_MESSAGES: usize = 100;
-/// In letters; no name is longer.
+/// In letters.
 const MAX_NAME_LENGTH: usize = 80;
-/// What a name may be followed by where letters of its own script would make another name of it.
+/// Honorifics that may follow a name although they are written in its script. Other letters of the same script
+/// would make it a different name.
 const HONORIFICS: [&str; 11] =
     ["さん", "ちゃん", "くん", "さま", "様", "氏", "君", "殿", "先生", "先輩", "部長"];
 
-/// Who is there to be called, by names in small letters. Two of one name are nobody.
+/// The users who can be mentioned, by lower-case name. A name that two users share is left out.
 pub struct UserNames(HashMap<String, UserId>);
 
 impl UserNames {
-    /// Those who have spoken in these lines.
-    pub fn from_messages(lines: &[StoredMessage]) -> Self {
-        let mut people: HashMap<String, Option<UserId>> = HashMap::new();
-        for line in lines.iter().filter(|line| line.message.author.kind == AuthorKind::Human) {
-            let author = &line.message.author.id;
+    /// The authors of these messages.
+    pub fn from_messages(messages: &[StoredMessage]) -> Self {
+        let mut users: HashMap<String, Option<UserId>> = HashMap::new();
+        for message in
+            messages.iter().filter(|message| message.message.author.kind == AuthorKind::Human)
+        {
+            let author = &message.message.author.id;
             let known =
-                people.entry(line.author_name.to_lowercase()).or_insert(Some(author.clone()));
+                users.entry(message.author_name.to_lowercase()).or_insert(Some(author.clone()));
             if known.as_ref() != Some(author) {
                 *known = None;
             }
         }
-        Self(people.into_iter().filter_map(|(name, user)| Some((name, user?))).collect())
+        Self(users.into_iter().filter_map(|(name, user)| Some((name, user?))).collect())
     }
 
     pub fn find_user(&self, name: &str) -> Option<UserId> {
@@ -42,10 +45,10 @@ pub enum TextPart<'a> {
     Mention(UserId),
 }
 
-/// The words of a text, and whom it calls between them.
+/// Splits a text into plain parts and mentions.
 pub fn split_mentions<'a>(
     text: &'a str,
-    people: &dyn Fn(&str) -> Option<UserId>,
+    find_user: &dyn Fn(&str) -> Option<UserId>,
 ) -> Vec<TextPart<'a>> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -53,11 +56,11 @@ pub fn split_mentions<'a>(
         if at < from || is_within_word(&text[..at]) {
             continue;
         }
-        let behind = at + sign.len();
-        if let Some((length, person)) = longest_name(&text[behind..], people) {
+        let after = at + sign.len();
+        if let Some((length, user)) = longest_name(&text[after..], find_user) {
             parts.push(TextPart::Text(&text[from..at]));
-            parts.push(TextPart::Mention(person));
-            from = behind + length;
+            parts.push(TextPart::Mention(user));
+            from = after + length;
         }
     }
     parts.push(TextPart::Text(&text[from..]));
@@ -72,7 +75,7 @@ fn is_within_word(before: &str) -> bool {
 }
 
 /// The longest name that the text begins with.
-fn longest_name(from: &str, people: &dyn Fn(&str) -> Option<UserId>) -> Option<(usize, UserId)> {
+fn longest_name(from: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> Option<(usize, UserId)> {
     let near = from.split(['@', '＠', '\n']).next().unwrap_or(from);
     let ends: Vec<usize> = near
         .char_indices()
@@ -82,7 +85,7 @@ fn longest_name(from: &str, people: &dyn Fn(&str) -> Option<UserId>) -> Option<(
     ends.into_iter().rev().find_map(|end| {
         let name = &from[..end];
         let is_name = name.trim() == name && is_name_boundary(name, &from[end..]);
-        Some((end, is_name.then(|| people(name)).flatten()?))
+        Some((end, is_name.then(|| find_user(name)).flatten()?))
     })
 }
 
@@ -91,7 +94,7 @@ enum Script {
     Hiragana,
     Katakana,
     Kanji,
-    /// Letters that make words between blanks.
+    /// Letters of scripts that put spaces between words.
     SpaceSeparated,
     NotALetter,
 }

@@ -1,15 +1,15 @@
-//! What a line can be found by: its words, in small letters and without their usual English
-//! endings, and every two neighboring letters of scripts that put no spaces between words.
+//! The search terms of a message: its words, in lower case and without common English endings, and every pair
+//! of neighboring letters in scripts that put no spaces between words.
 
 use std::borrow::Cow;
 use std::char::ToLowercase;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Words of people are not longer, in letters; of anything longer the beginning will do.
+/// In letters. No real word is longer, and the beginning identifies anything longer.
 const MAX_TERM_LENGTH: usize = 40;
 
-/// The terms of a line in its order, some of them more than once.
+/// The terms of a text in order, with repetitions.
 pub fn extract_terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for run in split_runs(&normalize_unicode(text)) {
@@ -17,7 +17,7 @@ pub fn extract_terms(text: &str) -> Vec<String> {
             TextRun::Word(word) => terms.push(stem(word)),
             TextRun::Unspaced(letters) => {
                 terms.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-                // So that each letter begins a term, and one alone can be looked for.
+                // So that every letter begins a term and can be searched for alone.
                 terms.extend(letters.last().map(char::to_string));
             }
         }
@@ -25,11 +25,11 @@ pub fn extract_terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// Something that is looked for.
+/// Something to search for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SearchTerm {
     Term(String),
-    /// One letter of a script without spaces: it begins a term wherever it stands.
+    /// One letter of a script without spaces. It begins a term wherever it stands.
     Prefix(String),
 }
 
@@ -44,7 +44,7 @@ impl SearchTerm {
     }
 }
 
-/// What a text looks for, each thing once; of a long text the `most` that are likely to be rare.
+/// The distinct search terms of a text. Of a long text, the `most` that are likely to be rare.
 pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
     let mut found: Vec<(usize, SearchTerm)> = Vec::new();
     for run in split_runs(&normalize_unicode(text)) {
@@ -65,16 +65,16 @@ pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     found.dedup();
-    found.into_iter().take(most).map(|(_, wanted)| wanted).collect()
+    found.into_iter().take(most).map(|(_, term)| term).collect()
 }
 
-/// How long a word would be that is about as rare. Grammar is written in hiragana.
+/// The length of a word that is about as rare. Hiragana is mostly grammar.
 fn rarity(letters: &[char]) -> usize {
     let is_grammar = |letter: &&char| matches!(letter, '\u{3041}'..='\u{309f}');
     1 + 3 * (letters.len() - letters.iter().filter(is_grammar).count())
 }
 
-/// Letters that belong together.
+/// A run of letters that belong together.
 enum TextRun {
     Word(String),
     Unspaced(Vec<char>),
@@ -82,7 +82,7 @@ enum TextRun {
 
 fn split_runs(text: &str) -> Vec<TextRun> {
     let mut runs = Vec::new();
-    // Whether the newest run may go on.
+    // Whether the newest run may continue.
     let mut is_open = false;
     for letter in text.chars().flat_map(normalize_letter) {
         if is_ignored(letter) {
@@ -106,7 +106,7 @@ fn split_runs(text: &str) -> Vec<TextRun> {
     runs
 }
 
-/// A letter as it is compared: small, and not in its wide form.
+/// A letter in the form that is compared: lower case and not full width.
 fn normalize_letter(letter: char) -> ToLowercase {
     match letter {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter),
@@ -115,12 +115,12 @@ fn normalize_letter(letter: char) -> ToLowercase {
     .to_lowercase()
 }
 
-/// One way to write each letter: marks on their letters, and none of half width.
+/// NFKC: one way to write each letter, with composed marks and without half-width forms.
 fn normalize_unicode(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
 }
 
-/// Apostrophes and marks on other letters end no word, and people leave them out.
+/// Apostrophes and combining marks do not end a word, and users leave them out.
 fn is_ignored(letter: char) -> bool {
     matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}')
 }
@@ -136,7 +136,7 @@ fn is_unspaced(letter: char) -> bool {
         )
 }
 
-/// A word without its usual English endings: `roses` is found by `rose`, `installing` by `install`.
+/// A word without its common English ending: `roses` is found by `rose`, `installing` by `install`.
 fn stem(mut word: String) -> String {
     if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return word.chars().take(MAX_TERM_LENGTH).collect();
@@ -164,7 +164,7 @@ fn stem(mut word: String) -> String {
     word
 }
 
-/// `runn` of `running` is `run`; but `install` keeps both of its letters.
+/// `runn` of `running` becomes `run`, but `install` keeps both letters.
 fn undouble(rest: &str) -> &str {
     match rest.as_bytes() {
         [.., a, b] if a == b && rest.len() > 3 && !b"lsz".contains(b) => &rest[..rest.len() - 1],
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_terms() {
+    fn a_text_has_terms() {
         for (text, expected) in [
             ("", ""),
             ("!? … ・。", ""),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_other_endings_are_the_same() {
+    fn inflected_forms_are_the_same_term() {
         for (one, other) in [
             ("rose", "Roses"),
             ("installing", "installed"),
@@ -226,8 +226,8 @@ mod tests {
     }
 
     #[test]
-    fn a_query_finds_what_a_line_has() {
-        for (query, line) in [
+    fn a_query_finds_a_message_that_has_its_terms() {
+        for (query, text) in [
             ("犬", "大きい犬"),
             ("犬", "犬が好き"),
             ("犬", "子犬と"),
@@ -238,18 +238,18 @@ mod tests {
             ("rust", "I like Rust."),
             ("roses", "a rose"),
         ] {
-            let terms = extract_terms(line);
+            let terms = extract_terms(text);
             assert!(
-                search_terms(query, 16).iter().all(|wanted| wanted.is_match(&terms)),
-                "{query} in {line}"
+                search_terms(query, 16).iter().all(|term| term.is_match(&terms)),
+                "{query} in {text}"
             );
         }
         let terms = extract_terms("猫がいる");
-        assert!(!search_terms("犬 dog 京都", 16).iter().any(|wanted| wanted.is_match(&terms)));
+        assert!(!search_terms("犬 dog 京都", 16).iter().any(|term| term.is_match(&terms)));
     }
 
     #[test]
-    fn a_long_query_keeps_what_is_likely_to_be_rare() {
+    fn a_long_query_keeps_the_terms_that_are_likely_rare() {
         let term = |term: &str| SearchTerm::Term(term.to_owned());
         assert_eq!(search_terms("how do I prune the roses, how?", 2), [term("prun"), term("ros")]);
         assert_eq!(search_terms("京都でたべる", 2), [term("京都"), term("都で")]);

@@ -1,5 +1,5 @@
-//! What asks the room something: a question, and nobody's name before it. From the words of one line
-//! alone, in English and Japanese.
+//! Detects a question to the whole channel: a question without a name in front. Looks at the text of one
+//! message only, in English and Japanese.
 
 const QUESTION_PHRASES: [&str; 13] = [
     "does anyone",
@@ -36,7 +36,7 @@ pub fn is_question(text: &str) -> bool {
         || QUESTION_ENDINGS.iter().any(|ending| end.ends_with(ending))
 }
 
-/// A question mark within a link asks nothing, unless it is behind it.
+/// A question mark inside a link does not count, unless it ends the link.
 fn has_question_mark(word: &str) -> bool {
     match word.find("://") {
         Some(_) => word.ends_with(['?', '？']),
@@ -44,7 +44,7 @@ fn has_question_mark(word: &str) -> bool {
     }
 }
 
-/// Whom a line begins by calling, if that is what its first words are: `bob: …`, `@bob, …`, `花子さん、…`.
+/// The name that a text begins with, if any: `bob: …`, `@bob, …`, `花子さん、…`.
 pub fn addressed_name(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['@', '＠', ' ']);
     let (name, _) = text.split_once([':', ',', '、', '：', '，', '。'])?;
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_in_two_languages() {
-        for (line, expected) in [
+    fn questions_are_recognized_in_two_languages() {
+        for (text, expected) in [
             ("what is this?", true),
             ("これは何？", true),
             ("どなたかご存じでしょうか。", true),
@@ -70,24 +70,24 @@ mod tests {
             ("so that is it", false),
             ("いいですね", false),
         ] {
-            assert_eq!(is_question(line), expected, "{line}");
+            assert_eq!(is_question(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn who_is_called_stands_first() {
-        for (line, expected) in [
+    fn only_a_leading_name_is_the_addressee() {
+        for (text, expected) in [
             ("bob: who has the key?", Some("bob")),
             ("@bob, who has the key?", Some("bob")),
             ("花子さん、鍵はどこですか", Some("花子")),
             ("Ann Lee, is it you?", Some("Ann Lee")),
-            // Whether that is a name, only the room knows.
+            // Only the channel knows whether this is a name.
             ("ok, who has the key?", Some("ok")),
             ("who has the key?", None),
             ("", None),
             (": what?", None),
         ] {
-            assert_eq!(addressed_name(line), expected, "{line}");
+            assert_eq!(addressed_name(text), expected, "{text}");
         }
     }
 }

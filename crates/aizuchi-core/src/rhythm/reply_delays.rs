@@ -1,34 +1,34 @@
-//! How long people of a channel take to answer somebody else's line, learned as they talk, and when
-//! the persona speaks so that its own delays are like theirs.
+//! How long users of a channel take to answer each other, learned from their messages, and when the persona
+//! should post so that its own delays look alike.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Author, AuthorKind, Message, MessageId};
 
-/// Nobody reads a line and answers it faster.
+/// No human reads a message and answers it faster.
 const MIN_DELAY_SECONDS: f64 = 3.0;
-/// Whoever writes later than this begins a new conversation.
+/// A message later than this begins a new conversation.
 const MAX_DELAY_SECONDS: f64 = 3600.0;
-/// Between the two, evenly by ratio: each begins 1.43 times as late as the one before.
+/// Bins between the two, at equal ratios: each begins 1.43 times as late as the one before.
 const BINS: usize = 20;
-/// When so many lines are counted, all counts are halved: what people did lately counts more.
+/// When this many messages are counted, all counts are halved so that recent behavior weighs more.
 const MAX_MESSAGES: u32 = 4000;
-/// The natural logarithm of a delay in seconds has this mean and deviation in a channel that nothing is
-/// known of (benchmarks B5: public Slack channels, the middle of all that were measured).
+/// Mean and deviation of the natural logarithm of a delay in seconds, in a channel without data. These are the
+/// medians over the public Slack channels of our measurements.
 const PRIOR_MU: f64 = 4.1;
 const PRIOR_SIGMA: f64 = 1.7;
-/// What was known before counts like so many lines that had waited for as long, at each delay.
+/// The prior weighs like this many messages still waiting at each delay.
 const PRIOR_MESSAGES: f64 = 4.0;
 
-/// For each bin, and for lines that nobody followed within [`LONGEST`] in a last one: how many lines were
-/// answered after so long, and how many were left by themselves because their author went on.
+/// For each bin, how many messages were answered after that delay, and how many were followed by another
+/// message of their own author. A last bin counts messages without a successor within [`MAX_DELAY_SECONDS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ReplyDelays(Vec<[u32; 2]>);
 
-/// The newest line of a conversation by a person. What the persona says between two lines is looked past:
-/// were those pairs left out, it would never learn of the silences that it ends.
+/// The newest message of a human in a conversation. Messages of the persona in between are skipped: otherwise
+/// the persona would never learn of the silences that it ends itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreviousMessage {
     pub at: Timestamp,
@@ -36,21 +36,21 @@ pub struct PreviousMessage {
     pub author: Author,
 }
 
-/// What keeps the persona from saying what it is about to say.
+/// What makes the persona withdraw a post that it is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YieldPolicy {
-    /// Whatever anybody says before it.
+    /// Any message before it.
     ToAnyMessage,
-    /// An answer to the same line.
+    /// An answer to the same message.
     ToAnswer,
 }
 
 impl PreviousMessage {
-    /// What a line is for the next one; only people's count.
+    /// The message as the predecessor of the next one; only a human's counts.
     pub fn from_message(message: &Message) -> Option<Self> {
         let Message { at, id, author, .. } = message;
-        let said = Self { at: *at, id: id.clone(), author: author.clone() };
-        (author.kind == AuthorKind::Human).then_some(said)
+        let previous = Self { at: *at, id: id.clone(), author: author.clone() };
+        (author.kind == AuthorKind::Human).then_some(previous)
     }
 
     pub fn is_before(&self, message: &Message) -> bool {
@@ -59,11 +59,11 @@ impl PreviousMessage {
 }
 
 impl ReplyDelays {
-    /// A person has said `message` behind `before`. A line that comes out of its order teaches nothing.
+    /// Records that `message` followed `before`. A message out of order is ignored.
     pub fn record(&mut self, before: &PreviousMessage, message: &Message) {
-        let is_between_people = before.author.kind == AuthorKind::Human && message.is_human();
+        let is_between_humans = before.author.kind == AuthorKind::Human && message.is_human();
         let after = message.at.duration_since(before.at).as_secs_f64();
-        if !is_between_people || !before.is_before(message) || after < MIN_DELAY_SECONDS {
+        if !is_between_humans || !before.is_before(message) || after < MIN_DELAY_SECONDS {
             return;
         }
         let bin = if after < MAX_DELAY_SECONDS { bin_position(after) as usize } else { BINS };
@@ -77,15 +77,15 @@ impl ReplyDelays {
         }
     }
 
-    /// How much longer a person would take here whose line has waited for `waited` already, at most
-    /// `longest`; `draw` is in `[0, 1)`.
+    /// Draws how much longer a user here would wait before answering a message that is `waited` old, at most
+    /// `longest`. `draw` is in `[0, 1)`.
     ///
-    /// Where the persona yields to an answer alone, this is a draw from people's own delays, those that are
-    /// over left out. Where it yields to any line, that would not do: the later it means to speak, the
-    /// likelier somebody comes before it, so what it gets to say would come too early (with a KS distance
-    /// of 0.25, were it one of two alike). So it picks each moment in proportion to the chance that
-    /// somebody answers just then *if nobody has yet* (the hazard). What is left of that after people
-    /// have spoken first is distributed as their own delays are.
+    /// If the persona yields only to an answer, this samples the users' own delays, given that `waited` has
+    /// passed. If it yields to any message, that would be biased: the later the persona means to post, the
+    /// likelier a user comes first, so the posts that remain would come too early (by a KS distance of 0.25 for
+    /// two equal participants). So each moment is drawn in proportion to the chance that a user answers just
+    /// then *if none has yet* (the hazard). What remains after users have come first is distributed like the
+    /// users' own delays.
     pub fn sample(
         &self,
         waited: SignedDuration,
@@ -93,7 +93,7 @@ impl ReplyDelays {
         yields: YieldPolicy,
         draw: f64,
     ) -> SignedDuration {
-        // Behind half of it, what has waited longer waits no differently.
+        // Beyond half of the maximum, a longer wait makes no difference.
         let over = waited.as_secs_f64().clamp(0.0, MAX_DELAY_SECONDS / 2.0);
         let from = over.max(MIN_DELAY_SECONDS);
         let to = (over + longest.as_secs_f64()).clamp(from, MAX_DELAY_SECONDS);
@@ -112,9 +112,8 @@ impl ReplyDelays {
         self.0.iter().flatten().sum()
     }
 
-    /// How many answers a line that is never answered would have deserved by each bin's beginning: the
-    /// cumulative hazard, by the share of the lines still waiting that were answered in each bin. Lines
-    /// that were left there waited through half of it.
+    /// The cumulative hazard at each bin's start, from the share of the messages still waiting that were
+    /// answered in each bin. Messages that their author followed up count as waiting for half of that bin.
     fn cumulative_hazard(&self) -> [f64; BINS + 1] {
         let mut edges = [0.0; BINS + 1];
         let mut waiting = f64::from(self.message_count());
@@ -130,24 +129,24 @@ impl ReplyDelays {
     }
 }
 
-/// Where a delay stands among the bins.
+/// The position of a delay among the bins, as a fraction.
 fn bin_position(seconds: f64) -> f64 {
     (seconds / MIN_DELAY_SECONDS).ln() / (MAX_DELAY_SECONDS / MIN_DELAY_SECONDS).ln() * BINS as f64
 }
 
-/// When a bin begins.
+/// The delay at which a bin begins.
 fn bin_start(bin: usize) -> f64 {
     MIN_DELAY_SECONDS * (MAX_DELAY_SECONDS / MIN_DELAY_SECONDS).powf(bin as f64 / BINS as f64)
 }
 
-/// Within a bin it rises evenly by ratio.
+/// The hazard at a delay, interpolated within the bin by ratio.
 fn hazard_at(edges: &[f64; BINS + 1], seconds: f64) -> f64 {
-    let place = bin_position(seconds).clamp(0.0, BINS as f64);
-    let bin = (place as usize).min(BINS - 1);
-    edges[bin] + (place - bin as f64) * (edges[bin + 1] - edges[bin])
+    let position = bin_position(seconds).clamp(0.0, BINS as f64);
+    let bin = (position as usize).min(BINS - 1);
+    edges[bin] + (position - bin as f64) * (edges[bin + 1] - edges[bin])
 }
 
-/// The delay by which the hazard has come to so much.
+/// The delay at which the hazard reaches this value.
 fn delay_at_hazard(edges: &[f64; BINS + 1], hazard: f64) -> f64 {
     let bin = edges.partition_point(|edge| *edge <= hazard).clamp(1, BINS) - 1;
     let part = (hazard - edges[bin]) / (edges[bin + 1] - edges[bin]);
@@ -156,7 +155,7 @@ fn delay_at_hazard(edges: &[f64; BINS + 1], hazard: f64) -> f64 {
             .powf((bin as f64 + part.clamp(0.0, 1.0)) / BINS as f64)
 }
 
-/// The share of all delays that are longer, where nothing is known.
+/// The share of longer delays according to the prior.
 fn prior_tail(seconds: f64) -> f64 {
     normal_tail((seconds.ln() - PRIOR_MU) / PRIOR_SIGMA)
 }
@@ -180,7 +179,7 @@ mod tests {
 
     const ALL: SignedDuration = SignedDuration::from_secs(3600);
 
-    fn line(at_ms: i64, author: &str) -> Message {
+    fn message(at_ms: i64, author: &str) -> Message {
         let kind = match author {
             "bot" => AuthorKind::Bot,
             "persona" => AuthorKind::Persona,
@@ -202,16 +201,16 @@ mod tests {
     }
 
     fn learn(delays: &mut ReplyDelays, after: f64, author: &str) {
-        let before = PreviousMessage::from_message(&line(0, "ann")).unwrap();
-        delays.record(&before, &line((after * 1000.0) as i64, author));
+        let before = PreviousMessage::from_message(&message(0, "ann")).unwrap();
+        delays.record(&before, &message((after * 1000.0) as i64, author));
     }
 
-    /// From 0 to 1, one of `most` that are evenly spread.
+    /// The `number`th of `most` values spread evenly between 0 and 1.
     fn even(number: usize, most: usize) -> f64 {
         (number as f64 + 0.5) / most as f64
     }
 
-    /// Evenly spread by ratio between 4 and 400 seconds.
+    /// Spread evenly by ratio between 4 and 400 seconds.
     fn human(draw: f64) -> f64 {
         4.0 * 100_f64.powf(draw)
     }
@@ -243,31 +242,31 @@ mod tests {
     }
 
     #[test]
-    fn only_what_people_say_behind_other_people_is_learned() {
+    fn only_a_users_message_after_another_users_is_learned() {
         let mut delays = ReplyDelays::default();
-        let said = |at, author| PreviousMessage::from_message(&line(at, author));
-        assert_eq!((said(0, "bot"), said(0, "persona")), (None, None));
-        let ann = said(10_000, "ann").unwrap();
+        let previous = |at, author| PreviousMessage::from_message(&message(at, author));
+        assert_eq!((previous(0, "bot"), previous(0, "persona")), (None, None));
+        let ann = previous(10_000, "ann").unwrap();
         for (before, message) in [
-            (&ann, line(20_000, "bot")),
-            (&ann, line(20_000, "persona")),
-            // Out of its order, and too soon.
-            (&ann, line(5_000, "bob")),
-            (&ann, line(12_000, "bob")),
+            (&ann, message(20_000, "bot")),
+            (&ann, message(20_000, "persona")),
+            // Out of order, and too soon.
+            (&ann, message(5_000, "bob")),
+            (&ann, message(12_000, "bob")),
         ] {
             delays.record(before, &message);
         }
         assert_eq!(delays, ReplyDelays::default());
-        delays.record(&ann, &line(13_001, "bob"));
-        delays.record(&ann, &line(13_500, "ann"));
-        delays.record(&ann, &line(10_000_000, "bob"));
+        delays.record(&ann, &message(13_001, "bob"));
+        delays.record(&ann, &message(13_500, "ann"));
+        delays.record(&ann, &message(10_000_000, "bob"));
         let mut expected = vec![[0, 0]; BINS + 1];
         (expected[0], expected[BINS]) = ([1, 1], [1, 0]);
         assert_eq!(delays, ReplyDelays(expected));
     }
 
     #[test]
-    fn what_is_learned_stays_small_and_new() {
+    fn learned_counts_stay_small_and_recent() {
         let mut delays = ReplyDelays::default();
         for (after, times) in [(10.0, 3999), (1000.0, 4000)] {
             (0..times).for_each(|_| learn(&mut delays, after, "bob"));
@@ -302,33 +301,34 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_known_it_is_as_elsewhere() {
+    fn the_prior_applies_without_data() {
         let all = draws(&ReplyDelays::default(), 0, ALL, YieldPolicy::ToAnswer);
-        // exp(4.1), but for the two ends.
+        // exp(4.1), apart from the two ends.
         assert!((55.0..65.0).contains(&median(all.clone())), "{}", median(all));
         let tail = prior_tail(300.0);
         assert!((tail - 0.1727).abs() < 1e-3, "{tail}");
     }
 
     #[test]
-    fn it_takes_as_long_as_people_here() {
+    fn sampled_delays_match_the_users_of_the_channel() {
         let mut delays = ReplyDelays::default();
-        let people: Vec<f64> = (0..1000).map(|number| human(even(number, 1000))).collect();
-        people.iter().for_each(|delay| learn(&mut delays, *delay, "bob"));
+        let human_delays: Vec<f64> = (0..1000).map(|number| human(even(number, 1000))).collect();
+        human_delays.iter().for_each(|delay| learn(&mut delays, *delay, "bob"));
         let own = draws(&delays, 0, ALL, YieldPolicy::ToAnswer);
         assert!((36.0..44.0).contains(&median(own.clone())), "{}", median(own));
-        assert!(distance(own, people.clone()) < 0.05);
-        // Whoever has waited for a minute goes on like those who take longer than that.
+        assert!(distance(own, human_delays.clone()) < 0.05);
+        // After a minute of waiting, the rest is distributed like the delays of users who take longer than
+        // that.
         let own: Vec<f64> = draws(&delays, 60, ALL, YieldPolicy::ToAnswer);
         let own = own.into_iter().map(|delay| delay + 60.0).collect();
-        let longer = people.into_iter().filter(|delay| *delay > 60.0).collect();
+        let longer = human_delays.into_iter().filter(|delay| *delay > 60.0).collect();
         assert!(distance(own, longer) < 0.08);
     }
 
-    /// Everybody has a say before it, and so have those who go on themselves: what it gets to say all the
-    /// same comes when people's answers come.
+    /// Users may come first, and an author may follow up on their own message. The posts that the persona still
+    /// makes are distributed like the users' answers.
     #[test]
-    fn what_is_not_said_for_others_does_not_make_it_hasty() {
+    fn yielding_to_others_does_not_make_it_hasty() {
         let mut delays = ReplyDelays::default();
         let next = |number: usize| {
             let draw = |what| seeded_random(7, &[&number.to_string(), what]);
@@ -339,18 +339,18 @@ mod tests {
         for waited in [0.0, 30.0] {
             let over = SignedDuration::from_millis((waited * 1000.0) as i64);
             let spoken = |yields| {
-                let said = (3000..13_000).filter_map(|number| {
+                let posts = (3000..13_000).filter_map(|number| {
                     let draw = seeded_random(7, &[&number.to_string(), "delay"]);
                     let at = waited + delays.sample(over, ALL, yields, draw).as_secs_f64();
                     let (before, _) = next(number);
                     (before > waited && at < before).then_some(at)
                 });
-                said.collect::<Vec<f64>>()
+                posts.collect::<Vec<f64>>()
             };
-            let people = (3000..13_000).map(next).filter(|(_, author)| *author == "bob");
-            let people: Vec<f64> =
-                people.map(|(after, _)| after).filter(|after| *after > waited).collect();
-            let apart = |yields| distance(spoken(yields), people.clone());
+            let human_delays = (3000..13_000).map(next).filter(|(_, author)| *author == "bob");
+            let human_delays: Vec<f64> =
+                human_delays.map(|(after, _)| after).filter(|after| *after > waited).collect();
+            let apart = |yields| distance(spoken(yields), human_delays.clone());
             assert!(
                 apart(YieldPolicy::ToAnyMessage) < 0.08,
                 "{}",

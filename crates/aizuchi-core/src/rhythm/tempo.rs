@@ -1,18 +1,19 @@
-//! How fast people talk in a channel. Plain data that the channel can keep.
+//! How fast users talk in a channel. Plain data that can be stored with the channel.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What a channel is taken for before anything was heard there, in seconds.
+/// The gap assumed before any message was heard, in seconds.
 const INITIAL_GAP: f64 = 30.0;
-/// How much the newest gap counts. The last ten lines then make two thirds of the tempo.
+/// The weight of the newest gap. The last ten messages then make up two thirds of the tempo.
 const NEWEST_GAP_WEIGHT: f64 = 0.1;
-/// Lines of one second are one burst, and a longer pause than half an hour is no longer talk.
+/// Messages within one second are one burst, and a pause over half an hour is no longer part of the
+/// conversation.
 const MIN_GAP: f64 = 1.0;
 const MAX_GAP: f64 = 1800.0;
 
-/// The usual gap between two lines: an exponentially weighted mean of its logarithm, since gaps are
-/// spread over five powers of ten and one night must not outweigh an hour of talk.
+/// The typical gap between two messages: an exponentially weighted mean of its logarithm, because gaps span
+/// five powers of ten and one night must not outweigh an hour of conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tempo {
     log_gap: f64,
@@ -26,7 +27,7 @@ impl Default for Tempo {
 }
 
 impl Tempo {
-    /// Somebody said something at that time. What comes out of order, or twice, says nothing of the gap.
+    /// Records a message at that time. An older message is ignored: it does not tell the gap.
     pub fn record_message(&mut self, at: Timestamp) {
         let Some(newest) = self.newest else {
             self.newest = Some(at);
@@ -62,19 +63,19 @@ mod tests {
     }
 
     #[test]
-    fn the_tempo_follows_the_talk() {
+    fn the_tempo_follows_the_messages() {
         let gap = |gaps: &[i64]| after(gaps).typical_gap().round();
         assert_eq!(gap(&[]), 30.0);
         assert_eq!(gap(&[5; 40]), 5.0);
         assert_eq!(gap(&[600; 60]), 597.0);
-        // One night is one gap, and no longer than half an hour.
+        // One night is one gap, capped at half an hour.
         let mut night = vec![5; 40];
         night.push(30_000);
         assert_eq!(gap(&night), 9.0);
     }
 
     #[test]
-    fn a_line_from_before_changes_nothing() {
+    fn an_older_message_changes_nothing() {
         let tempo = after(&[5, 5, 5]);
         let mut other = tempo;
         other.record_message(Timestamp::from_second(1001).unwrap());

@@ -1,21 +1,19 @@
-//! What people in the room order: how it takes part, and whether it may speak. An order holds at once.
+//! Orders of users in the local room: its mode, and whether it may speak. An order applies at once.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Channel, ChannelId, Role, UserId};
 use crate::platform::local::error::LocalRoomError;
+use crate::platform::local::limits::MAX_MUTE_MINUTES;
 use crate::platform::local::{LocalRoom, workspace_id};
 use crate::rules::{Mode, Rulebook};
 use crate::store::{Order, StoreError};
 
-/// A year. Whoever wants more says no end at all.
-pub const MAX_MUTE_MINUTES: u64 = 525_600;
-
-/// How it takes part in the room.
+/// How the persona takes part in the local room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomControls {
     pub channels: Vec<ChannelControls>,
-    /// It says nothing anywhere until then.
+    /// Until when it is muted in every channel.
     pub muted_until: Option<Timestamp>,
 }
 
@@ -23,12 +21,12 @@ pub struct RoomControls {
 pub struct ChannelControls {
     pub channel: Channel,
     pub mode: Mode,
-    /// Somebody ordered it; else it is what the settings say.
+    /// Whether a user ordered the mode; else it comes from the settings.
     pub is_overridden: bool,
     pub muted_until: Option<Timestamp>,
 }
 
-/// Whether somebody wants to be listened to.
+/// Whether a user wants to be listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentChange {
     OptOut,
@@ -36,11 +34,11 @@ pub enum ConsentChange {
 }
 
 impl LocalRoom {
-    /// The channels by name, and what holds there now.
+    /// The channels by name with their current state.
     pub async fn controls(&self) -> Result<RoomControls, StoreError> {
         let orders = self.inbox.store.orders(&workspace_id()).await?;
         let now = self.clock.now();
-        let manner = |channel: Channel| {
+        let channel_controls = |channel: Channel| {
             let muted = orders.channel_mute(&channel.id, now);
             ChannelControls {
                 mode: self.inbox.channel_cache.mode(&workspace_id(), &channel.id),
@@ -54,17 +52,17 @@ impl LocalRoom {
             }
         };
         Ok(RoomControls {
-            channels: self.channels().await?.into_iter().map(manner).collect(),
+            channels: self.channels().await?.into_iter().map(channel_controls).collect(),
             muted_until: orders.workspace_mute(now).map(|mute| mute.until),
         })
     }
 
-    /// What the settings say.
+    /// The rules from the settings.
     pub fn rulebook(&self) -> &Rulebook {
         self.inbox.channel_cache.rulebook()
     }
 
-    /// It says nothing for so long, in one channel or in all; without an end, until it is unmuted.
+    /// Mutes one channel or all. Without `minutes` it lasts until it is revoked.
     pub async fn mute(
         &self,
         channel: Option<ChannelId>,
@@ -88,7 +86,7 @@ impl LocalRoom {
             .await
     }
 
-    /// Without a mode it takes part there as the settings say.
+    /// `None` returns the channel to the mode in the settings.
     pub async fn set_mode(
         &self,
         channel: ChannelId,
@@ -98,7 +96,7 @@ impl LocalRoom {
         self.apply_order(Order::Mode { workspace: workspace_id(), channel, mode }).await
     }
 
-    /// Listens to somebody, or no longer. They need not have said anything yet.
+    /// Opts a user out or in. The user need not have written anything yet.
     pub async fn change_consent(
         &self,
         user: &str,

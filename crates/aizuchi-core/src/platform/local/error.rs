@@ -1,38 +1,38 @@
-//! Why the room does not take something, in words for the person who wanted it.
+//! Why the local room refuses something, in words for the user.
 
 use crate::persona::Language;
-use crate::platform::local::controls::MAX_MUTE_MINUTES;
-use crate::platform::local::reaction::MAX_EMOJI_LENGTH;
-use crate::platform::local::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
+use crate::platform::local::limits::{
+    MAX_EMOJI_LENGTH, MAX_MESSAGE_LENGTH, MAX_MUTE_MINUTES, MAX_NAME_LENGTH,
+};
 use crate::store::StoreError;
 
-/// Why something was not taken.
+/// Why something was refused.
 #[derive(Debug)]
 pub enum LocalRoomError {
     UnknownChannel(String),
     UnknownThread(String),
     UnknownMessage(String),
-    /// Only its writer may change a line.
+    /// Only the author may change a message.
     NotAuthor,
     InvalidName,
     InvalidChannelName,
     ChannelTaken(String),
-    /// The companion's own name.
+    /// The persona's own name.
     NameTaken(String),
     InvalidId,
-    /// Another line has this id.
+    /// Another message has this id.
     IdTaken,
     InvalidEmoji,
-    /// So long cannot be muted.
+    /// A mute of this length is not possible.
     InvalidMinutes,
     EmptyText,
-    /// So many characters.
+    /// The number of characters.
     TextTooLong(usize),
     Store(StoreError),
 }
 
 impl LocalRoomError {
-    /// What the person who wrote the line is told.
+    /// The text for the user whose request was refused.
     pub fn describe(&self, language: Language) -> String {
         match (self, language) {
             (Self::UnknownChannel(name), Language::En) => {

@@ -1,11 +1,11 @@
-//! Who is named in a line of the room.
+//! Finds the users mentioned in a message of the local room.
 
 use std::sync::Arc;
 
 use crate::chat::{Mention, UserId};
 
-/// Everyone named with an `@`: the persona, people who are known, or whoever the word names.
-pub fn parse_mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Mention> {
+/// Every user named with an `@`: the persona, a known user, or whatever name the word gives.
+pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for (at, _) in text.match_indices(['@', '＠']) {
         let is_address =
@@ -15,7 +15,7 @@ pub fn parse_mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Men
             continue;
         }
         let known =
-            people.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
+            users.iter().filter(|name| starts_with_name(rest, name)).max_by_key(|name| name.len());
         let is_persona =
             starts_with_name(rest, persona) && known.is_none_or(|name| name.len() <= persona.len());
         let mention = if is_persona {
@@ -30,7 +30,7 @@ pub fn parse_mentions(text: &str, persona: &str, people: &[Arc<str>]) -> Vec<Men
     mentions
 }
 
-/// Does `text` begin with `name`? A Latin name must end there; 相槌さん names 相槌.
+/// Whether `text` begins with `name`. A Latin name must not continue; 相槌さん names 相槌.
 fn starts_with_name(text: &str, name: &str) -> bool {
     let mut letters = text.chars();
     let begins = name.chars().all(|letter| {
@@ -54,11 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mentions_are_read_from_the_text() {
+    fn mentions_are_parsed_from_the_text() {
         let bob = || Mention::User(UserId::new("bob"));
-        let people =
+        let users =
             [Arc::from("bob"), Arc::from("bobby"), Arc::from("花子"), Arc::from("Aizuchi子")];
-        for (line, expected) in [
+        for (text, expected) in [
             ("hello", vec![]),
             ("@Aizuchi hello", vec![Mention::Persona]),
             ("hey @aizuchi, @AIZUCHI!", vec![Mention::Persona]),
@@ -72,7 +72,7 @@ mod tests {
             ("mail me: carol@aizuchi.example", vec![]),
             ("@ nobody", vec![]),
         ] {
-            assert_eq!(parse_mentions(line, "Aizuchi", &people), expected, "{line}");
+            assert_eq!(parse_mentions(text, "Aizuchi", &users), expected, "{text}");
         }
     }
 }

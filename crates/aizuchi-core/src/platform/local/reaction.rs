@@ -1,4 +1,4 @@
-//! Reactions in the room: what people send is checked.
+//! Reactions in the local room, with validation.
 
 use std::sync::Arc;
 
@@ -7,12 +7,10 @@ use crate::chat::{
     to_single_line,
 };
 use crate::platform::local::error::LocalRoomError;
+use crate::platform::local::limits::MAX_EMOJI_LENGTH;
 use crate::platform::local::{LocalRoom, workspace_id};
 
-/// The longest emoji that is taken, in characters. Some are a family of four, or a name.
-pub const MAX_EMOJI_LENGTH: usize = 32;
-
-/// How somebody wants to react to a line.
+/// A user's request to add or remove a reaction.
 #[derive(Clone, Debug)]
 pub struct ReactionRequest {
     pub channel: ChannelId,
@@ -23,30 +21,30 @@ pub struct ReactionRequest {
 }
 
 impl LocalRoom {
-    /// Takes a person's reaction, or takes it away. Doing so again changes nothing.
-    pub async fn change_reaction(&self, reacting: ReactionRequest) -> Result<(), LocalRoomError> {
-        let name = self.parse_name(&reacting.user)?;
-        let emoji = parse_emoji(&reacting.emoji)?;
-        self.require_channel(&reacting.channel).await?;
-        let line =
-            self.archive.message(&workspace_id(), &reacting.channel, &reacting.message).await?;
-        if line.is_none_or(|line| line.is_deleted) {
-            return Err(LocalRoomError::UnknownMessage(reacting.message.to_string()));
+    /// Adds or removes a user's reaction. Idempotent.
+    pub async fn change_reaction(&self, request: ReactionRequest) -> Result<(), LocalRoomError> {
+        let name = self.parse_name(&request.user)?;
+        let emoji = parse_emoji(&request.emoji)?;
+        self.require_channel(&request.channel).await?;
+        let message =
+            self.archive.message(&workspace_id(), &request.channel, &request.message).await?;
+        if message.is_none_or(|message| message.is_deleted) {
+            return Err(LocalRoomError::UnknownMessage(request.message.to_string()));
         }
         let user = UserId::new(name.clone());
-        match reacting.change {
+        match request.change {
             ReactionChange::Added => self.ensure_user(&user, name).await?,
             ReactionChange::Removed => false,
         };
         let reaction = Reaction {
             workspace: workspace_id(),
-            channel: reacting.channel,
-            message: reacting.message,
+            channel: request.channel,
+            message: request.message,
             user,
             kind: AuthorKind::Human,
             emoji,
             at: self.clock.now(),
-            change: reacting.change,
+            change: request.change,
         };
         self.inbox.hear(Heard::Reaction(reaction)).await?;
         Ok(())
@@ -55,12 +53,12 @@ impl LocalRoom {
 
 fn parse_emoji(emoji: &str) -> Result<Arc<str>, LocalRoomError> {
     let emoji = emoji.trim();
-    // The flags of parts of a country are spelled in letters that nobody sees.
-    let spells = |letter: &char| matches!(letter, '\u{e0020}'..='\u{e007f}');
-    let seen: String = emoji.chars().filter(|letter| !spells(letter)).collect();
-    let is_bad = seen.chars().all(is_invisible)
-        || seen.contains(char::is_control)
-        || to_single_line(&seen) != seen
+    // The flags of regions are spelled with invisible tag letters.
+    let is_tag_letter = |letter: &char| matches!(letter, '\u{e0020}'..='\u{e007f}');
+    let visible: String = emoji.chars().filter(|letter| !is_tag_letter(letter)).collect();
+    let is_bad = visible.chars().all(is_invisible)
+        || visible.contains(char::is_control)
+        || to_single_line(&visible) != visible
         || emoji.chars().count() > MAX_EMOJI_LENGTH;
     if is_bad { Err(LocalRoomError::InvalidEmoji) } else { Ok(emoji.into()) }
 }
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_emoji_is_short_and_can_be_seen() {
+    fn an_emoji_is_short_and_visible() {
         let longest = "x".repeat(MAX_EMOJI_LENGTH);
         let too_long = "x".repeat(MAX_EMOJI_LENGTH + 1);
         let scotland = "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";

@@ -1,0 +1,10 @@
+//! The limits on what users may enter in the local room. Error messages name them too.
+
+/// The longest message, in characters.
+pub const MAX_MESSAGE_LENGTH: usize = 16_000;
+/// The longest name of a user or channel, in characters.
+pub const MAX_NAME_LENGTH: usize = 40;
+/// The longest emoji, in characters. Some are a family of four, or a name.
+pub const MAX_EMOJI_LENGTH: usize = 32;
+/// One year. A longer mute has no end at all.
+pub const MAX_MUTE_MINUTES: u64 = 525_600;
