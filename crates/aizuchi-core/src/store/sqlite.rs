@@ -1,4 +1,4 @@
-//! A database in one SQLite file: write-ahead log, safe against power loss (`synchronous=FULL`). One process
+//! A database in one SQLite file, with a write-ahead log that survives power loss (`synchronous=FULL`). One process
 //! owns the file.
 
 pub mod inspect;
@@ -19,7 +19,7 @@ use crate::store::database::location::OpenedDatabase;
 use crate::store::database::writer::Ownership;
 use crate::store::database::{DatabaseStore, MAX_READERS, SchemaMigration, migrate};
 
-/// Every change of the schema, oldest first.
+/// All schema migrations, oldest first.
 pub const MIGRATIONS: &[SchemaMigration] = &[
     (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
@@ -37,49 +37,48 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
 
 /// How long a statement waits for another program's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of the database each reader keeps at hand, in KiB, once it has read so much: looking up
-/// words touches pages all over it.
+/// The page cache of each reader, in KiB (negative is SQLite's notation for that). Full-text search touches pages all
+/// over the database.
 const READER_CACHE_SIZE: &str = "-8192";
-/// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
-/// need not stop for each.
+/// How many rows the driver's thread may be ahead. One statement reads at most this many, so the thread never blocks.
 const ROW_BUFFER: usize = 512;
 
-/// Opens or creates the database, brings its schema up to date and frees the leases of the process that
-/// owned it before. The writer must be run for anything to be written.
+/// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
+/// is written unless the returned writer runs.
 pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     myao2::refuse(path).await?;
-    let shown = path.display().to_string();
+    let path_text = path.display().to_string();
     let lock = lock(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        // What is deleted must not be found in the file; the log beside it is emptied when what
-        // is too old is dropped.
+        // Deleted text must not remain in the file. The log beside it is truncated by retention.
         .pragma("secure_delete", "1")
         .busy_timeout(BUSY_TIMEOUT)
         .row_buffer_size(ROW_BUFFER);
-    let opened = |error| to_store_error(error).into_broken(&shown);
-    let mut connection = Connection::Sqlite(options.connect().await.map_err(opened)?);
-    migrate(&shown, MIGRATIONS, &mut connection).await?;
+    let to_broken = |error| to_store_error(error).into_broken(&path_text);
+    let mut connection = Connection::Sqlite(options.connect().await.map_err(to_broken)?);
+    migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(MAX_READERS)
-        // A file does not go away; asking each time costs a trip to the connection's thread.
+        // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
         .connect_with(options.pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE))
         .await
-        .map_err(opened)?;
+        .map_err(to_broken)?;
     let started =
         DatabaseStore::start(connection, Readers::Sqlite(readers), Ownership::FileLock(lock)).await;
-    started.map_err(|error| error.into_broken(&shown))
+    started.map_err(|error| error.into_broken(&path_text))
 }
 
-/// Takes the file for this process alone, as long as the returned handle lives.
+/// Locks the file for this process while the returned handle lives.
 fn lock(path: &Path) -> Result<File, StoreError> {
-    let shown = path.display();
-    let broken =
-        |what: &str, error: std::io::Error| StoreError::Broken(format!("{what} {shown}: {error}"));
+    let path_text = path.display();
+    let broken = |what: &str, error: std::io::Error| {
+        StoreError::Broken(format!("{what} {path_text}: {error}"))
+    };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|error| broken("cannot create the folder of", error))?;
@@ -89,27 +88,27 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Broken(format!(
-            "another Aizuchi is running on {shown}; stop it, or give this one a database of its own"
+            "another Aizuchi is running on {path_text}; stop it, or give this one a database of its own"
         ))),
         Err(TryLockError::Error(error)) => Err(broken("cannot lock", error)),
     }
 }
 
-/// The file whose lock says who owns the database.
+/// The lock file beside the database.
 fn lock_path(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".lock");
-    beside.into()
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    lock.into()
 }
 
-/// What a failed statement means for the caller.
+/// Classifies a driver error by what the caller does next.
 pub fn to_store_error(error: sqlx::Error) -> StoreError {
     if matches!(error, sqlx::Error::PoolTimedOut) {
         return StoreError::Busy("no reader is free".to_owned());
     }
     let code = error.as_database_error().and_then(|error| error.code()).map(Cow::into_owned);
     let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
-    // https://www.sqlite.org/rescode.html: the low byte is the primary code.
+    // The low byte is the primary code: https://www.sqlite.org/rescode.html
     match primary {
         Some(5 | 6) => StoreError::Busy("another program holds a lock on the database".to_owned()),
         Some(13) => StoreError::Busy("the disk is full".to_owned()),

@@ -1,16 +1,16 @@
-//! What a server is asked otherwise than a file.
+//! Statements that only PostgreSQL has.
 
 use crate::store::database::recall::sql as recall;
 use crate::store::database::sql;
 
-/// Among the advisory locks of a database, that of the Aizuchi in the first schema of the search path.
+/// The advisory lock of the Aizuchi in the first schema of the search path.
 macro_rules! lock_key {
     () => {
         "1634302837, hashtext(current_schema())"
     };
 }
 
-/// Which sessions hold it.
+/// The sessions that hold it.
 macro_rules! lock_held {
     () => {
         "l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
@@ -22,7 +22,7 @@ macro_rules! lock_held {
 
 pub const TAKE_LOCK: &str = concat!("SELECT pg_try_advisory_lock(", lock_key!(), ") AS is_taken");
 
-/// Whether any session holds the lock, and what the database has to be like.
+/// Whether a session holds the lock, and the properties that [`check_compatibility`](super) needs.
 pub const SERVER_STATUS: &str = concat!(
     "SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
         pg_is_in_recovery() AS is_replica, current_setting('server_encoding') AS encoding,
@@ -33,8 +33,8 @@ pub const SERVER_STATUS: &str = concat!(
         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create"
 );
 
-/// Ends the session that holds the lock, if nothing has been heard from it for $1 seconds. One whose statement
-/// the server still works at is not silent.
+/// Terminates the session that holds the lock, if it has been silent for $1 seconds. A session whose statement is
+/// still running is not silent.
 pub const TERMINATE_SILENT_SESSION: &str = concat!(
     "SELECT pg_terminate_backend(a.pid, 5000) AS is_ended
     FROM pg_locks AS l
@@ -46,16 +46,16 @@ pub const TERMINATE_SILENT_SESSION: &str = concat!(
         AND (a.state <> 'active' OR a.wait_event_type = 'Client')"
 );
 
-/// Statements that are others on a server, and what they are there.
+/// Statements that differ from SQLite's, and their PostgreSQL versions.
 pub const OVERRIDES: &[(&str, &str)] = &[
     (sql::BEGIN, "BEGIN"),
-    // Only what is ours: others may have tables there.
+    // Only our own tables: the database may hold others'.
     (
         sql::forget::VACUUM,
         "VACUUM (FULL, ANALYZE) messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
             memories, memory_sources, memos, memo_lines, users, reactions, recall_lines, recall_stale",
     ),
-    // Only a file has such a log, and such an index.
+    // Only SQLite has a write-ahead log to truncate and an FTS5 index to optimize.
     (sql::TRUNCATE_WAL, "SELECT 1"),
     (recall::COMPACT, "SELECT 1"),
     (
