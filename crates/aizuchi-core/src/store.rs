@@ -5,8 +5,9 @@
 //! Every committed change carries an increasing *revision*.
 
 pub mod database;
-pub mod postgres;
 pub mod sqlite;
+pub mod postgres;
+mod open;
 pub mod volatile;
 
 use std::sync::Arc;

@@ -1,33 +1,34 @@
 //! The store on a database, SQLite or PostgreSQL: one writer with group commit, and a small pool of readers. One
 //! process owns the database.
 
-mod archive;
+pub mod location;
+pub mod driver_error;
 pub mod connection;
-mod context;
-mod reply_delays;
 mod dialect;
-mod steps;
-pub mod forget;
+pub mod sql;
+pub mod rows;
+pub mod schema;
+pub mod read_only;
+pub mod writer;
 mod hear;
+mod pending_states;
+mod reply_delays;
+mod steps;
+mod attempts;
+mod lineage;
 mod memory;
 mod memos;
-pub mod read_only;
 mod orders;
-pub mod location;
+pub mod forget;
+mod context;
 pub mod recall;
-pub mod rows;
-pub mod sql;
-mod pending_states;
-pub mod writer;
+mod archive;
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use sqlx::SqlStr;
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
@@ -50,9 +51,6 @@ use crate::store::{
 const WRITE_QUEUE_CAPACITY: usize = 1024;
 /// The most connections that read at once.
 pub const MAX_READERS: u32 = 4;
-
-/// A schema migration: its version, its name and its statements.
-pub type SchemaMigration = (i64, &'static str, &'static str);
 
 pub struct DatabaseStore {
     readers: Readers,
@@ -223,7 +221,7 @@ impl Store for DatabaseStore {
     ) -> Result<bool, StoreError> {
         let mut reader = self.readers.acquire().await?;
         let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
-        steps::has_changed_since(&mut reader, workspace, channel, revision, lineage).await
+        lineage::has_changed_since(&mut reader, workspace, channel, revision, lineage).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -336,28 +334,4 @@ impl Store for DatabaseStore {
 
 fn mixed_up() -> StoreError {
     StoreError::Broken("the writer answered another question".to_owned())
-}
-
-/// Migrates the database called `shown` to the newest schema.
-pub async fn migrate(
-    shown: &str,
-    migrations: &[SchemaMigration],
-    connection: &mut Connection,
-) -> Result<(), StoreError> {
-    let migrations = migrations.iter().map(|(version, name, statements)| {
-        let kind = MigrationType::Simple;
-        Migration::new(*version, Cow::Borrowed(*name), kind, SqlStr::from_static(statements), false)
-    });
-    let migrated = connection.migrate(&Migrator::with_migrations(migrations.collect())).await;
-    migrated.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => newer_schema_error(shown, version),
-        MigrateError::Execute(error) => connection.to_store_error(error).into_broken(shown),
-        other => StoreError::Broken(format!("cannot bring {shown} up to date: {other}")),
-    })
-}
-
-pub fn newer_schema_error(shown: &str, version: i64) -> StoreError {
-    StoreError::Broken(format!(
-        "{shown} was written by a newer version of Aizuchi (it has schema {version}); use that version"
-    ))
 }

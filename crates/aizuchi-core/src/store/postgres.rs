@@ -3,7 +3,7 @@
 //! when that session ends; a standby terminates a session that has been silent for longer than [`LEASE`]. A process
 //! that has lost its session cannot write anything any more.
 
-pub mod sql;
+mod sql;
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -14,56 +14,58 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::location::{DatabaseStatus, OpenedDatabase, PostgresUrl};
-use crate::store::database::writer::Ownership;
-use crate::store::database::{
-    DatabaseStore, MAX_READERS, SchemaMigration, migrate, newer_schema_error, read_only, rows,
+use crate::store::database::schema::{
+    SchemaMigration, migrate, newer_schema_error, newest_migration,
 };
+use crate::store::database::writer::{Heartbeat, Ownership};
+use crate::store::database::{DatabaseStore, MAX_READERS, driver_error, rows};
 
 /// All schema migrations, oldest first.
 pub const MIGRATIONS: &[SchemaMigration] =
     &[(1, "start", include_str!("../../migrations/postgres/0001_start.sql"))];
 
-pub const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
 /// An active process that is silent for this long is considered dead.
-pub const LEASE: Duration = Duration::from_secs(15);
-/// How often the active process sends a heartbeat.
-pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a standby checks whether it can take over.
-pub const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
+const LEASE: Duration = Duration::from_secs(15);
+/// How the active process shows that it is alive, well within [`LEASE`].
+const HEARTBEAT: Heartbeat =
+    Heartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
 /// The oldest supported server, as `server_version_num` counts.
 const MIN_SERVER_VERSION: i64 = 140_000;
 /// More than the number of statements.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
 /// How long the server may take to answer a connection attempt or a heartbeat.
-pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes the database over if no other process is active, migrates it, and releases the leases of the process that
 /// was active before. Nothing is written unless the returned writer runs.
 pub async fn open(server: &PostgresUrl) -> Result<Option<OpenedDatabase>, StoreError> {
-    let url = server.to_string();
+    let redacted_url = server.to_string();
     let options = connect_options(server)?;
     let mut connection =
-        Connection::Postgres(connect(&url, &writer_options(options.clone())).await?);
+        Connection::Postgres(connect(&redacted_url, &writer_options(options.clone())).await?);
     // A standby polls every second, and must notice when the server dies in between.
     let is_ours = match tokio::time::timeout(RESPONSE_TIMEOUT, try_take_over(&mut connection)).await
     {
-        Ok(is_ours) => is_ours.map_err(|error| error.into_broken(&url))?,
-        Err(_) => return Err(StoreError::Broken(format!("{url} does not answer"))),
+        Ok(is_ours) => is_ours.map_err(|error| error.into_broken(&redacted_url))?,
+        Err(_) => return Err(StoreError::Broken(format!("{redacted_url} does not answer"))),
     };
     if !is_ours {
         return Ok(None);
     }
-    migrate(&url, MIGRATIONS, &mut connection).await?;
+    migrate(&redacted_url, MIGRATIONS, &mut connection).await?;
     let readers = PgPoolOptions::new()
         .max_connections(MAX_READERS)
         .acquire_timeout(RESPONSE_TIMEOUT)
         .connect_with(reader_options(options))
         .await
-        .map_err(|error| to_store_error(error).into_broken(&url))?;
-    let started =
-        DatabaseStore::start(connection, Readers::Postgres(readers), Ownership::SessionLock).await;
-    started.map(Some).map_err(|error| error.into_broken(&url))
+        .map_err(|error| driver_error::from_postgres(error).into_broken(&redacted_url))?;
+    let started = DatabaseStore::start(
+        connection,
+        Readers::Postgres(readers),
+        Ownership::SessionLock(HEARTBEAT),
+    )
+    .await;
+    started.map(Some).map_err(|error| error.into_broken(&redacted_url))
 }
 
 /// Becomes the active process if there is none, or if it has been silent for too long.
@@ -108,7 +110,7 @@ async fn try_lock(connection: &mut Connection) -> Result<bool, StoreError> {
 
 /// Looks at the database without changing it.
 pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError> {
-    let url = server.to_string();
+    let redacted_url = server.to_string();
     let readers = readers(server).await?;
     let inspection = async {
         let status = query(sql::SERVER_STATUS).fetch_one(&readers).await?;
@@ -116,18 +118,18 @@ pub async fn inspect(server: &PostgresUrl) -> Result<DatabaseStatus, StoreError>
         if rows::column(&status, "is_locked")? {
             return Ok(DatabaseStatus::InUse);
         }
-        let newest_applied = read_only::newest_migration(&readers).await?;
+        let newest_applied = newest_migration(&readers).await?;
         let newest_known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
         match newest_applied.cmp(&newest_known) {
             Ordering::Equal => Ok(DatabaseStatus::UpToDate),
-            Ordering::Greater => Err(newer_schema_error(&url, newest_applied)),
+            Ordering::Greater => Err(newer_schema_error(&redacted_url, newest_applied)),
             Ordering::Less if newest_applied == 0 => Ok(DatabaseStatus::Missing),
             Ordering::Less => Ok(DatabaseStatus::Outdated),
         }
     };
     let inspection = inspection.await;
     readers.close().await;
-    inspection.map_err(|error| error.into_broken(&url))
+    inspection.map_err(|error| error.into_broken(&redacted_url))
 }
 
 /// Read-only connections. They work whichever process is active.
@@ -135,13 +137,18 @@ pub async fn readers(server: &PostgresUrl) -> Result<Readers, StoreError> {
     let pool = PgPoolOptions::new().max_connections(2).acquire_timeout(RESPONSE_TIMEOUT);
     let pool = pool.connect_with(reader_options(connect_options(server)?)).await;
     pool.map(Readers::Postgres)
-        .map_err(|error| to_store_error(error).into_broken(&server.to_string()))
+        .map_err(|error| driver_error::from_postgres(error).into_broken(&server.to_string()))
 }
 
-async fn connect(url: &str, options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+async fn connect(
+    redacted_url: &str,
+    options: &PgConnectOptions,
+) -> Result<PgConnection, StoreError> {
     match tokio::time::timeout(RESPONSE_TIMEOUT, PgConnection::connect_with(options)).await {
-        Ok(connected) => connected.map_err(|error| to_store_error(error).into_broken(url)),
-        Err(_) => Err(StoreError::Broken(format!("{url} does not answer"))),
+        Ok(connected) => {
+            connected.map_err(|error| driver_error::from_postgres(error).into_broken(redacted_url))
+        }
+        Err(_) => Err(StoreError::Broken(format!("{redacted_url} does not answer"))),
     }
 }
 
@@ -172,42 +179,4 @@ fn writer_options(options: PgConnectOptions) -> PgConnectOptions {
 
 fn reader_options(options: PgConnectOptions) -> PgConnectOptions {
     options.options([("default_transaction_read_only", "on"), ("statement_timeout", "30s")])
-}
-
-/// Classifies a driver error by what the caller does next. The first two characters are the error class:
-/// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
-pub fn to_store_error(error: sqlx::Error) -> StoreError {
-    if matches!(error, sqlx::Error::PoolTimedOut) {
-        return StoreError::Busy("no reader is free".to_owned());
-    }
-    let Some(database_error) = error.as_database_error() else {
-        return match error {
-            sqlx::Error::Io(error) => {
-                StoreError::Busy(format!("the server cannot be reached: {error}"))
-            }
-            other => StoreError::Broken(other.to_string()),
-        };
-    };
-    let code = database_error.code().unwrap_or_default().into_owned();
-    match code.get(..2).unwrap_or_default() {
-        "57" => StoreError::Busy(match code.as_str() {
-            "57014" => "the server has stopped the statement".to_owned(),
-            "57P03" => "the server is starting up".to_owned(),
-            _ => "the server has ended the session".to_owned(),
-        }),
-        "40" | "55" => StoreError::Busy("another program holds a lock on the database".to_owned()),
-        "53" => StoreError::Busy(match code.as_str() {
-            "53100" => "the server's disk is full".to_owned(),
-            "53300" => "the server has no room for more connections".to_owned(),
-            _ => "the server has not enough memory".to_owned(),
-        }),
-        "08" => StoreError::Busy("the connection to the server is broken".to_owned()),
-        "28" if code == "28P01" => {
-            StoreError::Broken("the server does not accept this user or password".to_owned())
-        }
-        "3D" => StoreError::Broken("there is no such database on the server".to_owned()),
-        // The error's detail may contain chat text, so it is left out.
-        "22" | "23" => StoreError::Refused(format!("{} ({code})", database_error.message())),
-        _ => StoreError::Broken(format!("{} ({code})", database_error.message())),
-    }
 }

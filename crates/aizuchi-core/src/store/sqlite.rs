@@ -5,7 +5,6 @@ pub mod inspect;
 pub mod myao2;
 mod sql;
 
-use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,8 +15,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
 use crate::store::database::location::OpenedDatabase;
+use crate::store::database::schema::{SchemaMigration, migrate};
 use crate::store::database::writer::Ownership;
-use crate::store::database::{DatabaseStore, MAX_READERS, SchemaMigration, migrate};
+use crate::store::database::{DatabaseStore, MAX_READERS, driver_error};
 
 /// All schema migrations, oldest first.
 pub const MIGRATIONS: &[SchemaMigration] = &[
@@ -58,7 +58,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
         .pragma("secure_delete", "1")
         .busy_timeout(BUSY_TIMEOUT)
         .row_buffer_size(ROW_BUFFER);
-    let to_broken = |error| to_store_error(error).into_broken(&path_text);
+    let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
     let mut connection = Connection::Sqlite(options.connect().await.map_err(to_broken)?);
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
@@ -99,25 +99,4 @@ fn lock_path(path: &Path) -> PathBuf {
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
     lock.into()
-}
-
-/// Classifies a driver error by what the caller does next.
-pub fn to_store_error(error: sqlx::Error) -> StoreError {
-    if matches!(error, sqlx::Error::PoolTimedOut) {
-        return StoreError::Busy("no reader is free".to_owned());
-    }
-    let code = error.as_database_error().and_then(|error| error.code()).map(Cow::into_owned);
-    let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
-    // The low byte is the primary code: https://www.sqlite.org/rescode.html
-    match primary {
-        Some(5 | 6) => StoreError::Busy("another program holds a lock on the database".to_owned()),
-        Some(13) => StoreError::Busy("the disk is full".to_owned()),
-        Some(8) => StoreError::Broken("the database is read-only".to_owned()),
-        Some(10) => StoreError::Broken("the disk reports an error".to_owned()),
-        Some(11) => StoreError::Broken("the database is damaged".to_owned()),
-        Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
-        Some(26) => StoreError::Broken("the file is not a database".to_owned()),
-        Some(18..=20) => StoreError::Refused(error.to_string()),
-        Some(_) | None => StoreError::Broken(error.to_string()),
-    }
 }

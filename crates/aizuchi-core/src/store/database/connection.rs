@@ -12,7 +12,10 @@ use sqlx::{
 
 use crate::store::StoreError;
 use crate::store::database::dialect::{self, replace_nul};
-use crate::store::{postgres, sqlite};
+use crate::store::database::driver_error;
+
+/// How a snapshot begins on PostgreSQL.
+const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Where statements are executed.
 pub enum Connection {
@@ -57,10 +60,10 @@ impl Connection {
     pub async fn close(self) -> Result<(), StoreError> {
         match self {
             Connection::Sqlite(connection) => {
-                connection.close().await.map_err(sqlite::to_store_error)
+                connection.close().await.map_err(driver_error::from_sqlite)
             }
             Connection::Postgres(connection) => {
-                connection.close().await.map_err(postgres::to_store_error)
+                connection.close().await.map_err(driver_error::from_postgres)
             }
             Connection::SqliteReader(_)
             | Connection::SqliteSnapshot(_)
@@ -79,9 +82,9 @@ impl Connection {
     /// Classifies a driver error by what the caller does next.
     pub fn to_store_error(&self, error: sqlx::Error) -> StoreError {
         if self.is_postgres() {
-            postgres::to_store_error(error)
+            driver_error::from_postgres(error)
         } else {
-            sqlite::to_store_error(error)
+            driver_error::from_sqlite(error)
         }
     }
 
@@ -92,11 +95,11 @@ impl Connection {
                 connection
                     .prepare(sqlx::SqlStr::from_static(statement))
                     .await
-                    .map_err(sqlite::to_store_error)?;
+                    .map_err(driver_error::from_sqlite)?;
             }
             DriverConnection::Postgres(connection) => {
                 let statement = sqlx::SqlStr::from_static(dialect::to_postgres(statement));
-                connection.prepare(statement).await.map_err(postgres::to_store_error)?;
+                connection.prepare(statement).await.map_err(driver_error::from_postgres)?;
             }
         }
         Ok(())
@@ -112,14 +115,16 @@ pub enum Readers {
 impl Readers {
     pub async fn acquire(&self) -> Result<Connection, StoreError> {
         match self {
-            Readers::Sqlite(pool) => {
-                pool.acquire().await.map(Connection::SqliteReader).map_err(sqlite::to_store_error)
-            }
+            Readers::Sqlite(pool) => pool
+                .acquire()
+                .await
+                .map(Connection::SqliteReader)
+                .map_err(driver_error::from_sqlite),
             Readers::Postgres(pool) => pool
                 .acquire()
                 .await
                 .map(Connection::PostgresReader)
-                .map_err(postgres::to_store_error),
+                .map_err(driver_error::from_postgres),
         }
     }
 
@@ -134,12 +139,14 @@ impl Readers {
     /// A connection that sees one snapshot, whatever is written meanwhile.
     pub async fn snapshot(&self) -> Result<Connection, StoreError> {
         match self {
-            Readers::Sqlite(pool) => {
-                pool.begin().await.map(Connection::SqliteSnapshot).map_err(sqlite::to_store_error)
-            }
+            Readers::Sqlite(pool) => pool
+                .begin()
+                .await
+                .map(Connection::SqliteSnapshot)
+                .map_err(driver_error::from_sqlite),
             Readers::Postgres(pool) => {
-                let begun = pool.begin_with(postgres::BEGIN_SNAPSHOT).await;
-                begun.map(Connection::PostgresSnapshot).map_err(postgres::to_store_error)
+                let begun = pool.begin_with(POSTGRES_BEGIN_SNAPSHOT).await;
+                begun.map(Connection::PostgresSnapshot).map_err(driver_error::from_postgres)
             }
         }
     }
@@ -190,11 +197,11 @@ impl Query {
         match connection.driver() {
             DriverConnection::Sqlite(connection) => {
                 let result = self.into_sqlite().execute(connection).await;
-                result.map(|result| result.rows_affected()).map_err(sqlite::to_store_error)
+                result.map(|result| result.rows_affected()).map_err(driver_error::from_sqlite)
             }
             DriverConnection::Postgres(connection) => {
                 let result = self.into_postgres().execute(connection).await;
-                result.map(|result| result.rows_affected()).map_err(postgres::to_store_error)
+                result.map(|result| result.rows_affected()).map_err(driver_error::from_postgres)
             }
         }
     }
@@ -236,12 +243,16 @@ impl Query {
                     .into_sqlite()
                     .fetch_all(connection)
                     .await
-                    .map_err(sqlite::to_store_error)?;
+                    .map_err(driver_error::from_sqlite)?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             DriverConnection::Postgres(connection) => {
                 let rows = self.into_postgres().fetch_all(connection).await;
-                Ok(rows.map_err(postgres::to_store_error)?.into_iter().map(Row::Postgres).collect())
+                Ok(rows
+                    .map_err(driver_error::from_postgres)?
+                    .into_iter()
+                    .map(Row::Postgres)
+                    .collect())
             }
         }
     }
@@ -253,11 +264,11 @@ impl Query {
         match connection.driver() {
             DriverConnection::Sqlite(connection) => {
                 let row = self.into_sqlite().fetch_optional(connection).await;
-                Ok(row.map_err(sqlite::to_store_error)?.map(Row::Sqlite))
+                Ok(row.map_err(driver_error::from_sqlite)?.map(Row::Sqlite))
             }
             DriverConnection::Postgres(connection) => {
                 let row = self.into_postgres().fetch_optional(connection).await;
-                Ok(row.map_err(postgres::to_store_error)?.map(Row::Postgres))
+                Ok(row.map_err(driver_error::from_postgres)?.map(Row::Postgres))
             }
         }
     }

@@ -103,8 +103,10 @@ pub async fn hear_messages(
     messages: &[IncomingMessage<'_>],
 ) -> Result<Vec<HearReceipt>, StoreError> {
     let conversations = messages.iter().map(|incoming| &incoming.message.conversation).collect();
+    let with_client_ids =
+        messages.iter().map(|incoming| (incoming.message, incoming.client_message_id));
     let (mut pending_states, known) =
-        PendingStates::read_with_known(connection, &conversations, messages).await?;
+        PendingStates::read_with_known(connection, &conversations, with_client_ids).await?;
     let usable = messages.iter().filter(|incoming| !incoming.disposition.is_redacted());
     let conversations_of_humans =
         usable.map(|incoming| incoming.message).filter(|message| message.is_human());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, Message, MessageId, Visibility, WorkspaceId};
+use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::event::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
     job_due,
@@ -15,9 +15,10 @@ use crate::memory::{
     NewMemory,
 };
 use crate::store::StoreError;
+use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::lineage::{forget_prompts, has_changed_since, visibility_of_messages};
 use crate::store::database::sql::memory as sql;
-use crate::store::database::steps::{AttemptOwner, has_changed_since, put_attempt};
 use crate::store::database::{Counters, memos, rows};
 
 /// Schedules short-term memory jobs for the channels and threads of new messages.
@@ -207,7 +208,8 @@ pub async fn save_version(
 ) -> Result<bool, StoreError> {
     let mut entries = new.entries;
     for entry in &mut entries {
-        entry.visibility = source_visibility(connection, &key.workspace, &entry.messages).await?;
+        entry.visibility =
+            visibility_of_messages(connection, &key.workspace, &entry.messages).await?;
     }
     bind_key(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await?;
     counters.last_number += 1;
@@ -232,19 +234,6 @@ pub async fn save_version(
         old.execute(&mut *connection).await?;
     }
     Ok(entries.iter().any(MemoryEntry::is_public))
-}
-
-/// Public only if all of these messages are: a memory must not reveal a private message.
-pub async fn source_visibility(
-    connection: &mut Connection,
-    workspace: &WorkspaceId,
-    messages: &[MessageRef],
-) -> Result<Visibility, StoreError> {
-    let non_public =
-        query(sql::NON_PUBLIC_MESSAGES).bind(workspace.as_str()).bind(json!(messages).to_string());
-    let non_public = non_public.fetch_all(connection).await?;
-    let is_public = !messages.is_empty() && non_public.is_empty();
-    Ok(if is_public { Visibility::Public } else { Visibility::Private })
 }
 
 /// Forgets an edited or deleted message: drops the entries made from it from all versions, and schedules the memories
@@ -372,37 +361,6 @@ async fn change_versions(
         put.execute(&mut *connection).await?;
     }
     Ok(has_changed)
-}
-
-/// Drops the prompts that held a memory or memo that has changed, and what models wrote about them.
-pub async fn forget_prompts(
-    connection: &mut Connection,
-    counters: &Counters,
-    id: MemoryId,
-    since: Timestamp,
-) -> Result<(), StoreError> {
-    let since = since.as_millisecond();
-    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
-    let reasons = reasons.bind(counters.revision as i64);
-    reasons.execute(&mut *connection).await?;
-    for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
-        let forget = query(statement).bind(id.0).bind(since);
-        forget.execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
-/// Whether one of these memories and memos has changed since a revision, or is gone.
-pub async fn has_memory_changed_since(
-    connection: &mut Connection,
-    memories: &[MemoryId],
-    revision: u64,
-) -> Result<bool, StoreError> {
-    let changed = query(sql::HAS_MEMORY_CHANGED_SINCE)
-        .bind(json!(memories).to_string())
-        .bind(revision as i64);
-    let row = changed.fetch_one(connection).await?;
-    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
 }
 
 /// A memory from a row with its key, entries and times.

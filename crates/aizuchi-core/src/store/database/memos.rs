@@ -10,7 +10,7 @@ use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::sql::memory as sql;
-use crate::store::database::{Counters, memory, rows};
+use crate::store::database::{Counters, lineage, rows};
 
 /// All memos that are visible from a channel.
 pub async fn read_visible(
@@ -82,7 +82,7 @@ async fn source_visibility(
     lineage: &Lineage,
 ) -> Result<Visibility, StoreError> {
     let (workspace, channel) = (&conversation.workspace, &conversation.channel);
-    if memory::source_visibility(connection, workspace, &lineage.messages).await?
+    if lineage::visibility_of_messages(connection, workspace, &lineage.messages).await?
         != Visibility::Public
     {
         return Ok(Visibility::Private);
@@ -170,7 +170,7 @@ pub async fn forget_message(
     for row in &memos {
         let id = MemoryId(rows::column(row, "id")?);
         remove(connection, id).await?;
-        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+        lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ pub async fn make_channel_private(
             }
             None => remove(connection, id).await?,
         }
-        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+        lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }

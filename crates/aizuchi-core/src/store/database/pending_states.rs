@@ -5,11 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, Message};
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::hear::IncomingMessage;
 use crate::store::database::{rows, sql};
 
 /// Pending states, as they were read and as they are now.
@@ -20,22 +19,22 @@ impl PendingStates {
         connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
     ) -> Result<Self, StoreError> {
-        Self::read_with_known(connection, conversations, &[])
+        Self::read_with_known(connection, conversations, std::iter::empty())
             .await
             .map(|(pending_states, _)| pending_states)
     }
 
-    /// Reads the pending states, and the indexes of those messages that are stored already.
+    /// Reads the pending states, and the indexes of those messages that are stored already. A message comes with
+    /// its client message id.
     pub async fn read_with_known(
         connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
-        messages: &[IncomingMessage<'_>],
+        messages: impl Iterator<Item = (&Message, Option<&str>)>,
     ) -> Result<(Self, HashSet<usize>), StoreError> {
-        let message_rows =
-            messages.iter().map(|IncomingMessage { message, client_message_id, .. }| {
-                let conversation = &message.conversation;
-                json!([conversation.workspace, conversation.channel, message.id, client_message_id])
-            });
+        let message_rows = messages.map(|(message, client_message_id)| {
+            let conversation = &message.conversation;
+            json!([conversation.workspace, conversation.channel, message.id, client_message_id])
+        });
         let conversation_rows =
             conversations.iter().map(|conversation| rows::conversation_columns(conversation));
         let query = query(sql::PENDING_STATES)

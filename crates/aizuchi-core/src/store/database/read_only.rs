@@ -4,7 +4,8 @@ use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::{DatabaseStore, newer_schema_error, recall, rows, sql};
+use crate::store::database::schema::{newer_schema_error, newest_migration};
+use crate::store::database::{DatabaseStore, recall, rows, sql};
 use crate::store::sqlite::inspect;
 use crate::store::{StoreError, postgres, sqlite};
 
@@ -38,7 +39,7 @@ impl ReadOnlyDatabase {
     }
 
     pub async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
-        let rows = query(recall::sql::WORKSPACES).fetch_all(&self.readers).await?;
+        let rows = query(sql::recall::WORKSPACES).fetch_all(&self.readers).await?;
         let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
         rows.iter().map(workspace).collect()
     }
@@ -82,14 +83,4 @@ impl ReadOnlyDatabase {
     pub async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         recall::recall(&mut self.readers.snapshot().await?, query).await
     }
-}
-
-/// The newest migration that was applied to a database.
-pub async fn newest_migration(readers: &Readers) -> Result<i64, StoreError> {
-    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(readers).await?.is_some();
-    if !has_table {
-        return Ok(0);
-    }
-    let newest = query(sql::NEWEST_MIGRATION).fetch_one(readers).await?;
-    Ok(rows::column::<Option<i64>>(&newest, "version")?.unwrap_or(0))
 }

@@ -3,7 +3,6 @@
 
 mod candidates;
 pub mod index;
-pub mod sql;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::recall::candidates::{CANDIDATE_BATCH, IndexPartition, Postings};
 use crate::store::database::rows;
+use crate::store::database::sql::recall as sql;
 
 /// The most unindexed messages that are searched one by one. There are more only while an old database is being
 /// indexed.

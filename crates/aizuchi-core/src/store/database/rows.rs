@@ -85,7 +85,7 @@ fn reactions_from_row(row: &Row) -> RowResult<Vec<ReactionGroup>> {
     })))
 }
 
-/// A list of messages as [`super::recall::sql::RECALLED_BY_NUMBER`] returns it.
+/// A list of messages as [`super::sql::recall::RECALLED_BY_NUMBER`] returns it.
 pub fn parse_recalled(json: &str) -> RowResult<Vec<RecalledMessage>> {
     let rows: Vec<RecalledRow> = parse_json(json)?;
     rows.into_iter().map(RecalledRow::into_recalled).collect()

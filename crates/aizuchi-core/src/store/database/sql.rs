@@ -11,15 +11,14 @@ macro_rules! statements {
         pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
     };
 }
-pub(super) use statements;
-
 pub mod context;
 pub mod forget;
 pub mod memory;
+pub mod recall;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, super::recall::sql::ALL];
+    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, recall::ALL];
     lists.into_iter().flatten().copied()
 }
 

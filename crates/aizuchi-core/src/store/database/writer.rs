@@ -21,7 +21,6 @@ use crate::store::database::recall::index;
 use crate::store::database::{Counters, forget, hear, memory, orders, sql, steps};
 use crate::store::{
     CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StoreError,
-    postgres,
 };
 
 /// How much longer a prompt's lineage is kept than its text.
@@ -105,7 +104,15 @@ pub enum Ownership {
     /// The lock of a file, held while the file is open.
     FileLock(std::fs::File),
     /// An advisory lock held by the writing session.
-    SessionLock,
+    SessionLock(Heartbeat),
+}
+
+/// How a server learns that this process is alive.
+#[derive(Clone, Copy)]
+pub struct Heartbeat {
+    pub interval: Duration,
+    /// A server that takes longer to answer is gone.
+    pub timeout: Duration,
 }
 
 impl Ownership {
@@ -113,7 +120,7 @@ impl Ownership {
     async fn wait_until_heartbeat_due(&self) {
         match self {
             Ownership::FileLock(_) => std::future::pending().await,
-            Ownership::SessionLock => tokio::time::sleep(postgres::HEARTBEAT_INTERVAL).await,
+            Ownership::SessionLock(heartbeat) => tokio::time::sleep(heartbeat.interval).await,
         }
     }
 }
@@ -152,10 +159,14 @@ impl DatabaseWriter {
         Ok(())
     }
 
-    /// Shows the server that this process is alive, and checks that it still owns the database.
+    /// Shows a server that this process is alive, and checks that it still owns the database.
     async fn send_heartbeat(&mut self) -> anyhow::Result<()> {
+        let timeout = match self.ownership {
+            Ownership::FileLock(_) => return Ok(()),
+            Ownership::SessionLock(heartbeat) => heartbeat.timeout,
+        };
         let beat = query(sql::HEARTBEAT).fetch_one(&mut self.connection);
-        match tokio::time::timeout(postgres::RESPONSE_TIMEOUT, beat).await {
+        match tokio::time::timeout(timeout, beat).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => anyhow::bail!("the session with the database has ended: {error}"),
             Err(_) => anyhow::bail!("the database's server does not answer any more"),

@@ -8,8 +8,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use crate::store::StoreError;
 use crate::store::database::connection::Readers;
 use crate::store::database::location::DatabaseStatus;
-use crate::store::database::{newer_schema_error, read_only};
-use crate::store::sqlite::{MIGRATIONS, lock_path, myao2, to_store_error};
+use crate::store::database::{driver_error, schema};
+use crate::store::sqlite::{MIGRATIONS, lock_path, myao2};
 
 pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
     if !path.exists() {
@@ -29,7 +29,7 @@ pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
     let newest_applied = newest_migration(path).await?;
     let newest_known = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
     if newest_applied > newest_known {
-        return Err(newer_schema_error(&path.display().to_string(), newest_applied));
+        return Err(schema::newer_schema_error(&path.display().to_string(), newest_applied));
     }
     Ok(if newest_applied == newest_known {
         DatabaseStatus::UpToDate
@@ -40,7 +40,7 @@ pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
 
 async fn newest_migration(path: &Path) -> Result<i64, StoreError> {
     let readers = readers(path).await?;
-    let newest = read_only::newest_migration(&readers).await;
+    let newest = schema::newest_migration(&readers).await;
     // Closed explicitly, so that SQLite removes its files beside the database.
     readers.close().await;
     newest.map_err(|error| error.into_broken(&path.display().to_string()))
@@ -62,7 +62,7 @@ pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
     let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await;
     pool.map(Readers::Sqlite)
-        .map_err(|error| to_store_error(error).into_broken(&path_text.to_string()))
+        .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text.to_string()))
 }
 
 /// Whether a running Aizuchi holds the lock.

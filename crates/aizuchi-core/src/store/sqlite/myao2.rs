@@ -10,8 +10,8 @@ use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::rows;
-use crate::store::sqlite::{sql, to_store_error};
+use crate::store::database::{driver_error, rows};
+use crate::store::sqlite::sql;
 
 /// The magic bytes of a SQLite database.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
@@ -23,8 +23,10 @@ pub async fn open(path: &Path) -> Result<Option<Connection>, StoreError> {
     }
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
     let path_text = path.display().to_string();
-    let driver_connection =
-        options.connect().await.map_err(|error| to_store_error(error).into_broken(&path_text))?;
+    let driver_connection = options
+        .connect()
+        .await
+        .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text))?;
     let mut connection = Connection::Sqlite(driver_connection);
     let row = query(sql::MYAO2_MARKS).fetch_one(&mut connection).await;
     let row = row.map_err(|error| error.into_broken(&path_text))?;

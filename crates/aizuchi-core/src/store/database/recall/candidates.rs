@@ -10,7 +10,8 @@ use crate::recall::terms::SearchTerm;
 use crate::recall::{RecallQuery, RecallScorer};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::recall::{parse_column, sql};
+use crate::store::database::recall::parse_column;
+use crate::store::database::sql::recall as sql;
 
 /// How many messages are read and ranked at once.
 pub const CANDIDATE_BATCH: usize = 64;

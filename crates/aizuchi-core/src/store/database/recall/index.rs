@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::recall::terms::extract_terms;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::recall::sql;
 use crate::store::database::rows;
+use crate::store::database::sql::recall as sql;
 
 /// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;

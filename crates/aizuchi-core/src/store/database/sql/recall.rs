@@ -1,7 +1,5 @@
 //! The statements of the full-text index.
 
-use super::super::sql::statements;
-
 /// Whether `$line` may be seen: in the channel ?2 (null: any), from the channel ?3 (null: from everywhere). Outside
 /// its channel a message is visible only if it was heard in public and the channel still is public.
 macro_rules! is_visible {
