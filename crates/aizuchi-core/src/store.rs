@@ -1,12 +1,13 @@
-//! Where everything is kept. [`Store`] is the flow's port: what is heard, claimed and completed is
-//! written in one transaction each, and nothing is written in any other way (invariant 5).
-//! [`Archive`] is how pages look at it.
+//! Persistence. [`Store`] is the port that the message flow writes through: hearing, claiming and completing are one
+//! transaction each, and nothing is written any other way (invariant 5: handlers do not write). [`Archive`] is the
+//! read side, for pages and exports.
 //!
-//! Every committed change carries a rising *revision*.
+//! Every committed change carries an increasing *revision*.
 
 pub mod database;
-pub mod postgres;
 pub mod sqlite;
+pub mod postgres;
+mod open;
 pub mod volatile;
 
 use std::sync::Arc;
@@ -31,21 +32,21 @@ use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRe
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::Mode;
 
-/// Stands where a forgotten person was.
+/// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
-/// Among so many lines of a conversation the newest by a person is looked for.
+/// How many of a conversation's newest messages are searched for the last one by a human.
 const REPLY_DELAY_LOOKBACK: usize = 10;
-/// A reaction waits at least so long for a line that is not known yet: as long as a long history takes to be read.
+/// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Keeps what a platform delivered together with what follows from it. When this returns, both
-    /// are safe. Hearing the same again changes nothing.
+    /// Stores what a platform delivered together with what follows from it. Both are durable when this returns.
+    /// Hearing is idempotent.
     async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError>;
 
-    /// Takes up to `most` steps that are ready at `now`, oldest first, and hides each until its
-    /// lease ends. A claimed piece is committed as being sent before this returns (invariant 6).
+    /// Claims up to `most` steps that are ready at `now`, oldest first, and hides each until its lease ends. A
+    /// claimed outbox item is committed as *sending* before this returns (invariant 6: better silent than twice).
     async fn claim(
         &self,
         now: Timestamp,
@@ -53,8 +54,8 @@ pub trait Store: Send + Sync {
         most: usize,
     ) -> Result<Vec<Claim>, StoreError>;
 
-    /// Applies what a claim came to, and removes or replaces its step. If people have moved on
-    /// meanwhile, only what has really happened is kept: words said, tokens used.
+    /// Applies the outcome of a claim, and removes or replaces its step. If the claim has been superseded, only what
+    /// really happened is stored: what was posted, and the tokens used.
     async fn complete(
         &self,
         claim: &Claim,
@@ -62,70 +63,69 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError>;
 
-    /// Drops every prompt, answer and unsaid word that is older than `before`: what the operator's
-    /// retention orders. With them go reactions that are a day older than that and never found their line.
+    /// Drops every prompt, answer and unsent text older than `before`, as the operator's retention demands. Reactions
+    /// a day older than that whose message never came are dropped too.
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// Whether a line that words for a conversation were made from has been edited by a person or deleted
-    /// since `revision`, is of another channel that has been public no more since then, or is behind a memory
-    /// that they were made from; or a memo of theirs has changed or is gone.
+    /// Whether a text for a conversation is stale: since `revision`, a message in its lineage was edited by a human
+    /// or deleted, or belongs to another channel that turned private, or is a source of one of its memories; or one
+    /// of its memos has changed or is gone.
     async fn has_changed_since(
         &self,
-        home: &ConversationId,
+        conversation: &ConversationId,
         revision: u64,
-        made_from: &Lineage,
+        lineage: &Lineage,
     ) -> Result<bool, StoreError>;
 
-    /// When the next step will be ready.
+    /// When the next step becomes ready.
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// The newest committed revision, as it moves on: whoever waits for something looks again.
+    /// The newest committed revision. A waiter subscribes before it looks.
     fn revisions(&self) -> watch::Receiver<u64>;
 
-    /// The lines that have most of what a query looks for, best first. What may not be seen from
-    /// where it comes is not looked at. A line that has changed is found by what it says now.
+    /// The messages that match a query best, best first. Messages that are not visible from the query's channel are
+    /// not searched. An edited message is found by its current text.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError>;
 
-    /// A conversation, the talk around it and what is remembered and may be known there, as of one
-    /// moment.
+    /// A conversation, the messages around it and the memories visible there, as one snapshot.
     async fn context(
         &self,
         conversation: &ConversationId,
         window: &ContextWindow,
     ) -> Result<Context, StoreError>;
 
-    /// What a workspace remembers: each memory as it is now, with what is behind it.
+    /// The current memories of a workspace, with their sources.
     async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError>;
 
-    /// The memos that may be seen from a channel, what matters most first.
+    /// The memos visible from a channel, highest priority first.
     async fn memos(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
     ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
-    /// Those of these lines that are still there, oldest first, with who could read them when they were said.
+    /// Those of these messages that still exist, oldest first, with the visibility that they were heard with.
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError>;
 
-    /// Whether a line has been heard, deleted or not.
+    /// Whether a message has been heard, deleted or not.
     async fn has_heard(
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError>;
 
-    /// Keeps what a person orders (invariant 5).
+    /// Stores a user's order (invariant 5: one of the few ways in which anything is written).
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError>;
 
-    /// What people have ordered in a workspace.
+    /// The standing orders of a workspace.
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError>;
 
-    /// Takes up to `most` chores that are ready at `now`, as [`Store::claim`] does steps.
+    /// Claims up to `most` memory jobs that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_memory_jobs(
         &self,
         now: Timestamp,
@@ -133,14 +133,14 @@ pub trait Store: Send + Sync {
         most: usize,
     ) -> Result<Vec<MemoryJob>, StoreError>;
 
-    /// When the next chore will be ready.
+    /// When the next memory job becomes ready.
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Applies what a chore came to. What is remembered is kept only if nothing that it was made from
-    /// has been taken back meanwhile.
+    /// Applies the outcome of a memory job. A new version is stored only if none of its sources has been edited,
+    /// deleted or made private meanwhile.
     async fn complete_memory_job(
         &self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError>;
@@ -151,16 +151,16 @@ pub trait Store: Send + Sync {
 pub trait Archive: Send + Sync {
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError>;
 
-    /// Names this store and no other, also not a new one in the same place.
+    /// Identifies this store. A new store at the same path or URL has another one.
     fn installation(&self) -> Arc<str>;
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
 
-    /// Lines of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match:
-    /// the oldest behind `after`, else the newest.
+    /// The messages of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match: the oldest
+    /// after the given message or time, else the newest.
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError>;
 
-    /// One line, deleted or not.
+    /// One message, deleted or not.
     async fn message(
         &self,
         workspace: &WorkspaceId,
@@ -168,7 +168,7 @@ pub trait Archive: Send + Sync {
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError>;
 
-    /// Lines that came or changed after a revision, in the order of their revisions.
+    /// Messages that arrived or changed after a revision, in the order of their revisions.
     async fn messages_since(
         &self,
         workspace: &WorkspaceId,
@@ -176,10 +176,10 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredMessage>, StoreError>;
 
-    /// Ledger rows, oldest first.
+    /// Decisions of the ledger, oldest first.
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError>;
 
-    /// Ledger rows that changed after a revision, in the order of their revisions.
+    /// Decisions that changed after a revision, in the order of their revisions.
     async fn decisions_since(
         &self,
         workspace: &WorkspaceId,
@@ -187,13 +187,13 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError>;
 
-    /// What was asked and answered for a decision: one for each of its attempts, as far as it is kept.
+    /// The model exchanges of a decision, one for each attempt; `None` where retention has dropped it.
     async fn exchanges(
         &self,
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError>;
 
-    /// The threads of a channel that something was said in since then, and when that was last.
+    /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
         workspace: &WorkspaceId,
@@ -201,22 +201,21 @@ pub trait Archive: Send + Sync {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError>;
 
-    /// How far the workspace's history has been heard.
+    /// The workspace's cursors: how far its history has been heard.
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// Whether it can be read, and what was written last could be written.
+    /// Whether the store can be read, and whether the newest write succeeded.
     async fn health(&self) -> Result<(), StoreError>;
 
-    /// How much is pending everywhere.
+    /// How much is pending in all workspaces.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// The pending steps of a workspace.
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError>;
 
-    /// What models used up: for the whole workspace, then for each channel where it was anything, in the
-    /// order of their ids.
+    /// The models' usage: first of the whole workspace, then of each channel with any, in the order of their ids.
     async fn spending(
         &self,
         workspace: &WorkspaceId,
@@ -228,56 +227,48 @@ pub trait Archive: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct InboxEntry {
     pub heard: Heard,
-    /// What the writer's own app calls a line. A line that comes again under this name is the same line,
-    /// whatever its id.
+    /// The id that the author's client gave the message. A message with an id that is already known is the same
+    /// message, whatever its own id.
     pub client_message_id: Option<Arc<str>>,
-    /// How far a platform's stream has been heard with it: kept in the same transaction, also if the rest
-    /// is known already.
+    /// How far the platform's stream has been heard with this entry. It is stored in the same transaction, even if
+    /// the rest is a duplicate.
     pub cursor: Option<Cursor>,
     pub disposition: Disposition,
-    /// When what was said is to be remembered, if it is.
+    /// When the message is due to be remembered, if it is.
     pub remember_at: Option<Timestamp>,
     pub now: Timestamp,
 }
 
 impl InboxEntry {
-    /// Something heard that is kept and not remembered.
-    pub fn new(heard: Heard, follows: Disposition, now: Timestamp) -> Self {
-        Self {
-            heard,
-            client_message_id: None,
-            cursor: None,
-            disposition: follows,
-            remember_at: None,
-            now,
-        }
+    /// An entry that is stored and not remembered.
+    pub fn new(heard: Heard, disposition: Disposition, now: Timestamp) -> Self {
+        Self { heard, client_message_id: None, cursor: None, disposition, remember_at: None, now }
     }
 }
 
-/// What a person orders.
+/// What a user orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Say nothing until then: in one channel, or in all of them. `Timestamp::MAX` is until somebody says
-    /// otherwise.
+    /// Post nothing until then, in one channel or in all. `Timestamp::MAX` is until further notice.
     Mute {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
         until: Timestamp,
         by: Role,
     },
-    /// What an admin has ordered, only an admin takes back.
+    /// Only an admin can lift what an admin has ordered.
     Unmute {
         workspace: WorkspaceId,
         channel: Option<ChannelId>,
         by: Role,
     },
-    /// Take part in a channel like this; `None`: as the settings say.
+    /// Take part in a channel in this mode; `None`: as configured.
     Mode {
         workspace: WorkspaceId,
         channel: ChannelId,
         mode: Option<Mode>,
     },
-    /// Do not listen to somebody, nor to what they have said so far.
+    /// Ignore a user, including what they have written so far.
     OptOut {
         workspace: WorkspaceId,
         user: UserId,
@@ -286,31 +277,31 @@ pub enum Order {
         workspace: WorkspaceId,
         user: UserId,
     },
-    /// What somebody has said so far is in no prompt and no memory any more, and owed no answer.
+    /// What a user has written so far is removed from all prompts and memories, and owed no answer.
     Redact {
         workspace: WorkspaceId,
         user: UserId,
     },
-    /// What was said in a conversation so far is in no prompt and no memory any more, and owed no answer.
-    /// With a thread goes the line that opened it.
+    /// What was written in a conversation so far is removed from all prompts and memories, and owed no answer. The
+    /// parent message of a thread goes with it.
     Reset {
         conversation: ConversationId,
         until: Timestamp,
     },
-    /// What somebody has said so far is gone, and so is what is remembered of it. They stay known by name.
+    /// A user's messages are deleted, with all that is remembered of them. The user stays known by name.
     Forget {
         workspace: WorkspaceId,
         user: UserId,
     },
-    /// Know what was remembered elsewhere, unless there is a memory of this already. What no line is
-    /// behind stays where it belongs.
+    /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
+    /// their scope.
     ImportMemory {
         key: MemoryKey,
-        /// The visibility is for the store to say.
+        /// The visibility is set by the store.
         entries: Vec<MemoryEntry>,
         newest: Timestamp,
     },
-    /// Keep a memo that was made elsewhere, unless there is one of its name where it is seen.
+    /// Import a memo, unless one of its name is visible in the same scope.
     ImportMemo {
         workspace: WorkspaceId,
         memo: Box<Memo>,
@@ -334,16 +325,16 @@ impl Order {
     }
 }
 
-/// What holds because people ordered it.
+/// The orders in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StandingOrders {
-    /// It says nothing in a channel, or anywhere: one for each who may order it.
+    /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
     pub opted_out: Vec<UserId>,
 }
 
-/// Silence that somebody ordered.
+/// A mute, and the role that ordered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mute {
     pub until: Timestamp,
@@ -351,18 +342,18 @@ pub struct Mute {
 }
 
 impl StandingOrders {
-    /// The silence that holds longest everywhere at `now`, if any does.
+    /// The longest mute of all channels at `now`, if any.
     pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
         self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
     }
 
-    /// The silence that holds longest in this channel alone.
+    /// The longest mute of this channel alone.
     pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
         here.map(|(_, mute)| mute).max()
     }
 
-    /// Of what silences it in a channel, what only somebody of a higher role may take back.
+    /// The longest mute in force in a channel that only a higher role can lift.
     pub fn mute_above_role(&self, role: Role, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
         let above = self.active_mutes(now).filter(|(muted, mute)| is_here(muted) && mute.by > role);
@@ -374,83 +365,83 @@ impl StandingOrders {
     }
 }
 
-/// What hearing did.
+/// What hearing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HearReceipt {
-    /// False when it had been heard before, or changes a line that is not known (yet).
+    /// False for a duplicate, and for a change of a message that is not known (yet).
     pub is_new: bool,
-    /// Work under way in this conversation no longer counts.
+    /// The work in flight in this conversation is superseded.
     pub has_superseded: bool,
     pub revision: u64,
 }
 
-/// What completing a claim did.
+/// What completing a claim changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompletionReceipt {
-    /// How its decision ended, if it has.
+    /// The result of its decision, if it is closed.
     pub ended: Option<DecisionResult>,
-    /// The gate that ended it.
+    /// The gate that closed it.
     pub gate: Option<Gate>,
-    /// When those had spoken whom a post answered.
+    /// When the messages that a post answered were written.
     pub answered_at: Vec<Timestamp>,
-    /// The newest line of the decision that a post's words had seen.
+    /// The time of the decision's newest message that the draft had considered.
     pub newest_seen: Option<Timestamp>,
-    /// The newest line before a post that its words had not seen.
+    /// The time of the newest message before the post that the draft had not considered.
     pub newest_unseen: Option<Timestamp>,
 }
 
 impl CompletionReceipt {
     pub fn from_completion(
         completion: &Completion,
-        seen: Option<Timestamp>,
-        unseen: Option<Timestamp>,
+        newest_seen: Option<Timestamp>,
+        newest_unseen: Option<Timestamp>,
     ) -> Self {
-        let closing = completion.closed.as_ref();
+        let closed = completion.closed.as_ref();
         Self {
-            ended: closing.map(|closing| closing.ended),
-            gate: closing.and_then(|closing| closing.gate),
+            ended: closed.map(|closed| closed.ended),
+            gate: closed.and_then(|closed| closed.gate),
             answered_at: completion.answered_at.clone(),
-            newest_seen: seen,
-            newest_unseen: unseen,
+            newest_seen,
+            newest_unseen,
         }
     }
 }
 
-/// What models used up.
+/// What the models have used up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spending {
-    /// `None`: all of the workspace.
+    /// `None`: the whole workspace.
     pub channel: Option<ChannelId>,
     pub spent: BudgetUsage,
-    /// Within the last 30 days; no limit is set for it.
+    /// Within the last 30 days. No limit applies to it.
     pub tokens_in_month: u64,
 }
 
-/// What waits.
+/// How much is pending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Pending steps by verb.
     pub pending: Vec<(String, u64)>,
-    /// What was given up and waits for a person.
+    /// Posts and answers that were given up and wait for the operator.
     pub dead_letters: u64,
 }
 
-/// A stored line with what the store knows about it.
+/// A message with what the store knows about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMessage {
     pub message: Arc<Message>,
-    /// The author's name, or id where none is known.
+    /// The author's name, or their id where no name is known.
     pub author_name: Arc<str>,
     pub is_deleted: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
-    /// In the order that they began.
+    /// In the order of their first reaction.
     pub reactions: Vec<ReactionGroup>,
-    /// The revision that it, or a reaction to it, came or changed with.
+    /// The revision at which the message or its reactions last changed.
     pub revision: u64,
 }
 
-/// Everyone who reacted to a line with one emoji, in the order that they did.
+/// Everyone who reacted to a message with one emoji, in the order of their reactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReactionGroup {
     pub emoji: Arc<str>,
@@ -458,16 +449,16 @@ pub struct ReactionGroup {
 }
 
 impl ReactionGroup {
-    /// Gathers reactions, oldest first, by their emoji.
+    /// Groups reactions, which are given oldest first, by emoji.
     pub fn group(reactions: impl IntoIterator<Item = (Arc<str>, User)>) -> Vec<Self> {
-        let mut gathered: Vec<Self> = Vec::new();
+        let mut groups: Vec<Self> = Vec::new();
         for (emoji, user) in reactions {
-            match gathered.iter_mut().find(|reacted| reacted.emoji == emoji) {
-                Some(reacted) => reacted.users.push(user),
-                None => gathered.push(Self { emoji, users: vec![user] }),
+            match groups.iter_mut().find(|group| group.emoji == emoji) {
+                Some(group) => group.users.push(user),
+                None => groups.push(Self { emoji, users: vec![user] }),
             }
         }
-        gathered
+        groups
     }
 }
 
@@ -475,19 +466,19 @@ impl ReactionGroup {
 pub struct MessageQuery {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
-    /// `None`: top level and all threads.
+    /// `None`: the top level and all threads.
     pub thread: Option<MessageId>,
     pub range: MessageRange,
     pub limit: usize,
 }
 
-/// Which part of a channel's lines.
+/// A range of a channel's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageRange {
     Newest,
-    /// The newest of those that stand before this line.
+    /// The newest messages before this one.
     Before(MessageId),
-    /// The oldest of those that stand behind this line.
+    /// The oldest messages after this one.
     After(MessageId),
     AfterTime(Timestamp),
 }
@@ -498,18 +489,18 @@ pub enum DecisionQuery {
         workspace: WorkspaceId,
         id: DecisionId,
     },
-    /// The newest `limit` of a channel.
+    /// The newest `limit` decisions of a channel.
     Channel {
         workspace: WorkspaceId,
         channel: ChannelId,
         limit: usize,
     },
-    /// Those that cover this line, or of which it came.
+    /// Those that cover this message, or whose post it is.
     Message {
         workspace: WorkspaceId,
         message: MessageId,
     },
-    /// Those that cover one of these lines of a channel, or of which it came.
+    /// Those that cover one of these messages of a channel, or whose post it is.
     Messages {
         workspace: WorkspaceId,
         channel: ChannelId,
@@ -517,22 +508,22 @@ pub enum DecisionQuery {
     },
 }
 
-/// What the caller does next.
+/// Each variant says what the caller does next. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Try again in a while; nothing was written.
+    /// Try again later.
     #[error("the store is busy: {0}")]
     Busy(String),
-    /// Never repeat it; nothing was written.
+    /// Never try this again.
     #[error("the store refuses this: {0}")]
     Refused(String),
-    /// A person must act; nothing was written.
+    /// The operator must act.
     #[error("the store cannot be used: {0}")]
     Broken(String),
 }
 
 impl StoreError {
-    /// That something cannot be used at all, which is called `shown`.
+    /// Marks the database called `shown` as unusable for this reason.
     pub fn into_broken(self, shown: &str) -> Self {
         let reason = match self {
             StoreError::Busy(reason) | StoreError::Refused(reason) | StoreError::Broken(reason) => {

@@ -1,33 +1,34 @@
-//! The store on a database, SQLite or PostgreSQL: one writer that commits in groups, and a few readers.
-//! One process owns the database.
+//! The store on a database, SQLite or PostgreSQL: one writer with group commit, and a small pool of readers. One
+//! process owns the database.
 
-mod archive;
+pub mod location;
+pub mod driver_error;
 pub mod connection;
-mod context;
-mod reply_delays;
 mod dialect;
-mod steps;
-pub mod forget;
+pub mod sql;
+pub mod rows;
+pub mod schema;
+pub mod read_only;
+pub mod writer;
 mod hear;
+mod pending_states;
+mod reply_delays;
+mod steps;
+mod attempts;
+mod lineage;
 mod memory;
 mod memos;
-pub mod read_only;
 mod orders;
-pub mod location;
+pub mod forget;
+mod context;
 pub mod recall;
-pub mod rows;
-pub mod sql;
-mod pending_states;
-pub mod writer;
+mod archive;
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use sqlx::SqlStr;
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
@@ -46,13 +47,10 @@ use crate::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
 
-/// How many writes may wait before hearing has to wait too.
+/// How many writes can wait before hearing has to wait, too.
 const WRITE_QUEUE_CAPACITY: usize = 1024;
-/// How many may read at once.
+/// The most connections that read at once.
 pub const MAX_READERS: u32 = 4;
-
-/// A change of the schema: its number, its name, and its statements.
-pub type SchemaMigration = (i64, &'static str, &'static str);
 
 pub struct DatabaseStore {
     readers: Readers,
@@ -63,17 +61,17 @@ pub struct DatabaseStore {
     last_failure: Arc<Mutex<Option<String>>>,
 }
 
-/// What is numbered: committed changes; decisions, pieces and claims.
+/// The sequences: committed changes; decisions, outbox items and claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     pub revision: u64,
     pub last_number: i64,
-    /// Makes the keys of posts this installation's own.
+    /// Makes this installation's post keys unique.
     pub installation: Arc<str>,
 }
 
 impl DatabaseStore {
-    /// The store and its writer on an open database whose schema is up to date. Frees the leases of the
+    /// Starts the store and its writer on an open database whose schema is up to date. Releases the leases of the
     /// process that owned it before.
     pub async fn start(
         mut connection: Connection,
@@ -83,12 +81,12 @@ impl DatabaseStore {
         for statement in [sql::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
             query(statement).execute(&mut connection).await?;
         }
-        // Somebody who searches must not keep it from starting; it is tried again the next time. On a server, which
-        // may have others wait for long, that is when what is too old is dropped.
+        // A concurrent reader (a search from the command line) must not keep the store from starting; the next start
+        // tries again. On a server the rewrite can block others for long, so it waits for retention to run.
         if !connection.is_postgres()
             && let Err(error) = forget::scrub_if_due(&mut connection).await
         {
-            tracing::warn!("what a forgotten person said is still in the database: {error}");
+            tracing::warn!(error = %error, "a forgotten user's text is still in the database; the next start retries");
         }
         let counters = query(sql::COUNTERS).fetch_one(&mut connection).await?;
         let counters = Counters {
@@ -98,20 +96,20 @@ impl DatabaseStore {
         };
         let index_at =
             recall::index::indexed_until(&mut connection).await? + recall::index::INDEX_BATCH;
-        let (writes, inbox) = mpsc::channel(WRITE_QUEUE_CAPACITY);
-        let (sender, revisions) = watch::channel(counters.revision);
+        let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);
+        let (revision_sender, revisions) = watch::channel(counters.revision);
         let installation = counters.installation.clone();
         let last_failure = Arc::new(Mutex::new(None));
         let writer = DatabaseWriter {
             connection,
-            requests: inbox,
+            requests: request_receiver,
             counters,
-            revisions: sender,
+            revisions: revision_sender,
             last_failure: last_failure.clone(),
             index_at,
             ownership,
         };
-        Ok((Self { readers, writes, revisions, installation, last_failure }, writer))
+        Ok((Self { readers, writes: requests, revisions, installation, last_failure }, writer))
     }
 
     /// Whether anything can be written now.
@@ -119,34 +117,33 @@ impl DatabaseStore {
         self.write(WriteOperation::Probe).await.map(|_| ())
     }
 
-    /// A store that nobody writes for.
+    /// A store without a writer.
     fn from_readers(readers: Readers) -> Self {
-        let (writes, _) = mpsc::channel(1);
+        let (requests, _) = mpsc::channel(1);
         let (_, revisions) = watch::channel(0);
         let last_failure = Arc::new(Mutex::new(None));
-        Self { readers, writes, revisions, installation: "onlooker".into(), last_failure }
+        Self { readers, writes: requests, revisions, installation: "onlooker".into(), last_failure }
     }
 
-    /// Everyone who is known by an id or a name.
-    pub async fn find_users(&self, person: &str) -> Result<Vec<User>, StoreError> {
+    /// All users with this id or name.
+    pub async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
         let mut reader = self.readers.acquire().await?;
-        forget::find_users(&mut reader, person).await
+        forget::find_users(&mut reader, id_or_name).await
     }
 
-    /// Forgets a person: what they said, what is remembered of it, what models were told and said about
-    /// it. Afterwards their words are nowhere in the file. What was said of them elsewhere, the platform's
-    /// own history included, is not ours to change.
+    /// Forgets a user: their messages, the memories of them, and the prompts and answers about them. Nothing of it is
+    /// left in the database file. What other systems hold, such as the platform's own history, is not ours to change.
     pub async fn forget_user(
         &self,
         user: &User,
         now: Timestamp,
     ) -> Result<ForgetReport, StoreError> {
-        let WriteResult::ForgotUser(forgotten) =
+        let WriteResult::ForgotUser(report) =
             self.write(WriteOperation::ForgetUser { user: Box::new(user.clone()), now }).await?
         else {
             return Err(mixed_up());
         };
-        Ok(forgotten)
+        Ok(report)
     }
 
     async fn next_ready_at(
@@ -157,21 +154,18 @@ impl DatabaseStore {
         rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::to_timestamp).transpose()
     }
 
-    async fn write(&self, change: WriteOperation) -> Result<WriteResult, StoreError> {
-        let (done, written) = oneshot::channel();
+    async fn write(&self, operation: WriteOperation) -> Result<WriteResult, StoreError> {
+        let (response, result) = oneshot::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
-        self.writes
-            .send(WriteRequest { operation: change, response: done })
-            .await
-            .map_err(|_| stopped())?;
-        written.await.map_err(|_| stopped())?
+        self.writes.send(WriteRequest { operation, response }).await.map_err(|_| stopped())?;
+        result.await.map_err(|_| stopped())?
     }
 }
 
 #[async_trait]
 impl Store for DatabaseStore {
-    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
-        let WriteResult::Heard(receipt) = self.write(WriteOperation::Hear(hearing)).await? else {
+    async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
+        let WriteResult::Heard(receipt) = self.write(WriteOperation::Hear(entry)).await? else {
             return Err(mixed_up());
         };
         Ok(receipt)
@@ -181,14 +175,14 @@ impl Store for DatabaseStore {
         &self,
         now: Timestamp,
         lease: SignedDuration,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Claim>, StoreError> {
-        // Most looks find nothing, and need not wait for the writer.
+        // Most polls find nothing, and need not wait for the writer.
         if self.next_ready_at(sql::NEXT_READY).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
         let WriteResult::Claimed(claims) =
-            self.write(WriteOperation::Claim { now, lease, most }).await?
+            self.write(WriteOperation::Claim { now, lease, most: limit }).await?
         else {
             return Err(mixed_up());
         };
@@ -202,12 +196,12 @@ impl Store for DatabaseStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
-        let WriteResult::Completed(settled) =
+        let WriteResult::Completed(receipt) =
             self.write(WriteOperation::Complete { claim, outcome, now }).await?
         else {
             return Err(mixed_up());
         };
-        Ok(settled)
+        Ok(receipt)
     }
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
@@ -221,13 +215,13 @@ impl Store for DatabaseStore {
 
     async fn has_changed_since(
         &self,
-        home: &ConversationId,
+        conversation: &ConversationId,
         revision: u64,
-        made_from: &Lineage,
+        lineage: &Lineage,
     ) -> Result<bool, StoreError> {
         let mut reader = self.readers.acquire().await?;
-        let (workspace, channel) = (&home.workspace, Some(&home.channel));
-        steps::has_changed_since(&mut reader, workspace, channel, revision, made_from).await
+        let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+        lineage::has_changed_since(&mut reader, workspace, channel, revision, lineage).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -239,8 +233,8 @@ impl Store for DatabaseStore {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
-        let mut moment = self.readers.snapshot().await?;
-        recall::recall(&mut moment, query).await
+        let mut snapshot = self.readers.snapshot().await?;
+        recall::recall(&mut snapshot, query).await
     }
 
     async fn context(
@@ -268,16 +262,16 @@ impl Store for DatabaseStore {
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         let rows =
-            query(sql::SOURCE_MESSAGES).bind(workspace.as_str()).bind(json!(lines).to_string());
+            query(sql::SOURCE_MESSAGES).bind(workspace.as_str()).bind(json!(messages).to_string());
         let rows = rows.fetch_all(&self.readers).await?;
-        let line = |row: &Row| {
+        let message_from_row = |row: &Row| {
             let visibility = rows::parse_name(&rows::column::<String>(row, "visibility")?)?;
             Ok((Arc::new(rows::message_from_row(row)?), visibility))
         };
-        rows.iter().map(line).collect()
+        rows.iter().map(message_from_row).collect()
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
@@ -291,11 +285,11 @@ impl Store for DatabaseStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        let known = query(sql::HAS_HEARD).bind(workspace.as_str()).bind(channel.as_str());
-        let known = known.bind(line.as_str()).fetch_optional(&self.readers).await;
-        Ok(known?.is_some())
+        let row = query(sql::HAS_HEARD).bind(workspace.as_str()).bind(channel.as_str());
+        let row = row.bind(message.as_str()).fetch_optional(&self.readers).await;
+        Ok(row?.is_some())
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
@@ -316,21 +310,21 @@ impl Store for DatabaseStore {
             return Ok(Vec::new());
         }
         let claim = WriteOperation::ClaimMemoryJobs { now, lease, most };
-        let WriteResult::ClaimedMemoryJobs(chores) = self.write(claim).await? else {
+        let WriteResult::ClaimedMemoryJobs(jobs) = self.write(claim).await? else {
             return Err(mixed_up());
         };
-        Ok(chores)
+        Ok(jobs)
     }
 
     async fn complete_memory_job(
         &self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let (chore, outcome) = (Box::new(chore.clone()), Box::new(outcome));
+        let (job, outcome) = (Box::new(job.clone()), Box::new(outcome));
         let WriteResult::CompletedMemoryJob =
-            self.write(WriteOperation::CompleteMemoryJob { chore, outcome, now }).await?
+            self.write(WriteOperation::CompleteMemoryJob { chore: job, outcome, now }).await?
         else {
             return Err(mixed_up());
         };
@@ -338,31 +332,6 @@ impl Store for DatabaseStore {
     }
 }
 
-/// The writer answers each change with its own kind; anything else is a defect.
 fn mixed_up() -> StoreError {
     StoreError::Broken("the writer answered another question".to_owned())
-}
-
-/// Brings the schema of a database up to date, which is called `shown`.
-pub async fn migrate(
-    shown: &str,
-    changes: &[SchemaMigration],
-    connection: &mut Connection,
-) -> Result<(), StoreError> {
-    let changes = changes.iter().map(|(version, name, text)| {
-        let kind = MigrationType::Simple;
-        Migration::new(*version, Cow::Borrowed(*name), kind, SqlStr::from_static(text), false)
-    });
-    let migrated = connection.migrate(&Migrator::with_migrations(changes.collect())).await;
-    migrated.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => newer_schema_error(shown, version),
-        MigrateError::Execute(error) => connection.to_store_error(error).into_broken(shown),
-        other => StoreError::Broken(format!("cannot bring {shown} up to date: {other}")),
-    })
-}
-
-pub fn newer_schema_error(shown: &str, version: i64) -> StoreError {
-    StoreError::Broken(format!(
-        "{shown} was written by a newer version of Aizuchi (it has schema {version}); use that version"
-    ))
 }

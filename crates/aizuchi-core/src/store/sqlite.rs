@@ -1,11 +1,10 @@
-//! A database in one SQLite file: write-ahead log, safe against power loss (`synchronous=FULL`). One process
+//! A database in one SQLite file, with a write-ahead log that survives power loss (`synchronous=FULL`). One process
 //! owns the file.
 
 pub mod inspect;
 pub mod myao2;
 mod sql;
 
-use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,10 +15,11 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers};
 use crate::store::database::location::OpenedDatabase;
+use crate::store::database::schema::{SchemaMigration, migrate};
 use crate::store::database::writer::Ownership;
-use crate::store::database::{DatabaseStore, MAX_READERS, SchemaMigration, migrate};
+use crate::store::database::{DatabaseStore, MAX_READERS, driver_error};
 
-/// Every change of the schema, oldest first.
+/// All schema migrations, oldest first.
 pub const MIGRATIONS: &[SchemaMigration] = &[
     (1, "start", include_str!("../../migrations/sqlite/0001_start.sql")),
     (2, "exchanges", include_str!("../../migrations/sqlite/0002_exchanges.sql")),
@@ -37,49 +37,48 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
 
 /// How long a statement waits for another program's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of the database each reader keeps at hand, in KiB, once it has read so much: looking up
-/// words touches pages all over it.
+/// The page cache of each reader, in KiB (negative is SQLite's notation for that). Full-text search touches pages all
+/// over the database.
 const READER_CACHE_SIZE: &str = "-8192";
-/// Rows that the driver's thread may be ahead of us: as many as one statement reads, so that it
-/// need not stop for each.
+/// How many rows the driver's thread may be ahead. One statement reads at most this many, so the thread never blocks.
 const ROW_BUFFER: usize = 512;
 
-/// Opens or creates the database, brings its schema up to date and frees the leases of the process that
-/// owned it before. The writer must be run for anything to be written.
+/// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
+/// is written unless the returned writer runs.
 pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     myao2::refuse(path).await?;
-    let shown = path.display().to_string();
+    let path_text = path.display().to_string();
     let lock = lock(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        // What is deleted must not be found in the file; the log beside it is emptied when what
-        // is too old is dropped.
+        // Deleted text must not remain in the file. The log beside it is truncated by retention.
         .pragma("secure_delete", "1")
         .busy_timeout(BUSY_TIMEOUT)
         .row_buffer_size(ROW_BUFFER);
-    let opened = |error| to_store_error(error).into_broken(&shown);
-    let mut connection = Connection::Sqlite(options.connect().await.map_err(opened)?);
-    migrate(&shown, MIGRATIONS, &mut connection).await?;
+    let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
+    let mut connection = Connection::Sqlite(options.connect().await.map_err(to_broken)?);
+    migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(MAX_READERS)
-        // A file does not go away; asking each time costs a trip to the connection's thread.
+        // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
         .connect_with(options.pragma("query_only", "1").pragma("cache_size", READER_CACHE_SIZE))
         .await
-        .map_err(opened)?;
+        .map_err(to_broken)?;
     let started =
         DatabaseStore::start(connection, Readers::Sqlite(readers), Ownership::FileLock(lock)).await;
-    started.map_err(|error| error.into_broken(&shown))
+    started.map_err(|error| error.into_broken(&path_text))
 }
 
-/// Takes the file for this process alone, as long as the returned handle lives.
+/// Locks the file for this process while the returned handle lives.
 fn lock(path: &Path) -> Result<File, StoreError> {
-    let shown = path.display();
-    let broken =
-        |what: &str, error: std::io::Error| StoreError::Broken(format!("{what} {shown}: {error}"));
+    let path_text = path.display();
+    let broken = |what: &str, error: std::io::Error| {
+        StoreError::Broken(format!("{what} {path_text}: {error}"))
+    };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|error| broken("cannot create the folder of", error))?;
@@ -89,36 +88,15 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Broken(format!(
-            "another Aizuchi is running on {shown}; stop it, or give this one a database of its own"
+            "another Aizuchi is running on {path_text}; stop it, or give this one a database of its own"
         ))),
         Err(TryLockError::Error(error)) => Err(broken("cannot lock", error)),
     }
 }
 
-/// The file whose lock says who owns the database.
+/// The lock file beside the database.
 fn lock_path(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".lock");
-    beside.into()
-}
-
-/// What a failed statement means for the caller.
-pub fn to_store_error(error: sqlx::Error) -> StoreError {
-    if matches!(error, sqlx::Error::PoolTimedOut) {
-        return StoreError::Busy("no reader is free".to_owned());
-    }
-    let code = error.as_database_error().and_then(|error| error.code()).map(Cow::into_owned);
-    let primary = code.as_deref().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
-    // https://www.sqlite.org/rescode.html: the low byte is the primary code.
-    match primary {
-        Some(5 | 6) => StoreError::Busy("another program holds a lock on the database".to_owned()),
-        Some(13) => StoreError::Busy("the disk is full".to_owned()),
-        Some(8) => StoreError::Broken("the database is read-only".to_owned()),
-        Some(10) => StoreError::Broken("the disk reports an error".to_owned()),
-        Some(11) => StoreError::Broken("the database is damaged".to_owned()),
-        Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
-        Some(26) => StoreError::Broken("the file is not a database".to_owned()),
-        Some(18..=20) => StoreError::Refused(error.to_string()),
-        Some(_) | None => StoreError::Broken(error.to_string()),
-    }
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    lock.into()
 }

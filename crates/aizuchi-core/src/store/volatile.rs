@@ -1,5 +1,4 @@
-//! A store in memory that keeps the same promises as long as the process lives: for replay and
-//! for tests.
+//! A store in memory that keeps the same promises while the process lives, for replay and tests.
 
 mod archive;
 mod channel_status;
@@ -49,7 +48,7 @@ impl VolatileStore {
         Self::with_installation("volatile")
     }
 
-    /// A store whose posts have keys of this installation.
+    /// A store with this installation's post keys.
     pub fn with_installation(installation: &str) -> Self {
         let state = VolatileState { installation: installation.into(), ..VolatileState::default() };
         Self { state: Mutex::new(state), revisions: watch::Sender::new(0) }
@@ -78,25 +77,25 @@ impl Default for VolatileStore {
 
 #[async_trait]
 impl Store for VolatileStore {
-    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
-        let now = hearing.now;
+    async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
+        let now = entry.now;
         Ok(self.write(|state| {
-            if let Some(so_far) = hearing.cursor {
-                state.hear_cursor(so_far);
+            if let Some(cursor) = entry.cursor {
+                state.hear_cursor(cursor);
             }
-            match hearing.heard {
+            match entry.heard {
                 Heard::Message(message, _) => state.hear_message(
                     message,
-                    hearing.client_message_id,
-                    hearing.disposition,
-                    hearing.remember_at,
+                    entry.client_message_id,
+                    entry.disposition,
+                    entry.remember_at,
                 ),
-                Heard::Edit(edit) => state.hear_edit(&edit, hearing.disposition),
-                Heard::Deletion(deletion) => state.hear_deletion(&deletion, hearing.disposition),
+                Heard::Edit(edit) => state.hear_edit(&edit, entry.disposition),
+                Heard::Deletion(deletion) => state.hear_deletion(&deletion, entry.disposition),
                 Heard::Channel(channel) => state.hear_channel(channel, now),
                 Heard::User(user) => state.hear_user(user),
                 Heard::Reaction(reaction) => state.hear_reaction(&reaction),
-                Heard::Cursor(bookmark) => state.hear_cursor(bookmark),
+                Heard::Cursor(cursor) => state.hear_cursor(cursor),
             }
         }))
     }
@@ -133,28 +132,30 @@ impl Store for VolatileStore {
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
         let mut state = self.lock();
-        for kept in state.exchanges.values_mut().flatten().flatten() {
-            // What it was made from is known for longer.
-            if kept.at < before {
-                kept.clear_text();
+        for record in state.exchanges.values_mut().flatten().flatten() {
+            // The lineage is kept longer than the text.
+            if record.at < before {
+                record.clear_text();
             }
         }
         for letter in state.dead_letters.iter_mut().filter(|letter| letter.at < before) {
             letter.text = None;
         }
         let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
-        state.early_reactions.retain(|_, reactions| reactions.iter().any(|kept| kept.at >= before));
+        state
+            .early_reactions
+            .retain(|_, reactions| reactions.iter().any(|record| record.at >= before));
         Ok(())
     }
 
     async fn has_changed_since(
         &self,
-        home: &ConversationId,
+        conversation: &ConversationId,
         revision: u64,
-        made_from: &Lineage,
+        lineage: &Lineage,
     ) -> Result<bool, StoreError> {
-        let (workspace, channel) = (&home.workspace, Some(&home.channel));
-        Ok(self.lock().has_changed_since(workspace, channel, revision, made_from))
+        let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
+        Ok(self.lock().has_changed_since(workspace, channel, revision, lineage))
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -192,19 +193,19 @@ impl Store for VolatileStore {
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
         let state = self.lock();
-        let here = lines.iter().filter_map(|line| {
-            let place = (workspace.clone(), line.0.clone(), line.1.clone());
-            let talk = state.conversations.get(state.conversation_of.get(&place)?)?;
-            let mut lines = talk.messages.iter().filter(|line| line.is_visible());
-            let line = lines.find(|other| other.message.id == line.1)?;
-            Some((line.message.clone(), line.visibility))
+        let found = messages.iter().filter_map(|message_ref| {
+            let key = (workspace.clone(), message_ref.0.clone(), message_ref.1.clone());
+            let conversation = state.conversations.get(state.conversation_of.get(&key)?)?;
+            let mut visible = conversation.messages.iter().filter(|record| record.is_visible());
+            let record = visible.find(|record| record.message.id == message_ref.1)?;
+            Some((record.message.clone(), record.visibility))
         });
-        let mut here: Vec<(Arc<Message>, Visibility)> = here.collect();
-        here.sort_by(|(one, _), (other, _)| (one.at, &one.id).cmp(&(other.at, &other.id)));
-        Ok(here)
+        let mut found: Vec<(Arc<Message>, Visibility)> = found.collect();
+        found.sort_by(|(one, _), (other, _)| (one.at, &one.id).cmp(&(other.at, &other.id)));
+        Ok(found)
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
@@ -216,10 +217,10 @@ impl Store for VolatileStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        let place = (workspace.clone(), channel.clone(), line.clone());
-        Ok(self.lock().conversation_of.contains_key(&place))
+        let key = (workspace.clone(), channel.clone(), message.clone());
+        Ok(self.lock().conversation_of.contains_key(&key))
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
@@ -241,65 +242,66 @@ impl Store for VolatileStore {
 
     async fn complete_memory_job(
         &self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.write(|state| state.complete_memory_job(chore, outcome, now));
+        self.write(|state| state.complete_memory_job(job, outcome, now));
         Ok(())
     }
 }
 
-/// Since when an owed line is owed nothing, and in which thread it stands.
+/// Since when a message is owed nothing any more, and in which thread it is.
 type ClosedOwed = (Timestamp, Option<MessageId>);
 
 #[derive(Default)]
 struct VolatileState {
     installation: Arc<str>,
     revision: u64,
-    /// Numbers decisions, pieces and claims.
+    /// The sequence of decisions, outbox items and claims.
     last_number: i64,
     users: HashMap<(WorkspaceId, UserId), User>,
     channels: BTreeMap<(WorkspaceId, ChannelId), Channel>,
-    /// The revision at which a channel was last public no more.
+    /// The revision at which a channel last turned private.
     made_private_at: HashMap<(WorkspaceId, ChannelId), u64>,
     conversations: HashMap<ConversationId, ConversationRecord>,
     conversation_of: HashMap<(WorkspaceId, ChannelId, MessageId), ConversationId>,
-    /// What writers' apps call the lines of a channel.
+    /// The message ids that clients chose.
     client_message_ids: HashMap<(WorkspaceId, ChannelId, Arc<str>), MessageId>,
-    /// By workspace and place.
+    /// By workspace and stream.
     cursors: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
-    /// Each channel's lines, by time, then id.
+    /// Each channel's messages, by time, then id.
     channel_order: HashMap<(WorkspaceId, ChannelId), Vec<MessagePosition>>,
-    /// Every thread that has a line. Other threads of the same id may have none.
+    /// The ids of all threads that have a message. Channels are not distinguished, so an id may also name a thread
+    /// elsewhere.
     threads: BTreeSet<MessageId>,
-    /// The newest revision at which a line was edited or deleted, or a channel was public no more.
+    /// The newest revision at which a message was edited or deleted, or a channel turned private.
     last_change: u64,
-    /// All versions that are kept, oldest first.
+    /// All stored versions, oldest first.
     memories: BTreeMap<MemoryKey, Vec<MemoryVersion>>,
     memory_jobs: BTreeMap<MemoryKey, MemoryJobRecord>,
     memos: Vec<MemoRecord>,
     ready: BTreeSet<(Timestamp, ConversationId)>,
     decisions: BTreeMap<DecisionId, Decision>,
-    /// The revision that a decision's verdict was made from.
-    considered: HashMap<DecisionId, u64>,
+    /// The revision that a decision's judgment was based on.
+    judged_revision: HashMap<DecisionId, u64>,
     /// One for each attempt of a decision.
     exchanges: BTreeMap<DecisionId, Vec<Option<ExchangeRecord>>>,
     outbox: BTreeMap<OutboxItemId, OutboxRecord>,
-    /// What was said unasked, or is on its way; oldest first.
+    /// Unsolicited posts, sent or being sent, oldest first.
     unsolicited_posts: Vec<UnsolicitedPostRecord>,
-    /// Owed lines that are owed nothing any more: since when, and in which thread they stand.
+    /// Messages that are owed nothing any more: since when, and in which thread they are.
     closed_owed: HashMap<(WorkspaceId, UserId), BTreeMap<(ChannelId, MessageId), ClosedOwed>>,
-    /// When it spoke in a channel unasked.
+    /// The time of the newest unsolicited post in each channel.
     last_unsolicited_post: HashMap<(WorkspaceId, ChannelId), Timestamp>,
-    /// Tokens and money by hours and days; the empty channel is the whole workspace.
+    /// Tokens and money by hours and days. The empty channel id is the whole workspace.
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, (u64, u64)>>,
-    /// How long people of a channel take to answer.
+    /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
     orders: HashMap<WorkspaceId, StandingOrders>,
-    /// Reactions to lines that are not known yet.
+    /// Reactions to messages that are not known yet.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
-    /// Until when conversations were begun anew.
+    /// Until when conversations were reset.
     resets: HashMap<ConversationId, Timestamp>,
     dead_letters: Vec<DeadLetter>,
 }
@@ -310,13 +312,13 @@ struct ConversationRecord {
     messages: Vec<MessageRecord>,
     pending: PendingState,
     silent_state: Option<StateHash>,
-    /// When it spoke unasked.
+    /// The times of unsolicited posts.
     unsolicited_posts: Vec<Timestamp>,
-    /// When it said last that it may not think.
+    /// When the persona last announced that its budget is used up.
     budget_notice_at: Option<Timestamp>,
 }
 
-/// Where a line stands in its channel.
+/// A message's position in its channel.
 struct MessagePosition {
     at: Timestamp,
     id: MessageId,
@@ -325,24 +327,24 @@ struct MessagePosition {
 
 struct MessageRecord {
     message: Arc<Message>,
-    /// Who could read it when it was said.
+    /// The channel's visibility when the message was heard.
     visibility: Visibility,
     is_deleted: bool,
-    /// It is not to be listened to.
+    /// It must not be used.
     is_redacted: bool,
     gate: Option<Gate>,
     decision: Option<DecisionId>,
-    /// The revision that it came with.
+    /// The revision at which it arrived.
     heard_revision: u64,
-    /// The revision that it came or changed with.
+    /// The revision at which it arrived or last changed.
     revision: u64,
     edited: Option<Timestamp>,
     reactions: Vec<ReactionRecord>,
-    /// The revision at which its reactions changed last.
+    /// The revision at which its reactions last changed.
     reactions_revision: u64,
 }
 
-/// One that was taken away stays, so that an older report of it does not bring it back.
+/// A removed reaction is kept, so that an older report of it does not bring it back.
 struct ReactionRecord {
     emoji: Arc<str>,
     user: UserId,
@@ -352,13 +354,13 @@ struct ReactionRecord {
 }
 
 impl MessageRecord {
-    /// It may be in prompts and memories.
+    /// Whether it may be used in prompts and memories.
     fn is_visible(&self) -> bool {
         !self.is_deleted && !self.is_redacted
     }
 }
 
-/// Its row of the outbox goes when its decision closes; that it was said stays known.
+/// The outbox item is dropped when its decision closes; this record remains.
 struct UnsolicitedPostRecord {
     /// When it was dispatched.
     at: Timestamp,
@@ -379,11 +381,11 @@ impl ExchangeRecord {
     }
 }
 
-/// A piece on its way.
+/// An outbox item in flight.
 struct OutboxRecord {
     item: OutboxItem,
     is_posted: bool,
-    /// Words that nobody asked for; a reaction is none.
+    /// Whether it is an unsolicited text. A reaction is not.
     is_unsolicited: bool,
 }
 
@@ -418,7 +420,7 @@ impl VolatileState {
         self.decisions.insert(id, decision);
     }
 
-    /// Changes a conversation's standing and keeps the index of ready steps true.
+    /// Changes a conversation's pending state and updates the index of ready steps.
     fn change_pending_state<T>(
         &mut self,
         conversation: &ConversationId,
@@ -428,23 +430,23 @@ impl VolatileState {
         if !self.conversations.contains_key(conversation) {
             self.conversations.insert(conversation.clone(), ConversationRecord::default());
         }
-        let talk = self.conversations.get_mut(conversation).expect("it was put there just now");
-        let before = talk.pending.step.as_ref().map(Step::ready_at);
-        let owed = talk.pending.owed.clone();
-        let result = change(&mut talk.pending);
-        if owed != talk.pending.owed {
-            for (line, is_owed) in owed_changes(&owed, &talk.pending.owed) {
-                let asker = (conversation.workspace.clone(), line.asker.clone());
-                let id = (conversation.channel.clone(), line.message.clone());
-                let settled = self.closed_owed.entry(asker).or_default();
+        let record = self.conversations.get_mut(conversation).expect("it was put there just now");
+        let before = record.pending.step.as_ref().map(Step::ready_at);
+        let owed = record.pending.owed.clone();
+        let result = change(&mut record.pending);
+        if owed != record.pending.owed {
+            for (owed_answer, is_owed) in owed_changes(&owed, &record.pending.owed) {
+                let asker = (conversation.workspace.clone(), owed_answer.asker.clone());
+                let id = (conversation.channel.clone(), owed_answer.message.clone());
+                let closed = self.closed_owed.entry(asker).or_default();
                 if is_owed {
-                    settled.remove(&id);
+                    closed.remove(&id);
                 } else {
-                    settled.insert(id, (now, conversation.thread.clone()));
+                    closed.insert(id, (now, conversation.thread.clone()));
                 }
             }
         }
-        let after = talk.pending.step.as_ref().map(Step::ready_at);
+        let after = record.pending.step.as_ref().map(Step::ready_at);
         if before != after {
             if let Some(before) = before {
                 self.ready.remove(&(before, conversation.clone()));
@@ -463,8 +465,9 @@ impl VolatileState {
         decision: Option<DecisionId>,
     ) {
         self.revision += 1;
-        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
-        let channel = self.channels.get(&place);
+        let channel_key =
+            (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        let channel = self.channels.get(&channel_key);
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
         if let Some(thread) = message.conversation.thread.as_ref() {
             self.threads.insert(thread.clone());
@@ -472,15 +475,17 @@ impl VolatileState {
         let reset = self.resets.get(&message.conversation);
         let is_reset =
             reset.is_some_and(|until| message.at.as_millisecond() < until.as_millisecond());
-        let (workspace, channel) = place.clone();
-        let early = self.early_reactions.remove(&(workspace, channel, message.id.clone()));
-        let order = self.channel_order.entry(place).or_default();
+        let (workspace, channel) = channel_key.clone();
+        let early_reactions =
+            self.early_reactions.remove(&(workspace, channel, message.id.clone()));
+        let positions = self.channel_order.entry(channel_key).or_default();
         let stands_before =
             |other: &MessagePosition| (other.at, &other.id) <= (message.at, &message.id);
-        let behind = order.iter().rposition(stands_before).map_or(0, |place| place + 1);
+        let position = positions.iter().rposition(stands_before).map_or(0, |before| before + 1);
         let thread = message.conversation.thread.clone();
-        order.insert(behind, MessagePosition { at: message.at, id: message.id.clone(), thread });
-        let line = MessageRecord {
+        positions
+            .insert(position, MessagePosition { at: message.at, id: message.id.clone(), thread });
+        let record = MessageRecord {
             visibility,
             is_deleted: false,
             is_redacted: gate.is_some_and(Gate::is_redacting) || is_reset,
@@ -489,37 +494,44 @@ impl VolatileState {
             heard_revision: self.revision,
             revision: self.revision,
             edited: None,
-            reactions_revision: early.as_ref().map_or(0, |_| self.revision),
-            reactions: early.unwrap_or_default(),
+            reactions_revision: early_reactions.as_ref().map_or(0, |_| self.revision),
+            reactions: early_reactions.unwrap_or_default(),
             message: Arc::new(message),
         };
-        let lines =
-            &mut self.conversations.entry(line.message.conversation.clone()).or_default().messages;
+        let records = &mut self
+            .conversations
+            .entry(record.message.conversation.clone())
+            .or_default()
+            .messages;
         let stands_before = |other: &MessageRecord| {
-            (other.message.at, &other.message.id) <= (line.message.at, &line.message.id)
+            (other.message.at, &other.message.id) <= (record.message.at, &record.message.id)
         };
-        let place = lines.iter().rposition(stands_before).map_or(0, |place| place + 1);
-        lines.insert(place, line);
+        let position = records.iter().rposition(stands_before).map_or(0, |before| before + 1);
+        records.insert(position, record);
     }
 
-    /// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
+    /// Removes an edited or deleted message from prompts and from what models wrote about it.
     fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let line = MessageRef(conversation.channel.clone(), message.clone());
-        // Words may have been made from lines of other channels.
-        let here = |other: &ConversationId| other.workspace == conversation.workspace;
-        let covering = self.message_mut(conversation, message).and_then(|line| line.decision);
+        let message_ref = MessageRef(conversation.channel.clone(), message.clone());
+        // A prompt may hold messages of other channels.
+        let is_same_workspace = |other: &ConversationId| other.workspace == conversation.workspace;
+        let covering_decision =
+            self.message_mut(conversation, message).and_then(|record| record.decision);
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
-            let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let is_held = |kept: &Option<ExchangeRecord>| {
-                kept.as_ref().is_some_and(|kept| kept.exchange.lineage.messages.contains(&line))
+            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let is_held = |record: &Option<ExchangeRecord>| {
+                record
+                    .as_ref()
+                    .is_some_and(|record| record.exchange.lineage.messages.contains(&message_ref))
             };
-            let has_seen = here(&decision.conversation) && kept.iter().any(is_held);
-            if has_seen || covering == Some(*id) {
+            let has_held =
+                is_same_workspace(&decision.conversation) && exchanges.iter().any(is_held);
+            if has_held || covering_decision == Some(*id) {
                 forget_reasons(decision, revision);
             }
-            if has_seen {
-                let held = kept.iter_mut().filter(|kept| is_held(kept)).flatten();
+            if has_held {
+                let held = exchanges.iter_mut().filter(|record| is_held(record)).flatten();
                 held.for_each(ExchangeRecord::clear_text);
             }
         }
@@ -530,31 +542,32 @@ impl VolatileState {
         workspace: &WorkspaceId,
         channel: Option<&ChannelId>,
         revision: u64,
-        made_from: &Lineage,
+        lineage: &Lineage,
     ) -> bool {
-        // Bots that edit their lines all the time do not count.
-        let has_changed = |line: &MessageRecord| {
-            line.heard_revision <= revision
-                && line.revision > revision
-                && (line.is_deleted || line.message.is_human())
+        // Bots edit their messages all the time; that does not count.
+        let has_changed = |record: &MessageRecord| {
+            record.heard_revision <= revision
+                && record.revision > revision
+                && (record.is_deleted || record.message.is_human())
         };
         if revision >= self.last_change {
-            return self.has_memory_changed_since(&made_from.memories, revision);
+            return self.has_memory_changed_since(&lineage.memories, revision);
         }
-        let is_withdrawn = |line: &MessageRef| {
-            let withdrawn = self.made_private_at.get(&(workspace.clone(), line.0.clone()));
-            channel != Some(&line.0) && withdrawn.is_some_and(|withdrawn| *withdrawn > revision)
+        let has_turned_private = |message: &MessageRef| {
+            let turned_private = self.made_private_at.get(&(workspace.clone(), message.0.clone()));
+            channel != Some(&message.0)
+                && turned_private.is_some_and(|turned_private_at| *turned_private_at > revision)
         };
-        if made_from.messages.iter().any(is_withdrawn) {
+        if lineage.messages.iter().any(has_turned_private) {
             return true;
         }
-        let lines = made_from.messages.iter().filter_map(|line| {
-            let place = (workspace.clone(), line.0.clone(), line.1.clone());
-            let talk = self.conversations.get(self.conversation_of.get(&place)?)?;
-            talk.messages.iter().rev().find(|other| other.message.id == line.1)
+        let messages = lineage.messages.iter().filter_map(|message| {
+            let key = (workspace.clone(), message.0.clone(), message.1.clone());
+            let conversation = self.conversations.get(self.conversation_of.get(&key)?)?;
+            conversation.messages.iter().rev().find(|other| other.message.id == message.1)
         });
-        lines.into_iter().any(has_changed)
-            || self.has_memory_changed_since(&made_from.memories, revision)
+        messages.into_iter().any(has_changed)
+            || self.has_memory_changed_since(&lineage.memories, revision)
     }
 
     fn message_mut(
@@ -562,22 +575,22 @@ impl VolatileState {
         conversation: &ConversationId,
         message: &MessageId,
     ) -> Option<&mut MessageRecord> {
-        let lines = &mut self.conversations.get_mut(conversation)?.messages;
-        lines.iter_mut().rev().find(|line| line.message.id == *message)
+        let messages = &mut self.conversations.get_mut(conversation)?.messages;
+        messages.iter_mut().rev().find(|record| record.message.id == *message)
     }
 }
 
-/// The lines that are owed an answer anew, and those that are not any more.
+/// The owed answers that were closed, and those that were opened.
 fn owed_changes<'a>(
     before: &'a [OwedAnswer],
     after: &'a [OwedAnswer],
 ) -> impl Iterator<Item = (&'a OwedAnswer, bool)> {
-    let fresh = after.iter().filter(|owed| !before.contains(owed)).map(|owed| (owed, true));
-    let settled = before.iter().filter(|owed| !after.contains(owed)).map(|owed| (owed, false));
-    settled.chain(fresh)
+    let opened = after.iter().filter(|owed| !before.contains(owed)).map(|owed| (owed, true));
+    let closed = before.iter().filter(|owed| !after.contains(owed)).map(|owed| (owed, false));
+    closed.chain(opened)
 }
 
-/// Verdicts and drafts that people have overtaken stay in the ledger, marked as such.
+/// Superseded judgments and drafts stay in the ledger, marked as such.
 fn supersede(decision: &mut Decision) {
     decision.judgment = None;
     for attempt in &mut decision.attempts {
@@ -587,7 +600,7 @@ fn supersede(decision: &mut Decision) {
     }
 }
 
-/// A model's reasons may repeat what people said.
+/// A model's reasons may quote messages.
 fn forget_reasons(decision: &mut Decision, revision: u64) {
     let attempts = decision.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
     attempts.for_each(|judgment| judgment.reason.clear());

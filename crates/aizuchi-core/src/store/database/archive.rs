@@ -31,14 +31,18 @@ impl Archive for DatabaseStore {
             MessageRange::Before(id) => self.newest_messages(&query, Some(id)).await,
             MessageRange::After(id) => {
                 match self.message(&query.workspace, &query.channel, id).await? {
-                    Some(line) => {
-                        self.messages_after(&query, line.message.at.as_millisecond(), id.as_str())
-                            .await
+                    Some(message) => {
+                        self.messages_after(
+                            &query,
+                            message.message.at.as_millisecond(),
+                            id.as_str(),
+                        )
+                        .await
                     }
                     None => Ok(Vec::new()),
                 }
             }
-            // No id sorts behind this one.
+            // Greater than every id.
             MessageRange::AfterTime(at) => {
                 self.messages_after(&query, at.as_millisecond(), "\u{10ffff}").await
             }
@@ -87,19 +91,19 @@ impl Archive for DatabaseStore {
         rows?.iter().map(rows::cursor_from_row).collect()
     }
 
-    async fn decisions(&self, which: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        const ALL_OF_ONE_LINE: i64 = 100;
-        let lines;
-        let query = match &which {
+    async fn decisions(&self, filter: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
+        const MAX_PER_MESSAGE: i64 = 100;
+        let message_ids;
+        let query = match &filter {
             DecisionQuery::One { workspace, id } => {
                 query(sql::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
             }
-            DecisionQuery::Messages { workspace, channel, messages: which } => {
-                lines = json!(which).to_string();
+            DecisionQuery::Messages { workspace, channel, messages } => {
+                message_ids = json!(messages).to_string();
                 query(sql::DECISIONS_OF_MESSAGES)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
-                    .bind(&lines)
+                    .bind(&message_ids)
             }
             DecisionQuery::Channel { workspace, channel, limit } => {
                 query(sql::DECISIONS_OF_CHANNEL)
@@ -110,7 +114,7 @@ impl Archive for DatabaseStore {
             DecisionQuery::Message { workspace, message } => query(sql::DECISIONS_OF_MESSAGE)
                 .bind(workspace.as_str())
                 .bind(message.as_str())
-                .bind(ALL_OF_ONE_LINE),
+                .bind(MAX_PER_MESSAGE),
         };
         let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::decision_from_row).collect()
@@ -139,7 +143,7 @@ impl Archive for DatabaseStore {
     async fn health(&self) -> Result<(), StoreError> {
         query(sql::COUNTERS).fetch_one(&self.readers).await?;
         let has_failed = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        // What stood in the way may be over; only another try can tell.
+        // The cause may be gone; only another write can tell.
         if has_failed { self.probe_write().await } else { Ok(()) }
     }
 
@@ -161,10 +165,10 @@ impl Archive for DatabaseStore {
         let count = |row: &Row| {
             Ok((rows::column(row, "verb")?, rows::to_unsigned(rows::column(row, "n")?)?))
         };
-        let letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
+        let dead_letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
         Ok(Backlog {
             pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
-            dead_letters: rows::to_unsigned(rows::column(&letters?, "n")?)?,
+            dead_letters: rows::to_unsigned(rows::column(&dead_letters?, "n")?)?,
         })
     }
 
@@ -201,19 +205,19 @@ fn spending(row: &Row) -> Result<Spending, StoreError> {
 impl DatabaseStore {
     async fn newest_messages(
         &self,
-        which: &MessageQuery,
+        filter: &MessageQuery,
         before: Option<&MessageId>,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let statement = match which.thread {
+        let statement = match filter.thread {
             Some(_) => sql::NEWEST_MESSAGES_OF_THREAD,
             None => sql::NEWEST_MESSAGES,
         };
         let query = query(statement)
-            .bind(which.workspace.as_str())
-            .bind(which.channel.as_str())
+            .bind(filter.workspace.as_str())
+            .bind(filter.channel.as_str())
             .bind(before.map(MessageId::as_str))
-            .bind(which.limit as i64);
-        let query = match &which.thread {
+            .bind(filter.limit as i64);
+        let query = match &filter.thread {
             Some(thread) => query.bind(thread.as_str()),
             None => query,
         };
@@ -223,21 +227,21 @@ impl DatabaseStore {
 
     async fn messages_after(
         &self,
-        which: &MessageQuery,
+        filter: &MessageQuery,
         at_ms: i64,
         id: &str,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let statement = match which.thread {
+        let statement = match filter.thread {
             Some(_) => sql::MESSAGES_AFTER_OF_THREAD,
             None => sql::MESSAGES_AFTER,
         };
         let query = query(statement)
-            .bind(which.workspace.as_str())
-            .bind(which.channel.as_str())
+            .bind(filter.workspace.as_str())
+            .bind(filter.channel.as_str())
             .bind(at_ms)
             .bind(id)
-            .bind(which.limit as i64);
-        let query = match &which.thread {
+            .bind(filter.limit as i64);
+        let query = match &filter.thread {
             Some(thread) => query.bind(thread.as_str()),
             None => query,
         };

@@ -1,5 +1,5 @@
-//! A connection to either database, and what is asked of it. Statements are written once; a server is
-//! asked as [`spelled`] has it.
+//! A connection to either database. Each statement is written once, in SQLite's dialect; [`dialect`](super::dialect)
+//! translates it for PostgreSQL.
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
@@ -12,9 +12,12 @@ use sqlx::{
 
 use crate::store::StoreError;
 use crate::store::database::dialect::{self, replace_nul};
-use crate::store::{postgres, sqlite};
+use crate::store::database::driver_error;
 
-/// Where statements are carried out.
+/// How a snapshot begins on PostgreSQL.
+const POSTGRES_BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Where statements are executed.
 pub enum Connection {
     Sqlite(SqliteConnection),
     SqliteReader(PoolConnection<Sqlite>),
@@ -24,7 +27,7 @@ pub enum Connection {
     PostgresSnapshot(Transaction<'static, Postgres>),
 }
 
-/// Which of the two it is.
+/// The underlying driver connection.
 enum DriverConnection<'c> {
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
@@ -35,10 +38,10 @@ impl Connection {
         match self {
             Connection::Sqlite(connection) => DriverConnection::Sqlite(connection),
             Connection::SqliteReader(connection) => DriverConnection::Sqlite(connection),
-            Connection::SqliteSnapshot(moment) => DriverConnection::Sqlite(moment),
+            Connection::SqliteSnapshot(snapshot) => DriverConnection::Sqlite(snapshot),
             Connection::Postgres(connection) => DriverConnection::Postgres(connection),
             Connection::PostgresReader(connection) => DriverConnection::Postgres(connection),
-            Connection::PostgresSnapshot(moment) => DriverConnection::Postgres(moment),
+            Connection::PostgresSnapshot(snapshot) => DriverConnection::Postgres(snapshot),
         }
     }
 
@@ -53,14 +56,14 @@ impl Connection {
         }
     }
 
-    /// Says good-bye. A reader goes back to its pool, and a moment ends.
+    /// Closes the connection. A pooled connection returns to its pool, and a snapshot ends.
     pub async fn close(self) -> Result<(), StoreError> {
         match self {
             Connection::Sqlite(connection) => {
-                connection.close().await.map_err(sqlite::to_store_error)
+                connection.close().await.map_err(driver_error::from_sqlite)
             }
             Connection::Postgres(connection) => {
-                connection.close().await.map_err(postgres::to_store_error)
+                connection.close().await.map_err(driver_error::from_postgres)
             }
             Connection::SqliteReader(_)
             | Connection::SqliteSnapshot(_)
@@ -76,34 +79,34 @@ impl Connection {
         }
     }
 
-    /// What a failure means for the caller.
+    /// Classifies a driver error by what the caller does next.
     pub fn to_store_error(&self, error: sqlx::Error) -> StoreError {
         if self.is_postgres() {
-            postgres::to_store_error(error)
+            driver_error::from_postgres(error)
         } else {
-            sqlite::to_store_error(error)
+            driver_error::from_sqlite(error)
         }
     }
 
-    /// Whether a statement can be carried out as it is written.
+    /// Checks that a statement is valid without executing it.
     pub async fn prepare(&mut self, statement: &'static str) -> Result<(), StoreError> {
         match self.driver() {
             DriverConnection::Sqlite(connection) => {
                 connection
                     .prepare(sqlx::SqlStr::from_static(statement))
                     .await
-                    .map_err(sqlite::to_store_error)?;
+                    .map_err(driver_error::from_sqlite)?;
             }
             DriverConnection::Postgres(connection) => {
                 let statement = sqlx::SqlStr::from_static(dialect::to_postgres(statement));
-                connection.prepare(statement).await.map_err(postgres::to_store_error)?;
+                connection.prepare(statement).await.map_err(driver_error::from_postgres)?;
             }
         }
         Ok(())
     }
 }
 
-/// Connections that only read.
+/// Read-only connections.
 pub enum Readers {
     Sqlite(SqlitePool),
     Postgres(PgPool),
@@ -112,18 +115,20 @@ pub enum Readers {
 impl Readers {
     pub async fn acquire(&self) -> Result<Connection, StoreError> {
         match self {
-            Readers::Sqlite(pool) => {
-                pool.acquire().await.map(Connection::SqliteReader).map_err(sqlite::to_store_error)
-            }
+            Readers::Sqlite(pool) => pool
+                .acquire()
+                .await
+                .map(Connection::SqliteReader)
+                .map_err(driver_error::from_sqlite),
             Readers::Postgres(pool) => pool
                 .acquire()
                 .await
                 .map(Connection::PostgresReader)
-                .map_err(postgres::to_store_error),
+                .map_err(driver_error::from_postgres),
         }
     }
 
-    /// Ends them all.
+    /// Closes all connections.
     pub async fn close(&self) {
         match self {
             Readers::Sqlite(pool) => pool.close().await,
@@ -131,21 +136,23 @@ impl Readers {
         }
     }
 
-    /// A connection that sees one moment, whatever is written meanwhile.
+    /// A connection that sees one snapshot, whatever is written meanwhile.
     pub async fn snapshot(&self) -> Result<Connection, StoreError> {
         match self {
-            Readers::Sqlite(pool) => {
-                pool.begin().await.map(Connection::SqliteSnapshot).map_err(sqlite::to_store_error)
-            }
+            Readers::Sqlite(pool) => pool
+                .begin()
+                .await
+                .map(Connection::SqliteSnapshot)
+                .map_err(driver_error::from_sqlite),
             Readers::Postgres(pool) => {
-                let begun = pool.begin_with(postgres::BEGIN_SNAPSHOT).await;
-                begun.map(Connection::PostgresSnapshot).map_err(postgres::to_store_error)
+                let begun = pool.begin_with(POSTGRES_BEGIN_SNAPSHOT).await;
+                begun.map(Connection::PostgresSnapshot).map_err(driver_error::from_postgres)
             }
         }
     }
 }
 
-/// Where a query is carried out: on a connection, or on any that is free.
+/// Where a query runs: on one connection, or on any free reader.
 pub enum QueryTarget<'c> {
     Connection(&'c mut Connection),
     Readers(&'c Readers),
@@ -163,13 +170,13 @@ impl<'c> From<&'c Readers> for QueryTarget<'c> {
     }
 }
 
-/// What stands for a `?1`. Nothing is a number or a text, too.
+/// The value of a placeholder. `None` is NULL, which both drivers want typed.
 pub enum BindValue {
     Number(Option<i64>),
     Text(Option<String>),
 }
 
-/// A statement and what is bound to it.
+/// A statement and its bound values.
 pub struct Query {
     statement: &'static str,
     values: Vec<BindValue>,
@@ -185,25 +192,25 @@ impl Query {
         self
     }
 
-    /// The number of rows that were changed.
+    /// Returns the number of rows changed.
     pub async fn execute(self, connection: &mut Connection) -> Result<u64, StoreError> {
         match connection.driver() {
             DriverConnection::Sqlite(connection) => {
-                let done = self.into_sqlite().execute(connection).await;
-                done.map(|done| done.rows_affected()).map_err(sqlite::to_store_error)
+                let result = self.into_sqlite().execute(connection).await;
+                result.map(|result| result.rows_affected()).map_err(driver_error::from_sqlite)
             }
             DriverConnection::Postgres(connection) => {
-                let done = self.into_postgres().execute(connection).await;
-                done.map(|done| done.rows_affected()).map_err(postgres::to_store_error)
+                let result = self.into_postgres().execute(connection).await;
+                result.map(|result| result.rows_affected()).map_err(driver_error::from_postgres)
             }
         }
     }
 
     pub async fn fetch_all<'c>(
         self,
-        on: impl Into<QueryTarget<'c>>,
+        target: impl Into<QueryTarget<'c>>,
     ) -> Result<Vec<Row>, StoreError> {
-        match on.into() {
+        match target.into() {
             QueryTarget::Connection(connection) => self.fetch_all_on(connection).await,
             QueryTarget::Readers(readers) => self.fetch_all_on(&mut readers.acquire().await?).await,
         }
@@ -211,9 +218,9 @@ impl Query {
 
     pub async fn fetch_optional<'c>(
         self,
-        on: impl Into<QueryTarget<'c>>,
+        target: impl Into<QueryTarget<'c>>,
     ) -> Result<Option<Row>, StoreError> {
-        match on.into() {
+        match target.into() {
             QueryTarget::Connection(connection) => self.fetch_optional_on(connection).await,
             QueryTarget::Readers(readers) => {
                 self.fetch_optional_on(&mut readers.acquire().await?).await
@@ -221,9 +228,12 @@ impl Query {
         }
     }
 
-    pub async fn fetch_one<'c>(self, on: impl Into<QueryTarget<'c>>) -> Result<Row, StoreError> {
-        let absent = || StoreError::Broken("a statement that gives a row gave none".to_owned());
-        self.fetch_optional(on).await?.ok_or_else(absent)
+    pub async fn fetch_one<'c>(
+        self,
+        target: impl Into<QueryTarget<'c>>,
+    ) -> Result<Row, StoreError> {
+        let no_row = || StoreError::Broken("a statement that gives a row gave none".to_owned());
+        self.fetch_optional(target).await?.ok_or_else(no_row)
     }
 
     async fn fetch_all_on(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
@@ -233,12 +243,16 @@ impl Query {
                     .into_sqlite()
                     .fetch_all(connection)
                     .await
-                    .map_err(sqlite::to_store_error)?;
+                    .map_err(driver_error::from_sqlite)?;
                 Ok(rows.into_iter().map(Row::Sqlite).collect())
             }
             DriverConnection::Postgres(connection) => {
                 let rows = self.into_postgres().fetch_all(connection).await;
-                Ok(rows.map_err(postgres::to_store_error)?.into_iter().map(Row::Postgres).collect())
+                Ok(rows
+                    .map_err(driver_error::from_postgres)?
+                    .into_iter()
+                    .map(Row::Postgres)
+                    .collect())
             }
         }
     }
@@ -250,11 +264,11 @@ impl Query {
         match connection.driver() {
             DriverConnection::Sqlite(connection) => {
                 let row = self.into_sqlite().fetch_optional(connection).await;
-                Ok(row.map_err(sqlite::to_store_error)?.map(Row::Sqlite))
+                Ok(row.map_err(driver_error::from_sqlite)?.map(Row::Sqlite))
             }
             DriverConnection::Postgres(connection) => {
                 let row = self.into_postgres().fetch_optional(connection).await;
-                Ok(row.map_err(postgres::to_store_error)?.map(Row::Postgres))
+                Ok(row.map_err(driver_error::from_postgres)?.map(Row::Postgres))
             }
         }
     }
@@ -275,14 +289,14 @@ impl Query {
     }
 }
 
-/// One row of an answer.
+/// A result row.
 pub enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }
 
 impl Row {
-    /// A column with a number, or with true (1) or false.
+    /// Reads a numeric column; a boolean counts as 1 or 0.
     pub fn number(&self, name: &str) -> Result<Option<i64>, sqlx::Error> {
         let row = match self {
             Row::Sqlite(row) => return row.try_get(name),
@@ -295,7 +309,7 @@ impl Row {
         }
     }
 
-    /// A column with a text, or with JSON, which is one, too.
+    /// Reads a text or JSON column.
     pub fn text(&self, name: &str) -> Result<Option<String>, sqlx::Error> {
         let row = match self {
             Row::Sqlite(row) => return row.try_get(name),
@@ -308,7 +322,7 @@ impl Row {
     }
 }
 
-/// What a column can be read as.
+/// A type that a column can be read as.
 pub trait FromColumn: Sized {
     fn from_column(row: &Row, name: &str) -> Result<Self, sqlx::Error>;
 }

@@ -1,4 +1,4 @@
-//! A context, in one statement, however many channels there are.
+//! Reads a context with one statement, however many channels there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,55 +29,56 @@ pub async fn read(
     conversation: &ConversationId,
     window: &ContextWindow,
 ) -> Result<Context, StoreError> {
-    let head = read_row(readers, conversation, window).await?;
-    let channel_name: Option<String> = rows::column(&head, "channel_name")?;
+    let row = read_row(readers, conversation, window).await?;
+    let channel_name: Option<String> = rows::column(&row, "channel_name")?;
     let channel_name = channel_name.map_or(conversation.channel.0.clone(), Arc::from);
     let mut names = BTreeMap::new();
-    let mut newest_heard = 0;
-    let mut unshared = BTreeSet::new();
-    let mut fresh = BTreeSet::new();
-    let mut lines = Vec::new();
-    let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&head, "lines")?)?;
-    for row in rows {
-        let (heard, is_fresh) = (row.heard, row.is_fresh != 0);
-        if is_fresh {
-            fresh.insert(row.id.clone());
+    let mut newest_revision = 0;
+    let mut restricted = BTreeSet::new();
+    let mut new_messages = BTreeSet::new();
+    let mut messages = Vec::new();
+    let rows: Vec<ContextMessageRow> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
+    for message_row in rows {
+        let (heard, is_new) = (message_row.heard, message_row.is_new != 0);
+        if is_new {
+            new_messages.insert(message_row.id.clone());
         }
-        if row.is_shared == 0 {
-            unshared.insert(row.id.clone());
+        if message_row.is_shared == 0 {
+            restricted.insert(message_row.id.clone());
         }
-        let message = row.into_message(conversation, &mut names)?;
-        if message.is_human() && message.conversation == *conversation && is_fresh {
-            newest_heard = newest_heard.max(heard);
+        let message = message_row.into_message(conversation, &mut names)?;
+        if message.is_human() && message.conversation == *conversation && is_new {
+            newest_revision = newest_revision.max(heard);
         }
-        lines.push(Arc::new(message));
+        messages.push(Arc::new(message));
     }
-    let circumstances: ChannelStatusRow =
-        rows::parse_json(&rows::column::<String>(&head, "circumstances")?)?;
-    let mut compared: Vec<Arc<Message>> = Vec::new();
-    for row in
-        rows::parse_json::<Vec<ContextMessageRow>>(&rows::column::<String>(&head, "compared")?)?
+    let channel_status: ChannelStatusRow =
+        rows::parse_json(&rows::column::<String>(&row, "circumstances")?)?;
+    let mut before_intervention: Vec<Arc<Message>> = Vec::new();
+    for message_row in
+        rows::parse_json::<Vec<ContextMessageRow>>(&rows::column::<String>(&row, "compared")?)?
     {
-        compared.push(Arc::new(row.into_message(conversation, &mut names)?));
+        before_intervention.push(Arc::new(message_row.into_message(conversation, &mut names)?));
     }
-    compared.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
-    let history = ChannelMessages::from_messages(conversation.channel.clone(), channel_name, lines);
-    let mut context = Context::new(conversation.clone(), history);
+    before_intervention.sort_by(|one, other| (one.at, &one.id).cmp(&(other.at, &other.id)));
+    let channel_messages =
+        ChannelMessages::from_messages(conversation.channel.clone(), channel_name, messages);
+    let mut context = Context::new(conversation.clone(), channel_messages);
     context.names = names;
-    context.restricted_messages = unshared;
-    context.new_messages = fresh;
-    context.channel_status = circumstances.into_channel_status(compared)?;
-    context.newest_message_revision = newest_heard;
-    context.owed = rows::parse_json(&rows::column::<String>(&head, "owed")?)?;
-    context.pending_commands = parse_commands(&rows::column::<String>(&head, "commands")?)?;
-    context.last_silent_state = rows::column::<Option<i64>>(&head, "silent_state")?.map(StateHash);
-    context.intent = intent(&head)?;
-    context.revision = rows::to_unsigned(rows::column(&head, "revision")?)?;
-    let visibility: Option<String> = rows::column(&head, "visibility")?;
+    context.restricted_messages = restricted;
+    context.new_messages = new_messages;
+    context.channel_status = channel_status.into_channel_status(before_intervention)?;
+    context.newest_message_revision = newest_revision;
+    context.owed = rows::parse_json(&rows::column::<String>(&row, "owed")?)?;
+    context.pending_commands = parse_commands(&rows::column::<String>(&row, "commands")?)?;
+    context.last_silent_state = rows::column::<Option<i64>>(&row, "silent_state")?.map(StateHash);
+    context.intent = intent(&row)?;
+    context.revision = rows::to_unsigned(rows::column(&row, "revision")?)?;
+    let visibility: Option<String> = rows::column(&row, "visibility")?;
     if let Some(visibility) = visibility {
         context.visibility = rows::parse_name(&visibility)?;
     }
-    add_memories(&mut context, rows::parse_json(&rows::column::<String>(&head, "memories")?)?)?;
+    add_memories(&mut context, rows::parse_json(&rows::column::<String>(&row, "memories")?)?)?;
     context.memory_ids.sort();
     context.memory_ids.dedup();
     Ok(context)
@@ -88,23 +89,24 @@ async fn read_row(
     conversation: &ConversationId,
     window: &ContextWindow,
 ) -> Result<Row, StoreError> {
-    let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
+    let own_limit =
+        if conversation.thread.is_some() { window.thread_messages } else { window.messages };
     query(sql::CONTEXT)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(rows::thread_column(conversation))
         .bind(window.messages as i64)
-        .bind(own as i64)
+        .bind(own_limit as i64)
         .bind(window.since.as_millisecond())
         .bind(window.active_since.as_millisecond())
         .bind(window.threads_since.as_millisecond())
         .bind(window.recent_since.as_millisecond())
         .bind(IMPORTANT_PRIORITY)
         .bind(MAX_IMPORTANT_MEMOS as i64)
-        // Some of the newest may be important.
+        // Some of the newest memos may be among the important ones.
         .bind((MAX_IMPORTANT_MEMOS + MAX_RECENT_MEMOS) as i64)
         .bind(window.now.as_millisecond())
-        // And what it said then.
+        // One more for the intervention itself.
         .bind(window.intervention_messages as i64 + 1)
         .fetch_one(readers)
         .await
@@ -113,26 +115,20 @@ async fn read_row(
 fn parse_commands(json: &str) -> Result<Vec<PendingCommand>, StoreError> {
     type Row = (MessageId, UserId, Role, i64, Arc<str>);
     let rows: Vec<Row> = rows::parse_json(json)?;
-    let command = |(line, by, role, at_ms, text): Row| {
-        Ok(PendingCommand { message: line, user: by, role, at: rows::to_timestamp(at_ms)?, text })
+    let command = |(message, user, role, at_ms, text): Row| {
+        Ok(PendingCommand { message, user, role, at: rows::to_timestamp(at_ms)?, text })
     };
     rows.into_iter().map(command).collect()
 }
 
 /// What the open decision has come to so far.
-fn intent(head: &Row) -> Result<Option<Intent>, StoreError> {
+fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
     type Verdict = (Option<Judgment>, Option<ConversationState>, Option<u64>);
-    let verdict: Option<Verdict> = rows::parse_optional(head, "verdict")?;
-    Ok(verdict.and_then(|(judgment, conversation_state, considered)| {
-        let Judgment { reason, about, post_at: moment, .. } = judgment?;
-        let considered = considered.unwrap_or(0);
-        Some(Intent {
-            reason,
-            about,
-            conversation_state,
-            post_at: moment,
-            seen_revision: considered,
-        })
+    let verdict: Option<Verdict> = rows::parse_optional(row, "verdict")?;
+    Ok(verdict.and_then(|(judgment, conversation_state, seen_revision)| {
+        let Judgment { reason, about, post_at, .. } = judgment?;
+        let seen_revision = seen_revision.unwrap_or(0);
+        Some(Intent { reason, about, conversation_state, post_at, seen_revision })
     }))
 }
 
@@ -143,7 +139,7 @@ struct ChannelStatusRow {
     ordered_mode: Option<Mode>,
     intervened_ms: Option<i64>,
     interventions_lately: u64,
-    /// In the channel, and anywhere.
+    /// In the channel, and in the whole workspace.
     posts: (u64, u64),
     spoke_unasked_ms: Option<i64>,
     answers_in_hour: BTreeMap<UserId, u64>,
@@ -154,12 +150,15 @@ struct ChannelStatusRow {
 }
 
 impl ChannelStatusRow {
-    fn into_channel_status(self, lines: Vec<Arc<Message>>) -> Result<ChannelStatus, StoreError> {
+    fn into_channel_status(
+        self,
+        messages_before: Vec<Arc<Message>>,
+    ) -> Result<ChannelStatus, StoreError> {
         let at = self.intervened_ms.map(rows::to_timestamp).transpose()?;
         Ok(ChannelStatus {
             muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
-            last_intervention: at.map(|at| Intervention { at, messages_before: lines }),
+            last_intervention: at.map(|at| Intervention { at, messages_before }),
             recent_interventions: self.interventions_lately,
             posts_in_hour: self.posts.0,
             workspace_posts_in_hour: self.posts.1,
@@ -177,7 +176,7 @@ fn parse_memo(json: &Option<Arc<str>>) -> Result<Option<Memo>, StoreError> {
     json.as_deref().map(rows::parse_json).transpose()
 }
 
-/// One line of the `lines` of [`sql::CONTEXT`].
+/// One element of the `lines` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
 struct ContextMessageRow {
     id: MessageId,
@@ -192,7 +191,7 @@ struct ContextMessageRow {
     is_shared: u8,
     name: Option<Arc<str>>,
     named: Option<BTreeMap<UserId, Arc<str>>>,
-    is_fresh: u8,
+    is_new: u8,
 }
 
 impl ContextMessageRow {
@@ -220,7 +219,7 @@ impl ContextMessageRow {
     }
 }
 
-/// One row of the `memories` of [`sql::CONTEXT`].
+/// One element of the `memories` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
 struct MemoryRow {
     what: String,
@@ -235,10 +234,10 @@ struct MemoryRow {
 
 fn add_memories(context: &mut Context, memories: Vec<MemoryRow>) -> Result<(), StoreError> {
     for row in memories {
-        // Of the newest memos, those are left out that are important, too.
-        let is_told = row.long_id.is_some_and(|id| context.memory_ids.contains(&id));
+        // A recent memo that is also important is listed once, as important.
+        let is_listed = row.long_id.is_some_and(|id| context.memory_ids.contains(&id));
         let is_full = context.recent_memos.len() == MAX_RECENT_MEMOS;
-        if row.what == "recent" && (is_told || is_full) {
+        if row.what == "recent" && (is_listed || is_full) {
             continue;
         }
         let texts = [(row.long_id, &row.long_text), (row.short_id, &row.short_text)];

@@ -1,94 +1,95 @@
-//! Statements as PostgreSQL wants them. They are written as SQLite reads them, with what both know where
-//! there is a choice; what is only named otherwise is renamed here, and what is another statement
-//! altogether stands in [`OTHERWISE`](crate::store::postgres::sql::OTHERWISE).
+//! Translates statements for PostgreSQL. They are written in SQLite's dialect, using the common subset where there is
+//! a choice. Functions that only differ in name are renamed here; statements that differ altogether are in
+//! [`overrides`].
+
+mod overrides;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::store::database::sql;
-use crate::store::postgres;
 
 static POSTGRES_STATEMENTS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
     let written = sql::all_statements().map(|(_, statement)| (statement, translate(statement)));
-    let otherwise = postgres::sql::OVERRIDES.iter();
+    let otherwise = overrides::OVERRIDES.iter();
     written.chain(otherwise.map(|(ours, theirs)| (*ours, (*theirs).to_owned()))).collect()
 });
 
-/// How PostgreSQL is told a statement.
+/// The PostgreSQL version of a statement.
 pub fn to_postgres(statement: &'static str) -> &'static str {
     POSTGRES_STATEMENTS.get(statement).map_or(statement, String::as_str)
 }
 
-/// What is called otherwise, as a whole word.
+/// Functions that only differ in name, as whole words.
 const RENAMED_FUNCTIONS: &[(&str, &str)] = &[
     ("json_object", "json_build_object"),
     ("json_array", "json_build_array"),
     ("json", "as_json"),
 ];
 
-/// Functions that gather rows, and what they give for none.
+/// Aggregates, and their value for no rows.
 const AGGREGATES: &[(&str, &str, &str)] =
     &[("json_group_array", "json_agg", "[]"), ("json_group_object", "json_object_agg", "{}")];
 
 fn translate(statement: &str) -> String {
-    let mut spelled = String::with_capacity(statement.len());
+    let mut translated = String::with_capacity(statement.len());
     let mut rest = statement;
     while let Some(next) = rest.chars().next() {
         if next == '\'' {
             let end = rest[1..].find('\'').map_or(rest.len(), |end| end + 2);
-            spelled.push_str(&rest[..end]);
+            translated.push_str(&rest[..end]);
             rest = &rest[end..];
         } else if next == '?' {
-            spelled.push('$');
+            translated.push('$');
             rest = &rest[1..];
         } else if is_word_char(next) {
             let end = rest.find(|next| !is_word_char(next)).unwrap_or(rest.len());
-            let (word, behind) = rest.split_at(end);
-            rest = translate_word(&mut spelled, word, behind);
+            let (word, after) = rest.split_at(end);
+            rest = translate_word(&mut translated, word, after);
         } else {
-            spelled.push(next);
+            translated.push(next);
             rest = &rest[next.len_utf8()..];
         }
     }
-    spelled
+    translated
 }
 
 fn is_word_char(next: char) -> bool {
     next.is_ascii_alphanumeric() || next == '_'
 }
 
-/// Spells one word, and gives what is left to be spelled behind it.
-fn translate_word<'s>(spelled: &mut String, word: &str, behind: &'s str) -> &'s str {
-    let gathering = AGGREGATES.iter().find(|(name, ..)| *name == word);
-    if let (Some((_, theirs, none)), true) = (gathering, behind.starts_with('(')) {
-        let (inside, behind) = split_parenthesis(behind);
-        spelled.push_str(&format!("coalesce({theirs}({}), '{none}')", translate(inside)));
-        return behind;
+/// Translates one word, and returns the rest that is still to be translated.
+fn translate_word<'s>(translated: &mut String, word: &str, rest: &'s str) -> &'s str {
+    let aggregate = AGGREGATES.iter().find(|(name, ..)| *name == word);
+    if let (Some((_, name, empty)), true) = (aggregate, rest.starts_with('(')) {
+        let (arguments, rest) = split_parenthesis(rest);
+        translated.push_str(&format!("coalesce({name}({}), '{empty}')", translate(arguments)));
+        return rest;
     }
-    // Which index is used is for the server to say.
+    // PostgreSQL chooses indexes by itself.
     if word == "INDEXED" {
-        let behind = behind.trim_start().strip_prefix("BY").unwrap_or(behind).trim_start();
-        return &behind[behind.find(|next| !is_word_char(next)).unwrap_or(behind.len())..];
+        let rest = rest.trim_start().strip_prefix("BY").unwrap_or(rest).trim_start();
+        return &rest[rest.find(|next| !is_word_char(next)).unwrap_or(rest.len())..];
     }
-    // As is the order in which tables are read. A list is on no condition.
-    let joined = behind.trim_start().strip_prefix("JOIN").map(str::trim_start);
+    // And the join order. But a join with a list has no condition, so it stays a CROSS JOIN.
+    let joined = rest.trim_start().strip_prefix("JOIN").map(str::trim_start);
     if word == "CROSS" && joined.is_some_and(|joined| !joined.starts_with("json_each")) {
-        return behind.trim_start();
+        return rest.trim_start();
     }
-    if word == "LIMIT" && behind.starts_with(" -1") {
-        spelled.push_str("LIMIT ALL");
-        return &behind[" -1".len()..];
+    if word == "LIMIT" && rest.starts_with(" -1") {
+        translated.push_str("LIMIT ALL");
+        return &rest[" -1".len()..];
     }
-    let name = RENAMED_FUNCTIONS.iter().find(|(name, _)| *name == word && behind.starts_with('('));
-    spelled.push_str(name.map_or(word, |(_, theirs)| theirs));
-    behind
+    let name = RENAMED_FUNCTIONS.iter().find(|(name, _)| *name == word && rest.starts_with('('));
+    translated.push_str(name.map_or(word, |(_, name)| name));
+    rest
 }
 
-/// What stands between the parenthesis that a text begins with and its end, and what is behind that.
+/// Splits a text after its leading parenthesis: what is inside, and what follows.
 fn split_parenthesis(text: &str) -> (&str, &str) {
     let mut depth = 0;
     let mut is_quoted = false;
-    for (at, next) in text.char_indices() {
+    for (index, next) in text.char_indices() {
         match next {
             '\'' => is_quoted = !is_quoted,
             '(' if !is_quoted => depth += 1,
@@ -96,13 +97,13 @@ fn split_parenthesis(text: &str) -> (&str, &str) {
             _ => {}
         }
         if depth == 0 {
-            return (&text[1..at], &text[at + 1..]);
+            return (&text[1..index], &text[index + 1..]);
         }
     }
     (&text[1..], "")
 }
 
-/// A text without the one character that PostgreSQL keeps in no text.
+/// Replaces NUL, the only character that PostgreSQL cannot store in a text.
 pub fn replace_nul(text: String) -> String {
     const REPLACEMENT: char = '\u{fffd}';
     let text = match text.contains('\0') {
@@ -115,15 +116,15 @@ pub fn replace_nul(text: String) -> String {
     }
     let mut storable = String::with_capacity(text.len());
     let mut rest = text.as_str();
-    while let Some(at) = rest.find('\\') {
-        storable.push_str(&rest[..at]);
-        rest = &rest[at..];
+    while let Some(index) = rest.find('\\') {
+        storable.push_str(&rest[..index]);
+        rest = &rest[index..];
         match rest.strip_prefix("\\u0000") {
-            Some(behind) => {
+            Some(tail) => {
                 storable.push(REPLACEMENT);
-                rest = behind;
+                rest = tail;
             }
-            // A backslash, and what it stands before.
+            // A backslash and the character that it escapes.
             None => {
                 let end = rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end);
                 storable.push_str(&rest[..end]);
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_called_otherwise_is_renamed() {
+    fn sqlite_functions_are_translated() {
         for (ours, theirs) in [
             ("SELECT a FROM t WHERE b = ?1", "SELECT a FROM t WHERE b = $1"),
             ("SELECT '?1 json(a)'", "SELECT '?1 json(a)'"),
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_holds_the_character_that_postgres_cannot_keep() {
+    fn nul_is_replaced() {
         for (text, kept) in [
             ("a\0b", "a\u{fffd}b"),
             (r#"["a\u0000b"]"#, "[\"a\u{fffd}b\"]"),

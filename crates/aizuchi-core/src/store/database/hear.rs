@@ -1,4 +1,4 @@
-//! Hearing many lines in one transaction, with one set-based statement per table.
+//! Hears many messages in one transaction, with one set-based statement per table.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,11 +20,11 @@ use crate::store::database::reply_delays::LearnedDelays;
 use crate::store::database::{Counters, memory, rows, sql};
 use crate::store::{HearReceipt, StoreError};
 
-/// What arrivals did besides moving steps, gathered for one statement per table.
+/// The effects of new messages besides moved steps, collected for one statement per table.
 #[derive(Default)]
 struct ArrivalEffects {
     opened: Vec<Value>,
-    /// By decision, with the revision of the line that did it.
+    /// By decision, with the revision of the message that caused it.
     superseded: BTreeMap<i64, u64>,
     addressed: BTreeMap<i64, u64>,
     replaced_drafts: Vec<Value>,
@@ -35,15 +35,15 @@ impl ArrivalEffects {
         &mut self,
         message: &Message,
         at: Timestamp,
-        arrived: HearEffect,
-        standing: &PendingState,
+        effect: HearEffect,
+        pending_state: &PendingState,
         revision: u64,
     ) {
         let conversation = &message.conversation;
-        let is_owed = standing.owed.iter().any(|owed| owed.message == message.id);
-        if arrived.has_opened_decision {
+        let is_owed = pending_state.owed.iter().any(|owed| owed.message == message.id);
+        if effect.has_opened_decision {
             self.opened.push(json!([
-                arrived.decision,
+                effect.decision,
                 conversation.workspace,
                 conversation.channel,
                 rows::thread_column(conversation),
@@ -52,10 +52,10 @@ impl ArrivalEffects {
                 revision,
             ]));
         } else if is_owed {
-            self.addressed.entry(arrived.decision.0).or_insert(revision);
+            self.addressed.entry(effect.decision.0).or_insert(revision);
         }
-        if arrived.has_superseded {
-            self.superseded.insert(arrived.decision.0, revision);
+        if effect.has_superseded {
+            self.superseded.insert(effect.decision.0, revision);
             self.replaced_drafts.push(rows::conversation_columns(conversation));
         }
     }
@@ -70,12 +70,12 @@ impl ArrivalEffects {
             query(sql::ADDRESS_DECISIONS).bind(addressed).execute(&mut *connection).await?;
         }
         if !self.superseded.is_empty() {
-            let overtaken = revision_pairs(&self.superseded);
-            let statement = query(sql::SUPERSEDE_DECISIONS).bind(&overtaken);
-            statement.execute(&mut *connection).await?;
-            query(sql::SUPERSEDE_ATTEMPTS).bind(overtaken).execute(&mut *connection).await?;
-            let replaced = Value::Array(self.replaced_drafts).to_string();
-            query(sql::REPLACE_DRAFTS).bind(replaced).execute(&mut *connection).await?;
+            let superseded = revision_pairs(&self.superseded);
+            let supersede = query(sql::SUPERSEDE_DECISIONS).bind(&superseded);
+            supersede.execute(&mut *connection).await?;
+            query(sql::SUPERSEDE_ATTEMPTS).bind(superseded).execute(&mut *connection).await?;
+            let conversations = Value::Array(self.replaced_drafts).to_string();
+            query(sql::REPLACE_DRAFTS).bind(conversations).execute(&mut *connection).await?;
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ fn revision_pairs(revisions: &BTreeMap<i64, u64>) -> String {
         .to_string()
 }
 
-/// A line that was heard.
+/// A message to be heard.
 pub struct IncomingMessage<'a> {
     pub message: &'a Message,
     pub client_message_id: Option<&'a str>,
@@ -102,27 +102,31 @@ pub async fn hear_messages(
     counters: &mut Counters,
     messages: &[IncomingMessage<'_>],
 ) -> Result<Vec<HearReceipt>, StoreError> {
-    let conversations = messages.iter().map(|spoken| &spoken.message.conversation).collect();
-    let (mut standings, known) =
-        PendingStates::read_with_known(connection, &conversations, messages).await?;
-    let told = messages.iter().filter(|spoken| !spoken.disposition.is_redacted());
-    let people = told.map(|spoken| spoken.message).filter(|message| message.is_human());
-    let people = people.map(|message| &message.conversation).collect();
-    let mut learned = LearnedDelays::read(connection, &people).await?;
+    let conversations = messages.iter().map(|incoming| &incoming.message.conversation).collect();
+    let with_client_ids =
+        messages.iter().map(|incoming| (incoming.message, incoming.client_message_id));
+    let (mut pending_states, known) =
+        PendingStates::read_with_known(connection, &conversations, with_client_ids).await?;
+    let usable = messages.iter().filter(|incoming| !incoming.disposition.is_redacted());
+    let conversations_of_humans =
+        usable.map(|incoming| incoming.message).filter(|message| message.is_human());
+    let conversations_of_humans =
+        conversations_of_humans.map(|message| &message.conversation).collect();
+    let mut learned = LearnedDelays::read(connection, &conversations_of_humans).await?;
     let mut effects = ArrivalEffects::default();
-    let mut lines = Vec::new();
+    let mut new_rows = Vec::new();
     let mut receipts = Vec::new();
-    let (mut heard, mut sent) = (HashSet::new(), HashSet::new());
-    let mut fresh = Vec::new();
-    for (
-        place,
-        IncomingMessage { message, client_message_id: sent_as, disposition: follows, .. },
-    ) in messages.iter().enumerate()
+    let (mut seen_ids, mut seen_client_ids) = (HashSet::new(), HashSet::new());
+    let mut new_messages = Vec::new();
+    for (index, IncomingMessage { message, client_message_id, disposition, .. }) in
+        messages.iter().enumerate()
     {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
-        let is_known = known.contains(&place)
-            || !heard.insert((channel, message.id.as_str()))
-            || sent_as.is_some_and(|sent_as| !sent.insert((channel, sent_as)));
+        let is_known = known.contains(&index)
+            || !seen_ids.insert((channel, message.id.as_str()))
+            || client_message_id.is_some_and(|client_message_id| {
+                !seen_client_ids.insert((channel, client_message_id))
+            });
         if is_known {
             receipts.push(HearReceipt {
                 is_new: false,
@@ -132,31 +136,37 @@ pub async fn hear_messages(
             continue;
         }
         counters.revision += 1;
-        let standing = standings.entry(&message.conversation);
-        let arrived = standing.hear(message, *follows, counters.next_decision_id());
-        if let Some(arrived) = arrived {
-            counters.record_arrival(arrived);
-            effects.record(message, message.at, arrived, standing, counters.revision);
+        let pending_state = pending_states.entry(&message.conversation);
+        let effect = pending_state.hear(message, *disposition, counters.next_decision_id());
+        if let Some(effect) = effect {
+            counters.record_arrival(effect);
+            effects.record(message, message.at, effect, pending_state, counters.revision);
         }
-        if !follows.is_redacted() {
+        if !disposition.is_redacted() {
             learned.hear(message);
-            fresh.push(*message);
+            new_messages.push(*message);
         }
-        lines.push(message_values(message, *sent_as, *follows, arrived, counters.revision));
-        receipts.push(counters.receipt(arrived));
+        new_rows.push(message_values(
+            message,
+            *client_message_id,
+            *disposition,
+            effect,
+            counters.revision,
+        ));
+        receipts.push(counters.receipt(effect));
     }
-    if lines.is_empty() {
+    if new_rows.is_empty() {
         return Ok(receipts);
     }
-    let lines = Value::Array(lines).to_string();
-    query(sql::PUT_MESSAGES).bind(lines).execute(&mut *connection).await?;
+    let new_rows = Value::Array(new_rows).to_string();
+    query(sql::PUT_MESSAGES).bind(new_rows).execute(&mut *connection).await?;
     effects.write(connection).await?;
     learned.write(connection).await?;
-    if let Some(due) = messages.iter().filter_map(|spoken| spoken.remember_at).min() {
-        memory::schedule_for_messages(connection, fresh.into_iter(), due).await?;
+    if let Some(due) = messages.iter().filter_map(|incoming| incoming.remember_at).min() {
+        memory::schedule_for_messages(connection, new_messages.into_iter(), due).await?;
     }
-    let newest = messages.iter().map(|spoken| spoken.message.at).max();
-    standings.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
+    let newest = messages.iter().map(|incoming| incoming.message.at).max();
+    pending_states.write(connection, newest.map_or(0, |at| at.as_millisecond())).await?;
     Ok(receipts)
 }
 
@@ -164,17 +174,19 @@ pub async fn hear_edit(
     connection: &mut Connection,
     counters: &mut Counters,
     edit: &Edit,
-    follows: Disposition,
+    disposition: Disposition,
 ) -> Result<HearReceipt, StoreError> {
     let before = read_message(connection, &edit.conversation, &edit.message).await?;
-    let (Disposition::Judge(rest), Some((before, edited_ms, attention))) = (follows, before) else {
+    let (Disposition::Judge(debounce), Some((before, edited_ms, eligibility))) =
+        (disposition, before)
+    else {
         return Ok(counters.unchanged_receipt());
     };
-    let edit = &match attention {
+    let edit = &match eligibility {
         EditEligibility::Eligible => edit.clone(),
-        // A command stays as it was obeyed, and what it might become is not to be listened to.
+        // A command has been obeyed as it was first written; what it is edited to is ignored.
         EditEligibility::Command => return Ok(counters.unchanged_receipt()),
-        // Where its text is not kept, none is kept now.
+        // Where the text was withheld, the edited text is withheld, too.
         EditEligibility::Redacted if before.text.is_empty() => {
             return Ok(counters.unchanged_receipt());
         }
@@ -191,35 +203,35 @@ pub async fn hear_edit(
         edits: before.edits + 1,
         ..before.clone()
     };
-    let mut standings =
+    let mut pending_states =
         PendingStates::read(connection, &HashSet::from([&edit.conversation])).await?;
-    let standing = standings.entry(&edit.conversation);
+    let pending_state = pending_states.entry(&edit.conversation);
     let edited = EditedMessage { before: &before, after: &after };
-    let arrived = match attention {
+    let effect = match eligibility {
         EditEligibility::Eligible => {
-            standing.hear_edit(edited, edit.at, rest, counters.next_decision_id())
+            pending_state.hear_edit(edited, edit.at, debounce, counters.next_decision_id())
         }
         EditEligibility::Redacted | EditEligibility::Command => None,
     };
     // An edit that is owed an answer belongs to the decision that answers it.
-    let is_owed = standing.owed.iter().any(|owed| owed.message == edit.message);
-    let decision = arrived.filter(|_| is_owed).map(|arrived| arrived.decision.0);
+    let is_owed = pending_state.owed.iter().any(|owed| owed.message == edit.message);
+    let decision = effect.filter(|_| is_owed).map(|effect| effect.decision.0);
     let mut effects = ArrivalEffects::default();
-    if let Some(arrived) = arrived {
-        counters.record_arrival(arrived);
-        effects.record(&after, edit.at, arrived, standing, counters.revision);
+    if let Some(effect) = effect {
+        counters.record_arrival(effect);
+        effects.record(&after, edit.at, effect, pending_state, counters.revision);
     }
-    let line = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
+    let message_ref = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
     memory::forget_message(
         connection,
         counters,
         &edit.conversation.workspace,
-        &line,
+        &message_ref,
         before.at,
         edit.at,
     )
     .await?;
-    // Bots edit their lines all the time; that costs no prompt.
+    // Bots edit their messages all the time; that must not cost prompts.
     if before.is_human() {
         forget_exchanges(connection, counters, &edit.conversation, &edit.message).await?;
     }
@@ -235,31 +247,32 @@ pub async fn hear_edit(
         .execute(&mut *connection)
         .await?;
     effects.write(connection).await?;
-    standings.write(connection, edit.at.as_millisecond()).await?;
-    Ok(counters.receipt(arrived))
+    pending_states.write(connection, edit.at.as_millisecond()).await?;
+    Ok(counters.receipt(effect))
 }
 
 pub async fn hear_deletion(
     connection: &mut Connection,
     counters: &mut Counters,
     deletion: &Deletion,
-    follows: Disposition,
+    disposition: Disposition,
 ) -> Result<HearReceipt, StoreError> {
     let before = read_message(connection, &deletion.conversation, &deletion.message).await?;
-    let (Disposition::Judge(rest), Some((before, _, attention))) = (follows, before) else {
+    let (Disposition::Judge(debounce), Some((before, _, eligibility))) = (disposition, before)
+    else {
         return Ok(counters.unchanged_receipt());
     };
     counters.revision += 1;
-    let mut standings =
+    let mut pending_states =
         PendingStates::read(connection, &HashSet::from([&deletion.conversation])).await?;
-    let standing = standings.entry(&deletion.conversation);
-    let arrived = match attention {
-        EditEligibility::Eligible => standing.hear_deletion(&before, deletion.at, rest),
+    let pending_state = pending_states.entry(&deletion.conversation);
+    let effect = match eligibility {
+        EditEligibility::Eligible => pending_state.hear_deletion(&before, deletion.at, debounce),
         EditEligibility::Redacted | EditEligibility::Command => None,
     };
     let mut effects = ArrivalEffects::default();
-    if let Some(arrived) = arrived {
-        effects.record(&before, deletion.at, arrived, standing, counters.revision);
+    if let Some(effect) = effect {
+        effects.record(&before, deletion.at, effect, pending_state, counters.revision);
     }
     query(sql::DELETE_MESSAGE)
         .bind(deletion.conversation.workspace.as_str())
@@ -269,25 +282,25 @@ pub async fn hear_deletion(
         .bind(counters.revision as i64)
         .execute(&mut *connection)
         .await?;
-    let line = MessageRef(deletion.conversation.channel.clone(), deletion.message.clone());
+    let message_ref = MessageRef(deletion.conversation.channel.clone(), deletion.message.clone());
     memory::forget_message(
         connection,
         counters,
         &deletion.conversation.workspace,
-        &line,
+        &message_ref,
         before.at,
         deletion.at,
     )
     .await?;
     forget_exchanges(connection, counters, &deletion.conversation, &deletion.message).await?;
-    let letters = query(sql::FORGET_DEAD_LETTERS)
+    let forget_letters = query(sql::FORGET_DEAD_LETTERS)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
         .bind(rows::thread_column(&deletion.conversation));
-    letters.execute(&mut *connection).await?;
+    forget_letters.execute(&mut *connection).await?;
     effects.write(connection).await?;
-    standings.write(connection, deletion.at.as_millisecond()).await?;
-    Ok(counters.receipt(arrived))
+    pending_states.write(connection, deletion.at.as_millisecond()).await?;
+    Ok(counters.receipt(effect))
 }
 
 pub async fn hear_channel(
@@ -334,19 +347,19 @@ pub async fn hear_user(
 pub async fn hear_cursor(
     connection: &mut Connection,
     counters: &Counters,
-    bookmark: &Cursor,
+    cursor: &Cursor,
 ) -> Result<HearReceipt, StoreError> {
     let put = query(sql::PUT_CURSOR)
-        .bind(bookmark.workspace.as_str())
-        .bind(&*bookmark.stream)
-        .bind(&*bookmark.value);
+        .bind(cursor.workspace.as_str())
+        .bind(&*cursor.stream)
+        .bind(&*cursor.value);
     let put = put.execute(connection).await?;
-    // Nobody waits for it, so it wakes nobody.
+    // Nothing waits for a cursor, so it does not raise the revision.
     Ok(HearReceipt { is_new: put > 0, ..counters.unchanged_receipt() })
 }
 
-/// Nothing follows from a reaction: it is no edit, and no word. One to a line that is not known yet is kept
-/// until the line comes, and nobody sees it before.
+/// Stores a reaction; nothing follows from it. A reaction to an unknown message is stored hidden until the message
+/// arrives.
 pub async fn hear_reaction(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -372,13 +385,13 @@ pub async fn hear_reaction(
     if change.execute(&mut *connection).await? == 0 {
         return Ok(counters.unchanged_receipt());
     }
-    let mark = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
-    let mark = mark.bind(counters.revision as i64 + 1);
-    let marked = mark.execute(connection).await?;
+    let mark_message = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+    let mark_message = mark_message.bind(counters.revision as i64 + 1);
+    let marked = mark_message.execute(connection).await?;
     Ok(counters.change_receipt(marked > 0))
 }
 
-/// What was edited or deleted must not live on in prompts, nor in what models wrote about it.
+/// Removes an edited or deleted message from prompts and from what models wrote about it.
 async fn forget_exchanges(
     connection: &mut Connection,
     counters: &Counters,
@@ -399,17 +412,17 @@ async fn forget_exchanges(
     Ok(())
 }
 
-/// Whether a line may move anything.
+/// How much of a message's edit or deletion counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EditEligibility {
     Eligible,
-    /// Its author, or its room, is not listened to.
+    /// Its author or channel is opted out.
     Redacted,
-    /// It was an order, and no part of the talk.
+    /// It was a command, which is no part of the conversation.
     Command,
 }
 
-/// A line that is not deleted, when it was edited last, and whether it is listened to.
+/// A message that is not deleted, the time of its last edit, and how much its changes count.
 async fn read_message(
     connection: &mut Connection,
     conversation: &ConversationId,
@@ -423,21 +436,21 @@ async fn read_message(
         .fetch_optional(connection)
         .await?;
     let Some(row) = row else { return Ok(None) };
-    let attention = rows::column::<i64>(&row, "attention")?;
-    let attention = match attention {
+    let eligibility = rows::column::<i64>(&row, "attention")?;
+    let eligibility = match eligibility {
         0 => EditEligibility::Eligible,
         1 => EditEligibility::Redacted,
         _ => EditEligibility::Command,
     };
-    Ok(Some((rows::message_from_row(&row)?, rows::column(&row, "edited_ms")?, attention)))
+    Ok(Some((rows::message_from_row(&row)?, rows::column(&row, "edited_ms")?, eligibility)))
 }
 
-/// The row of `messages` for a line, in the order of [`sql::PUT_LINES`].
+/// The row of `messages` for a message, in the order of [`sql::PUT_MESSAGES`].
 fn message_values(
     message: &Message,
-    sent_as: Option<&str>,
-    follows: Disposition,
-    arrived: Option<HearEffect>,
+    client_message_id: Option<&str>,
+    disposition: Disposition,
+    effect: Option<HearEffect>,
     revision: u64,
 ) -> Value {
     json!([
@@ -450,15 +463,15 @@ fn message_values(
         rows::kind_name(message.author.kind),
         message.text,
         json!(message.mentions).to_string(),
-        follows.gate().map(Gate::name),
-        arrived.map(|arrived| arrived.decision),
+        disposition.gate().map(Gate::name),
+        effect.map(|effect| effect.decision),
         revision,
-        i64::from(follows.is_redacted()),
-        sent_as,
+        i64::from(disposition.is_redacted()),
+        client_message_id,
     ])
 }
 
-/// Puts one own line into the room, as [`hear_messages`] does for others' lines.
+/// Stores one of the persona's own messages, as [`hear_messages`] does for others' messages.
 pub async fn put_own_message(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -466,10 +479,11 @@ pub async fn put_own_message(
     gate: Gate,
 ) -> Result<(), StoreError> {
     counters.revision += 1;
-    let follows = Disposition::Settled(gate);
-    let line = Value::Array(vec![message_values(message, None, follows, None, counters.revision)])
-        .to_string();
-    query(sql::PUT_MESSAGES).bind(line).execute(connection).await?;
+    let disposition = Disposition::Settled(gate);
+    let row =
+        Value::Array(vec![message_values(message, None, disposition, None, counters.revision)])
+            .to_string();
+    query(sql::PUT_MESSAGES).bind(row).execute(connection).await?;
     Ok(())
 }
 
@@ -478,15 +492,15 @@ impl Counters {
         DecisionId(self.last_number + 1)
     }
 
-    pub fn record_arrival(&mut self, arrived: HearEffect) {
-        if arrived.has_opened_decision {
-            self.last_number = self.last_number.max(arrived.decision.0);
+    pub fn record_arrival(&mut self, effect: HearEffect) {
+        if effect.has_opened_decision {
+            self.last_number = self.last_number.max(effect.decision.0);
         }
     }
 
-    fn receipt(&self, arrived: Option<HearEffect>) -> HearReceipt {
-        let has_overtaken = arrived.is_some_and(|arrived| arrived.has_superseded);
-        HearReceipt { is_new: true, has_superseded: has_overtaken, revision: self.revision }
+    fn receipt(&self, effect: Option<HearEffect>) -> HearReceipt {
+        let has_superseded = effect.is_some_and(|effect| effect.has_superseded);
+        HearReceipt { is_new: true, has_superseded, revision: self.revision }
     }
 
     fn unchanged_receipt(&self) -> HearReceipt {

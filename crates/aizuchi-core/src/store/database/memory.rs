@@ -1,11 +1,11 @@
-//! What is remembered: chores taken and finished, versions kept, and what is forgotten again.
+//! Memories: their jobs are claimed and completed, versions are stored, and what was deleted is forgotten.
 
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, Message, MessageId, Visibility, WorkspaceId};
+use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::event::memory_job::{
     MemoryJob, MemoryJobOutcome, MemoryJobResult, REWRITE_DELAY, RetryTiming, follow_up_jobs,
     job_due,
@@ -15,53 +15,54 @@ use crate::memory::{
     NewMemory,
 };
 use crate::store::StoreError;
+use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, Query, Row, query};
+use crate::store::database::lineage::{forget_prompts, has_changed_since, visibility_of_messages};
 use crate::store::database::sql::memory as sql;
-use crate::store::database::steps::{AttemptOwner, has_changed_since, put_attempt};
 use crate::store::database::{Counters, memos, rows};
 
-/// Lets what was heard be remembered then.
+/// Schedules short-term memory jobs for the channels and threads of new messages.
 pub async fn schedule_for_messages(
     connection: &mut Connection,
-    lines: impl Iterator<Item = &Message>,
+    messages: impl Iterator<Item = &Message>,
     due: Timestamp,
 ) -> Result<(), StoreError> {
     let mut seen = HashSet::new();
     let mut keys = HashSet::new();
-    for line in lines {
-        let place = &line.conversation;
-        if !seen.insert(place) {
+    for message in messages {
+        let conversation = &message.conversation;
+        if !seen.insert(conversation) {
             continue;
         }
-        let channel = place.channel.clone();
+        let channel = conversation.channel.clone();
         let thread =
-            place.thread.clone().map(|thread| MemoryScope::Thread(channel.clone(), thread));
+            conversation.thread.clone().map(|thread| MemoryScope::Thread(channel.clone(), thread));
         for scope in [Some(MemoryScope::Channel(channel)), thread].into_iter().flatten() {
             keys.insert(MemoryKey {
-                workspace: place.workspace.clone(),
+                workspace: conversation.workspace.clone(),
                 scope,
                 term: MemoryTerm::ShortTerm,
             });
         }
     }
-    // Each once, since a server changes no row twice in one statement.
+    // Deduplicated, because PostgreSQL refuses to update a row twice in one statement.
     let keys: Vec<_> = keys.into_iter().map(|key| (key, due)).collect();
     schedule(connection, &keys).await
 }
 
 pub async fn schedule(
     connection: &mut Connection,
-    chores: &[(MemoryKey, Timestamp)],
+    jobs: &[(MemoryKey, Timestamp)],
 ) -> Result<(), StoreError> {
-    if chores.is_empty() {
+    if jobs.is_empty() {
         return Ok(());
     }
-    let chores = chores.iter().map(|(key, due)| {
-        let place = key_columns(key);
-        json!([place[0], place[1], place[2], place[3], place[4], due.as_millisecond()])
+    let jobs = jobs.iter().map(|(key, due)| {
+        let columns = key_columns(key);
+        json!([columns[0], columns[1], columns[2], columns[3], columns[4], due.as_millisecond()])
     });
-    let chores = chores.collect::<Value>().to_string();
-    query(sql::SCHEDULE_MEMORY_JOBS).bind(chores).execute(connection).await?;
+    let jobs = jobs.collect::<Value>().to_string();
+    query(sql::SCHEDULE_MEMORY_JOBS).bind(jobs).execute(connection).await?;
     Ok(())
 }
 
@@ -74,20 +75,20 @@ pub async fn claim_jobs(
 ) -> Result<Vec<MemoryJob>, StoreError> {
     let ready = query(sql::READY_MEMORY_JOBS).bind(now.as_millisecond()).bind(most as i64);
     let ready = ready.fetch_all(&mut *connection).await?;
-    let mut chores = Vec::with_capacity(ready.len());
+    let mut jobs = Vec::with_capacity(ready.len());
     for row in &ready {
         counters.last_number += 1;
-        let mut chore = job_from_row(row)?;
-        chore.attempt += 1;
-        chore.token = counters.last_number;
-        let claim = bind_key(query(sql::CLAIM_MEMORY_JOB), &chore.key)
-            .bind(chore.token)
+        let mut job = job_from_row(row)?;
+        job.attempt += 1;
+        job.token = counters.last_number;
+        let claim = bind_key(query(sql::CLAIM_MEMORY_JOB), &job.key)
+            .bind(job.token)
             .bind((now + lease).as_millisecond());
         claim.execute(&mut *connection).await?;
-        chores.push(chore);
+        jobs.push(job);
     }
-    counters.revision += u64::from(!chores.is_empty());
-    Ok(chores)
+    counters.revision += u64::from(!jobs.is_empty());
+    Ok(jobs)
 }
 
 /// A row of `chores`, as it was before it was claimed.
@@ -100,17 +101,17 @@ fn job_from_row(row: &Row) -> Result<MemoryJob, StoreError> {
     })
 }
 
-/// Applies what a chore came to. If it has lost its lease, only its model calls are kept.
+/// Applies the outcome of a memory job. If its lease is lost, only its model calls are recorded.
 pub async fn complete_job(
     connection: &mut Connection,
     counters: &mut Counters,
-    chore: &MemoryJob,
+    job: &MemoryJob,
     outcome: MemoryJobOutcome,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     counters.revision += 1;
-    let key = &chore.key;
-    let ours = bind_key(query(sql::IS_MEMORY_JOB_OURS), key).bind(chore.token);
+    let key = &job.key;
+    let ours = bind_key(query(sql::IS_MEMORY_JOB_OURS), key).bind(job.token);
     let ours = ours.fetch_one(&mut *connection).await?;
     let is_ours = rows::column::<i64>(&ours, "is_ours")? != 0;
     let mut is_stale = false;
@@ -134,8 +135,8 @@ pub async fn complete_job(
         return Ok(());
     }
     match outcome.result {
-        MemoryJobResult::Retry(turn) => {
-            postpone_job(connection, key, outcome.next_due, turn == RetryTiming::Soon).await
+        MemoryJobResult::Retry(timing) => {
+            postpone_job(connection, key, outcome.next_due, timing == RetryTiming::Soon).await
         }
         MemoryJobResult::NothingNew => finish_job(connection, key).await,
         MemoryJobResult::Remembered(new) => {
@@ -145,7 +146,7 @@ pub async fn complete_job(
                 || has_changed_since(&mut *connection, workspace, channel, revision, &lineage)
                     .await?
             {
-                // It was made from a line that is not there any more as it was.
+                // A source has changed while the model was working.
                 return postpone_job(connection, key, now + REWRITE_DELAY, true).await;
             }
             let is_public =
@@ -162,11 +163,11 @@ pub async fn complete_job(
 }
 
 fn lineage(new: &NewMemory) -> Lineage {
-    let lines = new.entries.iter().flat_map(|entry| entry.messages.iter().cloned());
-    Lineage { messages: lines.collect(), memories: new.source_memories.clone() }
+    let messages = new.entries.iter().flat_map(|entry| entry.messages.iter().cloned());
+    Lineage { messages: messages.collect(), memories: new.source_memories.clone() }
 }
 
-/// A chore is done, unless it was armed once more meanwhile.
+/// Removes a job, unless it was scheduled again meanwhile.
 async fn finish_job(connection: &mut Connection, key: &MemoryKey) -> Result<(), StoreError> {
     for statement in [sql::FINISH_MEMORY_JOB, sql::REPEAT_MEMORY_JOB] {
         bind_key(query(statement), key).execute(&mut *connection).await?;
@@ -187,16 +188,16 @@ async fn postpone_job(
     connection: &mut Connection,
     key: &MemoryKey,
     due: Timestamp,
-    is_same_try: bool,
+    keeps_attempts: bool,
 ) -> Result<(), StoreError> {
     let put = bind_key(query(sql::POSTPONE_MEMORY_JOB), key)
         .bind(due.as_millisecond())
-        .bind(i64::from(is_same_try));
+        .bind(i64::from(keeps_attempts));
     put.execute(connection).await?;
     Ok(())
 }
 
-/// Keeps a new version, and says whether anybody may know any of it.
+/// Stores a new version. Returns whether any of its entries is public.
 pub async fn save_version(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -207,7 +208,8 @@ pub async fn save_version(
 ) -> Result<bool, StoreError> {
     let mut entries = new.entries;
     for entry in &mut entries {
-        entry.visibility = source_visibility(connection, &key.workspace, &entry.messages).await?;
+        entry.visibility =
+            visibility_of_messages(connection, &key.workspace, &entry.messages).await?;
     }
     bind_key(query(sql::RETIRE_MEMORY), key).execute(&mut *connection).await?;
     counters.last_number += 1;
@@ -219,10 +221,10 @@ pub async fn save_version(
         .bind(Memory::render_entries(&entries, |_| true))
         .bind(Memory::render_entries(&entries, MemoryEntry::is_public));
     put.execute(&mut *connection).await?;
-    let lines: HashSet<&MessageRef> = entries.iter().flat_map(|entry| &entry.messages).collect();
+    let messages: HashSet<&MessageRef> = entries.iter().flat_map(|entry| &entry.messages).collect();
     let [workspace, scope, channel, thread, term] = key_columns(key);
     let sources = query(sql::PUT_SOURCES).bind(workspace).bind(scope).bind(channel).bind(thread);
-    let sources = sources.bind(term).bind(json!(lines).to_string());
+    let sources = sources.bind(term).bind(json!(messages).to_string());
     sources.execute(&mut *connection).await?;
     let retire = bind_key(query(sql::RETIRE_SOURCES), key).bind(versions as i64);
     let retire = retire.bind(now.as_millisecond());
@@ -234,43 +236,32 @@ pub async fn save_version(
     Ok(entries.iter().any(MemoryEntry::is_public))
 }
 
-/// Everybody may know only what everybody could read.
-pub async fn source_visibility(
-    connection: &mut Connection,
-    workspace: &WorkspaceId,
-    lines: &[MessageRef],
-) -> Result<Visibility, StoreError> {
-    let unshared =
-        query(sql::NON_PUBLIC_MESSAGES).bind(workspace.as_str()).bind(json!(lines).to_string());
-    let unshared = unshared.fetch_all(connection).await?;
-    let is_public = !lines.is_empty() && unshared.is_empty();
-    Ok(if is_public { Visibility::Public } else { Visibility::Private })
-}
-
-/// A line was edited or deleted: what is remembered of it is forgotten, in all versions, and what else
-/// was in the same entries is remembered anew.
+/// Forgets an edited or deleted message: drops the entries made from it from all versions, and schedules the memories
+/// to be rewritten from the entries' other messages.
 pub async fn forget_message(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
-    line: &MessageRef,
-    said: Timestamp,
+    message: &MessageRef,
+    message_at: Timestamp,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    memos::forget_message(connection, counters, workspace, line).await?;
-    let MessageRef(channel, id) = line;
-    let knowing = query(sql::MEMORIES_OF_MESSAGE)
+    memos::forget_message(connection, counters, workspace, message).await?;
+    let MessageRef(channel, id) = message;
+    let memories = query(sql::MEMORIES_OF_MESSAGE)
         .bind(workspace.as_str())
         .bind(channel.as_str())
         .bind(id.as_str());
-    let knowing = knowing.fetch_all(&mut *connection).await?;
-    if knowing.is_empty() {
+    let memories = memories.fetch_all(&mut *connection).await?;
+    if memories.is_empty() {
         return Ok(());
     }
-    for row in &knowing {
+    for row in &memories {
         let key = key_from_row(row)?;
-        if change_versions(connection, counters, &key, said, |memory| memory.forget_message(line))
-            .await?
+        if change_versions(connection, counters, &key, message_at, |memory| {
+            memory.forget_message(message)
+        })
+        .await?
         {
             schedule(connection, &[(key, now + REWRITE_DELAY)]).await?;
         }
@@ -280,8 +271,8 @@ pub async fn forget_message(
     Ok(())
 }
 
-/// A public channel is public no more: nobody else may know what was said there, nor keep what was made
-/// from it.
+/// A public channel turned private: its messages, memories and memos become private, and what other channels made
+/// from them is dropped.
 pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
@@ -289,33 +280,32 @@ pub async fn make_channel_private(
     channel: &ChannelId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let lines = query(sql::SET_VISIBILITY_OF_PUBLIC_MESSAGES)
+    let messages = query(sql::SET_VISIBILITY_OF_PUBLIC_MESSAGES)
         .bind(workspace.as_str())
         .bind(channel.as_str())
         .bind("private");
-    lines.execute(&mut *connection).await?;
-    let indexed =
+    messages.execute(&mut *connection).await?;
+    let partition =
         query(sql::MAKE_INDEX_PARTITION_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
-    indexed.execute(&mut *connection).await?;
-    let withdrawn =
-        query(sql::MARK_CHANNEL_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
-    let withdrawn = withdrawn.bind(counters.revision as i64);
-    withdrawn.execute(&mut *connection).await?;
+    partition.execute(&mut *connection).await?;
+    let mark = query(sql::MARK_CHANNEL_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
+    let mark = mark.bind(counters.revision as i64);
+    mark.execute(&mut *connection).await?;
     forget_prompts_of_channel(connection, counters, workspace, channel).await?;
     memos::make_channel_private(connection, counters, workspace, channel, now).await?;
-    let knowing = query(sql::MEMORIES_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
-    let knowing = knowing.fetch_all(&mut *connection).await?;
-    for row in &knowing {
+    let memories = query(sql::MEMORIES_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let memories = memories.fetch_all(&mut *connection).await?;
+    for row in &memories {
         let key = key_from_row(row)?;
         if key.scope == MemoryScope::Workspace {
-            let ever = Timestamp::UNIX_EPOCH;
+            let since = Timestamp::UNIX_EPOCH;
             let forget = |memory: &mut Memory| memory.forget_channel(channel);
-            if change_versions(connection, counters, &key, ever, forget).await? {
+            if change_versions(connection, counters, &key, since, forget).await? {
                 schedule(connection, &[(key, now + REWRITE_DELAY)]).await?;
             }
         } else {
-            let ever = Timestamp::UNIX_EPOCH;
-            change_versions(connection, counters, &key, ever, Memory::make_private).await?;
+            let since = Timestamp::UNIX_EPOCH;
+            change_versions(connection, counters, &key, since, Memory::make_private).await?;
         }
     }
     let sources =
@@ -324,8 +314,8 @@ pub async fn make_channel_private(
     Ok(())
 }
 
-/// What was asked elsewhere with lines of a channel that is public no more goes, and what models wrote about
-/// it.
+/// Drops the prompts of other channels that held messages of a channel that turned private, and what models wrote
+/// about them.
 async fn forget_prompts_of_channel(
     connection: &mut Connection,
     counters: &Counters,
@@ -337,14 +327,14 @@ async fn forget_prompts_of_channel(
     let reasons = reasons.bind(counters.revision as i64);
     reasons.execute(&mut *connection).await?;
     for statement in [sql::FORGET_VERDICTS_OF_CHANNEL, sql::FORGET_EXCHANGES_OF_CHANNEL] {
-        let withdraw = query(statement).bind(workspace).bind(channel);
-        withdraw.execute(&mut *connection).await?;
+        let forget = query(statement).bind(workspace).bind(channel);
+        forget.execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Changes every version of a memory, and drops the prompts since then that held any: also versions that
-/// are kept no more may have been what is changed now. True if the current version has changed.
+/// Changes every version of a memory, and drops the prompts since then that held any of them, since versions that are
+/// no longer stored may have held the same. Returns whether the current version has changed.
 async fn change_versions(
     connection: &mut Connection,
     counters: &Counters,
@@ -373,38 +363,7 @@ async fn change_versions(
     Ok(has_changed)
 }
 
-/// What was asked with the help of a memory or memo that has changed goes, and what models wrote about it.
-pub async fn forget_prompts(
-    connection: &mut Connection,
-    counters: &Counters,
-    id: MemoryId,
-    since: Timestamp,
-) -> Result<(), StoreError> {
-    let since = since.as_millisecond();
-    let reasons = query(sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
-    let reasons = reasons.bind(counters.revision as i64);
-    reasons.execute(&mut *connection).await?;
-    for statement in [sql::FORGET_VERDICTS_OF_MEMORY, sql::FORGET_EXCHANGES_OF_MEMORY] {
-        let forget = query(statement).bind(id.0).bind(since);
-        forget.execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
-/// Whether one of these memories and memos has changed since a revision, or is gone.
-pub async fn has_memory_changed_since(
-    connection: &mut Connection,
-    memories: &[MemoryId],
-    revision: u64,
-) -> Result<bool, StoreError> {
-    let changed = query(sql::HAS_MEMORY_CHANGED_SINCE)
-        .bind(json!(memories).to_string())
-        .bind(revision as i64);
-    let row = changed.fetch_one(connection).await?;
-    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
-}
-
-/// A row with a memory's key, entries and times.
+/// A memory from a row with its key, entries and times.
 pub fn memory_from_row(row: &Row) -> Result<Memory, StoreError> {
     Ok(Memory {
         id: MemoryId(rows::column(row, "id")?),

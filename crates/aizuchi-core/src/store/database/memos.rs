@@ -1,4 +1,4 @@
-//! Memos: written with the reply that made them, and forgotten with the lines behind them.
+//! Memos: stored with the reply that made them, and forgotten with their source messages.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -10,9 +10,9 @@ use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::sql::memory as sql;
-use crate::store::database::{Counters, memory, rows};
+use crate::store::database::{Counters, lineage, rows};
 
-/// All that may be seen from a channel.
+/// All memos that are visible from a channel.
 pub async fn read_visible(
     readers: &Readers,
     workspace: &WorkspaceId,
@@ -23,8 +23,8 @@ pub async fn read_visible(
     memos.iter().map(memo_from_row).collect()
 }
 
-/// Writes what a reply has noted. Its words then hang on the lines behind the memos that it has changed,
-/// and not on those memos, so that it does not change what it was made from itself.
+/// Applies a reply's memo changes. In the draft's lineage the changed memos are then replaced by their source
+/// messages; otherwise the draft would become stale by its own changes.
 pub async fn apply_changes(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -36,32 +36,32 @@ pub async fn apply_changes(
         return Ok(());
     }
     let answered = draft.metadata.answered_message_refs(&conversation.channel);
-    let made_from = &mut draft.metadata.lineage;
-    let known = source_visibility(connection, conversation, made_from).await?;
+    let lineage = &mut draft.metadata.lineage;
+    let visibility = source_visibility(connection, conversation, lineage).await?;
     for change in &outcome.memo_changes {
         let id = match change {
             MemoChange::Remove(id) => {
-                made_from.replace_memory(*id, &sources(connection, *id).await?);
+                lineage.replace_memory(*id, &sources(connection, *id).await?);
                 query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
                 remove(connection, *id).await?;
                 continue;
             }
-            MemoChange::Upsert { memo, replaces, messages: lines } => {
+            MemoChange::Upsert { memo, replaces, messages } => {
                 let replaced = find(connection, &conversation.workspace, *replaces).await?;
-                let kept = replaced.as_ref().map(|(_, memo)| memo);
-                let placed = memo.to_stored(kept, known, &conversation.channel);
+                let old_memo = replaced.as_ref().map(|(_, memo)| memo);
+                let stored = memo.to_stored(old_memo, visibility, &conversation.channel);
                 let workspace = &conversation.workspace;
                 let id = match &replaced {
-                    Some((id, kept)) if kept.scope() == placed.scope() => *id,
+                    Some((id, old_memo)) if old_memo.scope() == stored.scope() => *id,
                     Some(_) | None => {
                         counters.last_number += 1;
                         MemoryId(counters.last_number)
                     }
                 };
-                put(connection, counters, workspace, id, placed).await?;
-                let lines: Vec<&MessageRef> = lines.iter().chain(&answered).collect();
+                put(connection, counters, workspace, id, stored).await?;
+                let messages: Vec<&MessageRef> = messages.iter().chain(&answered).collect();
                 let put = query(sql::PUT_MEMO_SOURCES).bind(workspace.as_str()).bind(id.0);
-                let put = put.bind(json!(lines).to_string());
+                let put = put.bind(json!(messages).to_string());
                 put.execute(&mut *connection).await?;
                 if let Some((old, _)) = replaced.filter(|(old, _)| *old != id) {
                     let copy = query(sql::COPY_MEMO_SOURCES).bind(old.0).bind(id.0);
@@ -70,30 +70,30 @@ pub async fn apply_changes(
                 id
             }
         };
-        made_from.replace_memory(id, &sources(connection, id).await?);
+        lineage.replace_memory(id, &sources(connection, id).await?);
     }
     Ok(())
 }
 
-/// Who may know what a reply was made from.
+/// Whether a reply was made from public messages, memories and memos only.
 async fn source_visibility(
     connection: &mut Connection,
     conversation: &ConversationId,
-    made_from: &Lineage,
+    lineage: &Lineage,
 ) -> Result<Visibility, StoreError> {
     let (workspace, channel) = (&conversation.workspace, &conversation.channel);
-    if memory::source_visibility(connection, workspace, &made_from.messages).await?
+    if lineage::visibility_of_messages(connection, workspace, &lineage.messages).await?
         != Visibility::Public
     {
         return Ok(Visibility::Private);
     }
-    let shown = query(sql::HAS_SHOWN_NON_PUBLIC).bind(json!(made_from.memories).to_string());
+    let shown = query(sql::HAS_SHOWN_NON_PUBLIC).bind(json!(lineage.memories).to_string());
     let shown = shown.bind(channel.as_str()).fetch_one(connection).await?;
     let has_shown = rows::column::<i64>(&shown, "has_shown")? != 0;
     Ok(if has_shown { Visibility::Private } else { Visibility::Public })
 }
 
-/// Keeps a memo that was made elsewhere, unless there is one of its name.
+/// Imports a memo, unless there is one of its name.
 pub async fn import(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -110,15 +110,17 @@ pub async fn import(
     put(connection, counters, workspace, id, memo.clone()).await
 }
 
-/// The names in a realm of all memos but one.
+/// The names of all memos of a scope but one.
 async fn other_names(
     connection: &mut Connection,
     workspace: &WorkspaceId,
-    realm: &MemoScope,
-    but: MemoryId,
+    scope: &MemoScope,
+    except: MemoryId,
 ) -> Result<Vec<String>, StoreError> {
-    let others =
-        query(sql::OTHER_MEMO_NAMES).bind(workspace.as_str()).bind(realm_column(realm)).bind(but.0);
+    let others = query(sql::OTHER_MEMO_NAMES)
+        .bind(workspace.as_str())
+        .bind(scope_column(scope))
+        .bind(except.0);
     let others = others.fetch_all(connection).await?;
     others.iter().map(|row| rows::column::<String>(row, "name")).collect()
 }
@@ -130,14 +132,14 @@ async fn put(
     id: MemoryId,
     memo: Memo,
 ) -> Result<(), StoreError> {
-    let realm = memo.scope();
-    let others = other_names(connection, workspace, &realm, id).await?;
+    let scope = memo.scope();
+    let others = other_names(connection, workspace, &scope, id).await?;
     let name = available_name(&memo.name, |name| others.iter().any(|other| other == name));
     let memo = Memo { name, ..memo };
     let put = query(sql::PUT_MEMO)
         .bind(id.0)
         .bind(workspace.as_str())
-        .bind(realm_column(&realm))
+        .bind(scope_column(&scope))
         .bind(&memo.name)
         .bind(memo.channel.as_str())
         .bind(memo.priority)
@@ -155,25 +157,25 @@ pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), Sto
     Ok(())
 }
 
-/// A line was edited or deleted: memos that it is behind go, and the prompts that held them.
+/// Forgets an edited or deleted message: removes the memos made from it, and the prompts that held them.
 pub async fn forget_message(
     connection: &mut Connection,
     counters: &Counters,
     workspace: &WorkspaceId,
-    line: &MessageRef,
+    message: &MessageRef,
 ) -> Result<(), StoreError> {
-    let MessageRef(channel, id) = line;
-    let gone = query(sql::MEMOS_OF_MESSAGE).bind(workspace.as_str()).bind(channel.as_str());
-    let gone = gone.bind(id.as_str()).fetch_all(&mut *connection).await?;
-    for row in &gone {
+    let MessageRef(channel, id) = message;
+    let memos = query(sql::MEMOS_OF_MESSAGE).bind(workspace.as_str()).bind(channel.as_str());
+    let memos = memos.bind(id.as_str()).fetch_all(&mut *connection).await?;
+    for row in &memos {
         let id = MemoryId(rows::column(row, "id")?);
         remove(connection, id).await?;
-        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+        lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }
 
-/// A public channel is public no more: the memos that it is behind are its own.
+/// A public channel turned private: its memos become private to it.
 pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
@@ -193,7 +195,7 @@ pub async fn make_channel_private(
             }
             None => remove(connection, id).await?,
         }
-        memory::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+        lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
     }
     Ok(())
 }
@@ -211,13 +213,13 @@ async fn find(
 }
 
 async fn sources(connection: &mut Connection, id: MemoryId) -> Result<Vec<MessageRef>, StoreError> {
-    let lines = query(sql::SOURCES_OF_MEMO).bind(id.0);
-    let lines = lines.fetch_all(connection).await?;
-    let line = |row: &Row| {
+    let rows = query(sql::SOURCES_OF_MEMO).bind(id.0);
+    let rows = rows.fetch_all(connection).await?;
+    let message_ref = |row: &Row| {
         let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
         Ok(MessageRef(channel, MessageId::new(rows::column::<String>(row, "line")?)))
     };
-    lines.iter().map(line).collect()
+    rows.iter().map(message_ref).collect()
 }
 
 fn memo_from_row(row: &Row) -> Result<(MemoryId, Memo), StoreError> {
@@ -225,8 +227,8 @@ fn memo_from_row(row: &Row) -> Result<(MemoryId, Memo), StoreError> {
     Ok((MemoryId(rows::column(row, "id")?), memo))
 }
 
-fn realm_column(realm: &MemoScope) -> &str {
-    match realm {
+fn scope_column(scope: &MemoScope) -> &str {
+    match scope {
         MemoScope::Workspace => "",
         MemoScope::Channel(channel) => channel.as_str(),
     }

@@ -1,4 +1,4 @@
-//! What people order, and what holds because of it.
+//! The orders of users, and the orders in force.
 
 use jiff::Timestamp;
 
@@ -41,17 +41,17 @@ pub async fn apply(
         reset_conversation(connection, counters, conversation, *until, now).await?;
     }
     let workspace = order.workspace().as_str();
-    let everywhere = |channel: &Option<ChannelId>| {
+    let channel_column = |channel: &Option<ChannelId>| {
         channel.as_ref().map_or(String::new(), |channel| channel.to_string())
     };
     let query = match order {
         Order::Mute { channel, until, by, .. } => query(sql::MUTE)
             .bind(workspace)
-            .bind(everywhere(channel))
+            .bind(channel_column(channel))
             .bind(until.as_millisecond())
             .bind(by.name()),
         Order::Unmute { channel, by, .. } => {
-            query(sql::UNMUTE).bind(workspace).bind(everywhere(channel)).bind(by.name())
+            query(sql::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
         }
         Order::Mode { channel, mode: Some(mode), .. } => {
             query(sql::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
@@ -71,7 +71,7 @@ pub async fn apply(
     Ok(())
 }
 
-/// Whoever is still there keeps the name that they are called by.
+/// Forgets a user, but keeps their name: they are still there.
 async fn forget_user(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -88,7 +88,7 @@ async fn forget_user(
     Ok(())
 }
 
-/// What was remembered elsewhere is remembered here, if nothing is yet.
+/// Imports a memory, unless there is one already.
 async fn import_memory(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -101,18 +101,18 @@ async fn import_memory(
         return Ok(());
     }
     counters.revision += 1;
-    let considered = counters.revision;
+    let revision = counters.revision;
     let new = NewMemory {
         entries: entries.to_vec(),
         newest_message_at: newest,
-        seen_revision: considered,
+        seen_revision: revision,
         source_memories: Vec::new(),
     };
-    // It is the only version.
+    // An imported memory has a single version.
     memory::save_version(connection, counters, key, new, now, 1).await.map(|_| ())
 }
 
-/// What somebody has said is not to be listened to any more.
+/// Withholds all that a user has written so far.
 async fn redact_user(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -120,25 +120,25 @@ async fn redact_user(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let known =
+    let messages =
         query(sql::REMEMBERED_MESSAGES_OF_USER).bind(workspace.as_str()).bind(user.as_str());
-    let known = known.fetch_all(&mut *connection).await?;
-    forget_memories_of(connection, counters, workspace, &known, now).await?;
-    let hide = query(sql::REDACT_USER)
+    let messages = messages.fetch_all(&mut *connection).await?;
+    forget_memories_of(connection, counters, workspace, &messages, now).await?;
+    let redact = query(sql::REDACT_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())
         .bind(counters.revision as i64);
-    let hidden = hide.execute(&mut *connection).await?;
-    counters.revision += hidden;
-    let settle = query(sql::CLOSE_OWED_OF_USER)
+    let redacted = redact.execute(&mut *connection).await?;
+    counters.revision += redacted;
+    let close_owed = query(sql::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())
         .bind(now.as_millisecond());
-    settle.execute(connection).await?;
+    close_owed.execute(connection).await?;
     Ok(())
 }
 
-/// What was said in a conversation is not to be listened to any more.
+/// Withholds all that was written in a conversation until then.
 async fn reset_conversation(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -154,30 +154,30 @@ async fn reset_conversation(
             .bind(until.as_millisecond())
     };
     in_conversation(sql::PUT_RESET).execute(&mut *connection).await?;
-    let known = in_conversation(sql::REMEMBERED_MESSAGES_IN);
-    let known = known.fetch_all(&mut *connection).await?;
-    forget_memories_of(connection, counters, &conversation.workspace, &known, now).await?;
-    let hide = in_conversation(sql::REDACT_CONVERSATION).bind(counters.revision as i64);
-    let hidden = hide.execute(&mut *connection).await?;
-    counters.revision += hidden;
-    let settle = in_conversation(sql::CLOSE_OWED_IN).bind(now.as_millisecond());
-    settle.execute(connection).await?;
+    let messages = in_conversation(sql::REMEMBERED_MESSAGES_IN);
+    let messages = messages.fetch_all(&mut *connection).await?;
+    forget_memories_of(connection, counters, &conversation.workspace, &messages, now).await?;
+    let redact = in_conversation(sql::REDACT_CONVERSATION).bind(counters.revision as i64);
+    let redacted = redact.execute(&mut *connection).await?;
+    counters.revision += redacted;
+    let close_owed = in_conversation(sql::CLOSE_OWED_IN).bind(now.as_millisecond());
+    close_owed.execute(connection).await?;
     Ok(())
 }
 
-/// Lines are behind no memory and no memo any more.
+/// Forgets the memories and memos made from these messages.
 async fn forget_memories_of(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
-    lines: &[Row],
+    messages: &[Row],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    for row in lines {
+    for row in messages {
         let channel = ChannelId::new(rows::column::<String>(row, "channel")?);
-        let line = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
-        let said = rows::to_timestamp(rows::column(row, "at_ms")?)?;
-        memory::forget_message(connection, counters, workspace, &line, said, now).await?;
+        let message = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
+        let message_at = rows::to_timestamp(rows::column(row, "at_ms")?)?;
+        memory::forget_message(connection, counters, workspace, &message, message_at, now).await?;
     }
     Ok(())
 }
@@ -186,24 +186,24 @@ pub async fn read(
     readers: &Readers,
     workspace: &WorkspaceId,
 ) -> Result<StandingOrders, StoreError> {
-    let rows = query(sql::ORDERS).bind(workspace.as_str());
+    let query = query(sql::ORDERS).bind(workspace.as_str());
     let mut orders = StandingOrders::default();
-    for row in rows.fetch_all(readers).await? {
+    for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
-        let whom: String = rows::column(&row, "whom")?;
+        let target: String = rows::column(&row, "whom")?;
         match kind.as_str() {
             "mute" => {
                 let until = rows::to_end_timestamp(rows::column(&row, "until_ms")?)?;
                 let by = rows::parse_name(&rows::column::<String>(&row, "role")?)?;
                 let mute = Mute { until, by };
-                let channel = (!whom.is_empty()).then(|| ChannelId::new(whom));
+                let channel = (!target.is_empty()).then(|| ChannelId::new(target));
                 orders.mutes.push((channel, mute));
             }
             "mode" => {
                 let mode: Mode = rows::parse_name(&rows::column::<String>(&row, "mode")?)?;
-                orders.modes.push((ChannelId::new(whom), mode));
+                orders.modes.push((ChannelId::new(target), mode));
             }
-            _ => orders.opted_out.push(UserId::new(whom)),
+            _ => orders.opted_out.push(UserId::new(target)),
         }
     }
     Ok(orders)

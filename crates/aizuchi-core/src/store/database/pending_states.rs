@@ -1,18 +1,17 @@
-//! Where conversations stand: read for a whole batch in one go, changed by the rules, written back
-//! where they have changed.
+//! The pending states of conversations: read for a whole batch at once, changed by the rules, and written back where
+//! they differ.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, Message};
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::hear::IncomingMessage;
 use crate::store::database::{rows, sql};
 
-/// Standings of conversations as they were read and as they have become.
+/// Pending states, as they were read and as they are now.
 pub struct PendingStates(HashMap<ConversationId, (PendingState, PendingState)>);
 
 impl PendingStates {
@@ -20,46 +19,49 @@ impl PendingStates {
         connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
     ) -> Result<Self, StoreError> {
-        Self::read_with_known(connection, conversations, &[]).await.map(|(standings, _)| standings)
+        Self::read_with_known(connection, conversations, std::iter::empty())
+            .await
+            .map(|(pending_states, _)| pending_states)
     }
 
-    /// Reads where conversations stand, and which of these lines are stored already, by their places.
+    /// Reads the pending states, and the indexes of those messages that are stored already. A message comes with
+    /// its client message id.
     pub async fn read_with_known(
         connection: &mut Connection,
         conversations: &HashSet<&ConversationId>,
-        messages: &[IncomingMessage<'_>],
+        messages: impl Iterator<Item = (&Message, Option<&str>)>,
     ) -> Result<(Self, HashSet<usize>), StoreError> {
-        let lines = messages.iter().map(
-            |IncomingMessage { message, client_message_id: sent_as, .. }| {
-                let place = &message.conversation;
-                json!([place.workspace, place.channel, message.id, sent_as])
-            },
-        );
-        let places = conversations.iter().map(|place| rows::conversation_columns(place));
-        let read = query(sql::PENDING_STATES)
-            .bind(lines.collect::<Value>().to_string())
-            .bind(places.collect::<Value>().to_string());
-        let row = read.fetch_one(&mut *connection).await?;
-        let mut standings: HashMap<ConversationId, PendingState> = HashMap::new();
+        let message_rows = messages.map(|(message, client_message_id)| {
+            let conversation = &message.conversation;
+            json!([conversation.workspace, conversation.channel, message.id, client_message_id])
+        });
+        let conversation_rows =
+            conversations.iter().map(|conversation| rows::conversation_columns(conversation));
+        let query = query(sql::PENDING_STATES)
+            .bind(message_rows.collect::<Value>().to_string())
+            .bind(conversation_rows.collect::<Value>().to_string());
+        let row = query.fetch_one(&mut *connection).await?;
+        let mut pending_states: HashMap<ConversationId, PendingState> = HashMap::new();
         for step in rows::parse_steps(&rows::column::<String>(&row, "steps")?)? {
             let conversation = step.event.conversation().clone();
-            standings.entry(conversation).or_default().step = Some(step);
+            pending_states.entry(conversation).or_default().step = Some(step);
         }
         for (conversation, owed) in rows::parse_owed(&rows::column::<String>(&row, "owed")?)? {
-            standings.entry(conversation).or_default().owed.push(owed);
+            pending_states.entry(conversation).or_default().owed.push(owed);
         }
-        standings.values_mut().for_each(|standing| standing.owed.sort());
-        let standings =
-            standings.into_iter().map(|(place, standing)| (place, (standing.clone(), standing)));
+        pending_states.values_mut().for_each(|pending_state| pending_state.owed.sort());
+        let pending_states = pending_states.into_iter().map(|(conversation, pending_state)| {
+            (conversation, (pending_state.clone(), pending_state))
+        });
         let known: Vec<usize> = rows::parse_json(&rows::column::<String>(&row, "known")?)?;
-        Ok((Self(standings.collect()), known.into_iter().collect()))
+        Ok((Self(pending_states.collect()), known.into_iter().collect()))
     }
 
     pub fn entry(&mut self, conversation: &ConversationId) -> &mut PendingState {
         &mut self.0.entry(conversation.clone()).or_default().1
     }
 
-    /// Writes what has changed since they were read.
+    /// Writes what has changed since the states were read.
     pub async fn write(self, connection: &mut Connection, now_ms: i64) -> Result<(), StoreError> {
         let changed = || self.0.iter().filter(|(_, (before, after))| before != after);
         let steps: Vec<Value> = changed()
@@ -81,14 +83,14 @@ impl PendingStates {
             }
         }
         let opened: Vec<Value> = changed()
-            .flat_map(|(place, (before, after))| owed_rows(place, after, before))
+            .flat_map(|(conversation, (before, after))| owed_rows(conversation, after, before))
             .collect();
         if !opened.is_empty() {
             let opened = Value::Array(opened).to_string();
             query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await?;
         }
         let closed: Vec<Value> = changed()
-            .flat_map(|(place, (before, after))| owed_rows(place, before, after))
+            .flat_map(|(conversation, (before, after))| owed_rows(conversation, before, after))
             .collect();
         if !closed.is_empty() {
             let closed = Value::Array(closed).to_string();
@@ -99,18 +101,22 @@ impl PendingStates {
     }
 }
 
-/// The owed lines that `these` has and `those` has not.
-fn owed_rows(place: &ConversationId, these: &PendingState, those: &PendingState) -> Vec<Value> {
-    let only_here = these.owed.iter().filter(|owed| !those.owed.contains(owed));
+/// The owed rows that `these` has and `those` does not.
+fn owed_rows(
+    conversation: &ConversationId,
+    these: &PendingState,
+    those: &PendingState,
+) -> Vec<Value> {
+    let missing = these.owed.iter().filter(|owed| !those.owed.contains(owed));
     let row = |owed: &OwedAnswer| {
         json!([
-            place.workspace,
-            place.channel,
-            rows::thread_column(place),
+            conversation.workspace,
+            conversation.channel,
+            rows::thread_column(conversation),
             owed.message,
             owed.asker,
             owed.at.as_millisecond()
         ])
     };
-    only_here.map(row).collect()
+    missing.map(row).collect()
 }

@@ -1,10 +1,11 @@
-//! Looks into a database that another process may own and be writing to, and changes nothing.
+//! A read-only view of a database that another process may own and be writing to.
 
 use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::{DatabaseStore, newer_schema_error, recall, rows, sql};
+use crate::store::database::schema::{newer_schema_error, newest_migration};
+use crate::store::database::{DatabaseStore, recall, rows, sql};
 use crate::store::sqlite::inspect;
 use crate::store::{StoreError, postgres, sqlite};
 
@@ -13,8 +14,8 @@ pub struct ReadOnlyDatabase {
 }
 
 impl ReadOnlyDatabase {
-    pub async fn open(address: &DatabaseLocation) -> Result<Self, StoreError> {
-        let (readers, ours) = match address {
+    pub async fn open(location: &DatabaseLocation) -> Result<Self, StoreError> {
+        let (readers, migrations) = match location {
             DatabaseLocation::Sqlite(path) => (inspect::readers(path).await?, sqlite::MIGRATIONS),
             DatabaseLocation::Postgres(server) => {
                 (postgres::readers(server).await?, postgres::MIGRATIONS)
@@ -22,23 +23,23 @@ impl ReadOnlyDatabase {
         };
         let newest = newest_migration(&readers)
             .await
-            .map_err(|error| error.into_broken(&address.to_string()))?;
-        match newest - ours.last().map_or(0, |(version, _, _)| *version) {
+            .map_err(|error| error.into_broken(&location.to_string()))?;
+        match newest - migrations.last().map_or(0, |(version, _, _)| *version) {
             0 => Ok(Self { readers }),
             ..0 => Err(StoreError::Broken(format!(
-                "{address} was written by an older version of Aizuchi; `aizuchi run` brings it up to date"
+                "{location} was written by an older version of Aizuchi; `aizuchi run` brings it up to date"
             ))),
-            1.. => Err(newer_schema_error(&address.to_string(), newest)),
+            1.. => Err(newer_schema_error(&location.to_string(), newest)),
         }
     }
 
-    /// The same as a store, of which everything can be read and nothing written.
+    /// The same as a store without a writer.
     pub fn into_store(self) -> DatabaseStore {
         DatabaseStore::from_readers(self.readers)
     }
 
     pub async fn workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
-        let rows = query(recall::sql::WORKSPACES).fetch_all(&self.readers).await?;
+        let rows = query(sql::recall::WORKSPACES).fetch_all(&self.readers).await?;
         let workspace = |row| rows::column::<String>(row, "workspace").map(WorkspaceId::new);
         rows.iter().map(workspace).collect()
     }
@@ -48,19 +49,20 @@ impl ReadOnlyDatabase {
         rows.await?.iter().map(rows::channel_from_row).collect()
     }
 
-    /// The channels with a name, with or without a `#` before it, or an id.
+    /// The channels with this id, or with this name, with or without a leading `#`.
     pub async fn find_channels(
         &self,
-        wanted: &str,
+        name_or_id: &str,
     ) -> Result<Vec<(WorkspaceId, ChannelId)>, StoreError> {
-        let bare = |name: &str| name.strip_prefix('#').unwrap_or(name).to_owned();
-        let name = bare(wanted);
+        let without_hash = |name: &str| name.strip_prefix('#').unwrap_or(name).to_owned();
+        let name = without_hash(name_or_id);
         let mut found = Vec::new();
         for workspace in self.workspaces().await? {
             let channels = self.channels(&workspace).await?.into_iter();
-            let meant = channels
-                .filter(|channel| channel.id.as_str() == wanted || bare(&channel.name) == name);
-            found.extend(meant.map(|channel| (workspace.clone(), channel.id)));
+            let matching = channels.filter(|channel| {
+                channel.id.as_str() == name_or_id || without_hash(&channel.name) == name
+            });
+            found.extend(matching.map(|channel| (workspace.clone(), channel.id)));
         }
         Ok(found)
     }
@@ -69,26 +71,16 @@ impl ReadOnlyDatabase {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        let line = query(sql::ONE_MESSAGE)
+        let message = query(sql::ONE_MESSAGE)
             .bind(workspace.as_str())
             .bind(channel.as_str())
-            .bind(line.as_str());
-        Ok(line.fetch_optional(&self.readers).await?.is_some())
+            .bind(message.as_str());
+        Ok(message.fetch_optional(&self.readers).await?.is_some())
     }
 
     pub async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         recall::recall(&mut self.readers.snapshot().await?, query).await
     }
-}
-
-/// The newest change of the schema that a database has.
-pub async fn newest_migration(readers: &Readers) -> Result<i64, StoreError> {
-    let has_table = query(sql::HAS_MIGRATIONS).fetch_optional(readers).await?.is_some();
-    if !has_table {
-        return Ok(0);
-    }
-    let newest = query(sql::NEWEST_MIGRATION).fetch_one(readers).await?;
-    Ok(rows::column::<Option<i64>>(&newest, "version")?.unwrap_or(0))
 }

@@ -1,9 +1,8 @@
-//! Finding lines by their words in a database: the index first, then what it does not hold yet. Both
-//! only choose candidates; these are ranked by what they say now.
+//! Full-text search in a database: in the index first, then in the messages that are not indexed yet. Both only
+//! choose candidates, which are then ranked by their current text.
 
 mod candidates;
 pub mod index;
-pub mod sql;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,132 +14,137 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::recall::candidates::{CANDIDATE_BATCH, IndexPartition, Postings};
 use crate::store::database::rows;
+use crate::store::database::sql::recall as sql;
 
-/// The most lines that are looked through one by one. There are more only while an old database is
-/// being indexed.
+/// The most unindexed messages that are searched one by one. There are more only while an old database is being
+/// indexed.
 const MAX_UNINDEXED: i64 = 20_000;
 
-/// The best answers to a query, best first. The connection stands in a transaction, so that all
-/// statements see the same moment.
+/// The best matches of a query, best first. The connection must be in a transaction, so that all statements see the
+/// same snapshot.
 pub async fn recall(
     connection: &mut Connection,
-    which: &RecallQuery,
+    filter: &RecallQuery,
 ) -> Result<Vec<RecalledMessage>, StoreError> {
-    let mut search = RecallScorer::new(which);
-    if search.search_terms.is_empty() || which.limit == 0 {
+    let mut scorer = RecallScorer::new(filter);
+    if scorer.search_terms.is_empty() || filter.limit == 0 {
         return Ok(Vec::new());
     }
-    let rooms = read_partitions(connection, which).await?;
-    let tail = read_unindexed(connection, which).await?;
-    let postings = Postings::read(connection, &search, which, rooms).await?;
-    let having = (0..search.search_terms.len()).map(|wanted| {
-        let fresh =
-            tail.iter().filter(|line| search.search_terms[wanted].is_match(&line.terms)).count();
-        fresh + postings.frequency(wanted)
+    let partitions = read_partitions(connection, filter).await?;
+    let unindexed = read_unindexed(connection, filter).await?;
+    let postings = Postings::read(connection, &scorer, filter, partitions).await?;
+    let frequencies = (0..scorer.search_terms.len()).map(|term| {
+        let unindexed_count = unindexed
+            .iter()
+            .filter(|message| scorer.search_terms[term].is_match(&message.terms))
+            .count();
+        unindexed_count + postings.frequency(term)
     });
-    let having: Vec<usize> = having.collect();
-    search.set_weights(postings.message_count() + tail.len(), &having);
-    let mut found = search_unindexed(connection, which, &search, tail).await?;
-    let numbers = postings.ranked(connection, &search).await?;
-    let enough = which.limit.max(CANDIDATE_BATCH / 2) + found.len();
+    let frequencies: Vec<usize> = frequencies.collect();
+    scorer.set_weights(postings.message_count() + unindexed.len(), &frequencies);
+    let mut matches = search_unindexed(connection, filter, &scorer, unindexed).await?;
+    let numbers = postings.ranked(connection, &scorer).await?;
+    let enough = filter.limit.max(CANDIDATE_BATCH / 2) + matches.len();
     for numbers in numbers.chunks(CANDIDATE_BATCH) {
-        found.extend(
-            read_messages(connection, sql::RECALLED_BY_NUMBER, which, json!(numbers)).await?,
+        matches.extend(
+            read_messages(connection, sql::RECALLED_BY_NUMBER, filter, json!(numbers)).await?,
         );
-        if found.len() >= enough {
+        if matches.len() >= enough {
             break;
         }
     }
-    Ok(search.rank(found, which.limit))
+    Ok(scorer.rank(matches, filter.limit))
 }
 
-/// A line that the index does not hold as it stands.
+/// A message that is not indexed, or not with its current text.
 struct UnindexedMessage {
     rowid: i64,
     at_ms: i64,
     terms: Vec<String>,
 }
 
-/// The rooms where lines may be found.
+/// The index partitions that may be searched.
 async fn read_partitions(
     connection: &mut Connection,
-    which: &RecallQuery,
+    filter: &RecallQuery,
 ) -> Result<Vec<IndexPartition>, StoreError> {
-    let rows = bind_scope(query(sql::PARTITIONS), which).fetch_all(connection).await?;
-    let room = |row: &Row| {
+    let rows = bind_scope(query(sql::PARTITIONS), filter).fetch_all(connection).await?;
+    let partition = |row: &Row| {
         Ok(IndexPartition {
             number: rows::column(row, "number")?,
             channel: ChannelId::new(rows::column::<String>(row, "channel")?),
             message_count: rows::to_unsigned(rows::column(row, "lines")?)? as usize,
         })
     };
-    rows.iter().map(room).collect()
+    rows.iter().map(partition).collect()
 }
 
 async fn read_unindexed(
     connection: &mut Connection,
-    which: &RecallQuery,
+    filter: &RecallQuery,
 ) -> Result<Vec<UnindexedMessage>, StoreError> {
-    let row = bind_scope(query(sql::NEWEST_UNINDEXED), which)
+    let row = bind_scope(query(sql::NEWEST_UNINDEXED), filter)
         .bind(MAX_UNINDEXED)
         .fetch_one(connection)
         .await;
-    let lines: Vec<(i64, i64, String)> = parse_column(&row?, "lines")?;
-    let fresh = |(place, at_ms, text): (i64, i64, String)| UnindexedMessage {
-        rowid: place,
+    let messages: Vec<(i64, i64, String)> = parse_column(&row?, "lines")?;
+    let to_unindexed = |(rowid, at_ms, text): (i64, i64, String)| UnindexedMessage {
+        rowid,
         at_ms,
         terms: extract_terms(&text),
     };
-    Ok(lines.into_iter().map(fresh).filter(|line| !line.terms.is_empty()).collect())
+    Ok(messages.into_iter().map(to_unindexed).filter(|message| !message.terms.is_empty()).collect())
 }
 
 async fn search_unindexed(
     connection: &mut Connection,
-    which: &RecallQuery,
-    search: &RecallScorer,
-    tail: Vec<UnindexedMessage>,
+    filter: &RecallQuery,
+    scorer: &RecallScorer,
+    unindexed: Vec<UnindexedMessage>,
 ) -> Result<Vec<RecalledMessage>, StoreError> {
-    let before = which.before.map(|before| before.as_millisecond());
-    let score = |line: &UnindexedMessage| -> f64 {
-        let found = search
+    let before = filter.before.map(|before| before.as_millisecond());
+    let score = |message: &UnindexedMessage| -> f64 {
+        let found = scorer
             .search_terms
             .iter()
             .enumerate()
-            .filter(|(_, wanted)| wanted.is_match(&line.terms));
-        found.map(|(at, _)| search.weight(at)).sum()
+            .filter(|(_, term)| term.is_match(&message.terms));
+        found.map(|(index, _)| scorer.weight(index)).sum()
     };
-    let old_enough = tail.iter().filter(|line| before.is_none_or(|before| line.at_ms < before));
-    let mut scored: Vec<(f64, i64)> = old_enough.map(|line| (score(line), line.rowid)).collect();
+    let eligible =
+        unindexed.iter().filter(|message| before.is_none_or(|before| message.at_ms < before));
+    let mut scored: Vec<(f64, i64)> =
+        eligible.map(|message| (score(message), message.rowid)).collect();
     scored.retain(|(score, _)| *score > 0.0);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.truncate(CANDIDATE_BATCH.max(which.limit));
+    scored.truncate(CANDIDATE_BATCH.max(filter.limit));
     if scored.is_empty() {
         return Ok(Vec::new());
     }
-    let places: Vec<i64> = scored.into_iter().map(|(_, place)| place).collect();
-    read_messages(connection, sql::RECALLED_BY_ROWID, which, json!(places)).await
+    let rowids: Vec<i64> = scored.into_iter().map(|(_, rowid)| rowid).collect();
+    read_messages(connection, sql::RECALLED_BY_ROWID, filter, json!(rowids)).await
 }
 
 async fn read_messages(
     connection: &mut Connection,
     statement: &'static str,
-    which: &RecallQuery,
+    filter: &RecallQuery,
     list: Value,
 ) -> Result<Vec<RecalledMessage>, StoreError> {
-    let row = bind_scope(query(statement), which)
-        .bind(which.before.map(|before| before.as_millisecond()))
+    let row = bind_scope(query(statement), filter)
+        .bind(filter.before.map(|before| before.as_millisecond()))
         .bind(list.to_string())
         .fetch_one(connection)
         .await?;
     rows::parse_recalled(&rows::column::<String>(&row, "lines")?)
 }
 
-/// Binds where lines are looked for.
-fn bind_scope(statement: Query, which: &RecallQuery) -> Query {
+/// Binds the scope of a query.
+fn bind_scope(statement: Query, filter: &RecallQuery) -> Query {
     statement
-        .bind(which.workspace.as_str())
-        .bind(which.channel.as_ref().map(ChannelId::as_str))
-        .bind(which.visible_from.as_ref().map(ChannelId::as_str))
+        .bind(filter.workspace.as_str())
+        .bind(filter.channel.as_ref().map(ChannelId::as_str))
+        .bind(filter.visible_from.as_ref().map(ChannelId::as_str))
 }
 
 fn parse_column<T: DeserializeOwned>(row: &Row, column: &str) -> Result<T, StoreError> {

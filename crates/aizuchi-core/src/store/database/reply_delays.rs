@@ -1,5 +1,5 @@
-//! How long people take to answer: read for the channels of a whole batch in one go, learned line by
-//! line, written back where it has changed.
+//! How long users take to answer: read for the channels of a whole batch at once, updated with each message, and
+//! written back where it differs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::{rows, sql};
 use crate::store::{REPLY_DELAY_LOOKBACK, StoreError};
 
-/// What is known of the channels where people have said something.
+/// The reply delays of the channels with new messages by humans.
 #[derive(Default)]
 pub struct LearnedDelays {
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
@@ -31,8 +31,9 @@ impl LearnedDelays {
         if conversations.is_empty() {
             return Ok(learned);
         }
-        let places = conversations.iter().map(|place| rows::conversation_columns(place));
-        let read = query(sql::REPLY_DELAYS).bind(places.collect::<Value>().to_string());
+        let conversation_rows =
+            conversations.iter().map(|conversation| rows::conversation_columns(conversation));
+        let read = query(sql::REPLY_DELAYS).bind(conversation_rows.collect::<Value>().to_string());
         let read = read.bind(REPLY_DELAY_LOOKBACK as i64);
         let row = read.fetch_one(&mut *connection).await?;
         type DelaysRow = (WorkspaceId, ChannelId, ReplyDelays);
@@ -42,27 +43,28 @@ impl LearnedDelays {
         let newest: Vec<NewestRow> = rows::parse_json(&rows::column::<String>(&row, "newest")?)?;
         for (workspace, channel, thread, at_ms, id, author, kind) in newest {
             let thread = (!thread.is_empty()).then(|| MessageId::new(thread));
-            let said = PreviousMessage {
+            let previous = PreviousMessage {
                 at: rows::to_timestamp(at_ms)?,
                 id,
                 author: Author { id: author, kind },
             };
-            learned.newest.insert(ConversationId { workspace, channel, thread }, said);
+            learned.newest.insert(ConversationId { workspace, channel, thread }, previous);
         }
         Ok(learned)
     }
 
-    /// The next line of its conversation.
+    /// Records the next message of its conversation.
     pub fn hear(&mut self, message: &Message) {
-        let Some(said) = PreviousMessage::from_message(message) else { return };
-        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        let Some(previous) = PreviousMessage::from_message(message) else { return };
+        let channel =
+            (message.conversation.workspace.clone(), message.conversation.channel.clone());
         let before = self.newest.get(&message.conversation);
-        if let (Some(before), Some(delays)) = (before, self.delays.get_mut(&place)) {
+        if let (Some(before), Some(delays)) = (before, self.delays.get_mut(&channel)) {
             delays.record(before, message);
-            self.changed.insert(place);
+            self.changed.insert(channel);
         }
         if before.is_none_or(|before| before.is_before(message)) {
-            self.newest.insert(message.conversation.clone(), said);
+            self.newest.insert(message.conversation.clone(), previous);
         }
     }
 
@@ -70,9 +72,9 @@ impl LearnedDelays {
         if self.changed.is_empty() {
             return Ok(());
         }
-        let changed = self.changed.iter().filter_map(|place| {
-            let delays = self.delays.get(place)?;
-            Some(json!([place.0, place.1, delays]))
+        let changed = self.changed.iter().filter_map(|channel| {
+            let delays = self.delays.get(channel)?;
+            Some(json!([channel.0, channel.1, delays]))
         });
         let changed = changed.collect::<Value>().to_string();
         query(sql::PUT_REPLY_DELAYS).bind(changed).execute(connection).await?;

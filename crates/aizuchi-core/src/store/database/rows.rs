@@ -1,4 +1,4 @@
-//! Rows of the database as the words of the program, and back.
+//! Conversions between rows of the database and the types of `chat`, `event`, `decision` and `memory`.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub fn conversation_from_row(row: &Row) -> RowResult<ConversationId> {
     Ok(in_thread(workspace, channel, column(row, "thread")?))
 }
 
-/// The conversation that three columns name.
+/// The conversation with these three columns.
 fn in_thread(workspace: WorkspaceId, channel: ChannelId, thread: String) -> ConversationId {
     let thread = (!thread.is_empty()).then(|| MessageId::new(thread));
     ConversationId { workspace, channel, thread }
@@ -85,7 +85,7 @@ fn reactions_from_row(row: &Row) -> RowResult<Vec<ReactionGroup>> {
     })))
 }
 
-/// A list of lines as [`super::recall::sql::RECALLED_BY_NUMBER`] gives it.
+/// A list of messages as [`super::sql::recall::RECALLED_BY_NUMBER`] returns it.
 pub fn parse_recalled(json: &str) -> RowResult<Vec<RecalledMessage>> {
     let rows: Vec<RecalledRow> = parse_json(json)?;
     rows.into_iter().map(RecalledRow::into_recalled).collect()
@@ -108,7 +108,7 @@ pub fn cursor_from_row(row: &Row) -> RowResult<Cursor> {
     })
 }
 
-/// A thread, and when something was said in it last.
+/// A thread, and the time of its newest message.
 pub fn thread_activity_from_row(row: &Row) -> RowResult<(MessageId, Timestamp)> {
     Ok((MessageId::new(column::<String>(row, "thread")?), to_timestamp(column(row, "at_ms")?)?))
 }
@@ -123,13 +123,13 @@ pub fn user_from_row(row: &Row) -> RowResult<User> {
     })
 }
 
-/// A list of steps as [`super::sql::STEPS`] gives it.
+/// A list of steps as [`super::sql::STEPS`] returns it.
 pub fn parse_steps(json: &str) -> RowResult<Vec<Step>> {
     let rows: Vec<StepRow> = parse_json(json)?;
     rows.into_iter().map(StepRow::into_step).collect()
 }
 
-/// A list of open owed lines as [`super::sql::STANDINGS`] gives it.
+/// A list of open owed answers as [`super::sql::PENDING_STATES`] returns it.
 pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
     let rows: Vec<OwedRow> = parse_json(json)?;
     rows.into_iter().map(OwedRow::into_owed).collect()
@@ -138,8 +138,8 @@ pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
 /// The row of `steps` for a step, in the order of [`super::sql::PUT_STEPS`].
 pub fn step_values(step: &Step) -> Value {
     let conversation = step.event.conversation();
-    let piece = match &step.event {
-        Event::Post(piece) => Some(piece.id),
+    let outbox_item = match &step.event {
+        Event::Post(outbox_item) => Some(outbox_item.id),
         Event::Judge(_) | Event::Reply(_) => None,
     };
     json!([
@@ -147,7 +147,7 @@ pub fn step_values(step: &Step) -> Value {
         conversation.channel,
         thread_column(conversation),
         step.event.verb(),
-        piece,
+        outbox_item,
         step.due.as_millisecond(),
         step.ready_at().as_millisecond(),
         step.decision,
@@ -222,7 +222,7 @@ fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {
     }))
 }
 
-/// A JSON column that may be empty.
+/// A nullable JSON column.
 pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<Option<T>> {
     column::<Option<String>>(row, name)?.map(|json| parse_json(&json)).transpose()
 }
@@ -230,12 +230,15 @@ pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<O
 /// A row of [`super::sql::EXCHANGES`].
 pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
-    let lines: Vec<String> = parse_json(&column::<String>(row, "lines")?)?;
+    let messages: Vec<String> = parse_json(&column::<String>(row, "lines")?)?;
     Ok(Some(ModelExchange {
         prompt: prompt.into(),
         answer: column::<Option<String>>(row, "answer")?.map(Arc::from),
         lineage: Lineage {
-            messages: lines.iter().map(|line| parse_json(line)).collect::<RowResult<_>>()?,
+            messages: messages
+                .iter()
+                .map(|message| parse_json(message))
+                .collect::<RowResult<_>>()?,
             memories: parse_json(&column::<String>(row, "memories")?)?,
         },
         seen_revision: 0,
@@ -267,7 +270,7 @@ pub fn to_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
         .map_err(|_| StoreError::Broken(format!("{milliseconds} is no time in milliseconds")))
 }
 
-/// When something ends; the last moment there is stands for never.
+/// The end of an order; the greatest timestamp stands for never.
 pub fn to_end_timestamp(milliseconds: i64) -> RowResult<Timestamp> {
     if milliseconds >= Timestamp::MAX.as_millisecond() {
         return Ok(Timestamp::MAX);
@@ -280,14 +283,14 @@ pub fn parse_json<T: DeserializeOwned>(json: &str) -> RowResult<T> {
         .map_err(|error| StoreError::Broken(format!("a JSON column: {error}")))
 }
 
-/// A value of a closed list, by the name that serde knows it by.
+/// An enum variant by its serde name.
 pub fn parse_name<T: DeserializeOwned>(name: &str) -> RowResult<T> {
     serde_json::from_value(Value::String(name.to_owned())).map_err(|error| {
         StoreError::Broken(format!("a column with a fixed list of words: {error}"))
     })
 }
 
-/// The name of an author's kind or a channel's visibility, as [`named`] reads it.
+/// The column value of an author's kind, as [`parse_name`] reads it.
 pub fn kind_name(kind: AuthorKind) -> &'static str {
     match kind {
         AuthorKind::Human => "human",
@@ -336,14 +339,14 @@ struct StepRow {
 impl StepRow {
     fn into_step(self) -> RowResult<Step> {
         let due = to_timestamp(self.due_ms)?;
-        let follow = self.follow_ms.map(to_timestamp).transpose()?;
+        let follow_up_due = self.follow_ms.map(to_timestamp).transpose()?;
         let lease = match (self.token, self.lease_until_ms) {
             (Some(token), Some(until)) => Some(Lease { token, until: to_timestamp(until)? }),
             (None, _) | (_, None) => None,
         };
         let (decision, generation, attempts) = (self.decision, self.generation, self.attempts);
         let (is_owed, redrafts) = (self.is_owed != 0, self.redrafts);
-        let since = to_timestamp(self.since_ms)?;
+        let waiting_since = to_timestamp(self.since_ms)?;
         let event = self.into_event()?;
         Ok(Step {
             event,
@@ -351,8 +354,8 @@ impl StepRow {
             decision,
             is_owed,
             redrafts,
-            follow_up_due: follow,
-            waiting_since: since,
+            follow_up_due,
+            waiting_since,
             generation,
             attempts,
             lease,
@@ -371,15 +374,15 @@ impl StepRow {
                 )));
             }
         }
-        let absent = || StoreError::Broken("a post's step has no row in the outbox".to_owned());
+        let missing = || StoreError::Broken("a post's step has no row in the outbox".to_owned());
         Ok(Event::Post(OutboxItem {
-            id: OutboxItemId(self.piece.ok_or_else(absent)?),
-            first_in_draft: OutboxItemId(self.draft.ok_or_else(absent)?),
+            id: OutboxItemId(self.piece.ok_or_else(missing)?),
+            first_in_draft: OutboxItemId(self.draft.ok_or_else(missing)?),
             conversation,
-            key: self.key.ok_or_else(absent)?,
-            text: self.text.ok_or_else(absent)?,
+            key: self.key.ok_or_else(missing)?,
+            text: self.text.ok_or_else(missing)?,
             reaction_to: self.reaction_on,
-            metadata: Arc::new(parse_json(&self.notes.ok_or_else(absent)?)?),
+            metadata: Arc::new(parse_json(&self.notes.ok_or_else(missing)?)?),
             dispatched_at: self.dispatched_ms.map(to_timestamp).transpose()?,
         }))
     }
@@ -441,7 +444,7 @@ impl OwedRow {
     }
 }
 
-/// An element of the JSON list that [`super::sql::DECISIONS_OF_CHANNEL`] makes of `attempts`.
+/// An element of the JSON list `attempts` of [`super::sql::DECISIONS_OF_CHANNEL`].
 #[derive(Deserialize)]
 struct AttemptRow {
     verb: Arc<str>,

@@ -1,25 +1,24 @@
-//! Every statement of the two databases, as constants; a test prepares each of them.
+//! Every statement for the two databases, as constants. A test prepares each of them.
 //!
-//! `LIMIT +?1`, not `LIMIT ?1`: SQLite reads a bare one while it plans, so that each new binding makes it
-//! plan the statement anew, which takes longer than most of them run.
+//! `LIMIT +?1` instead of `LIMIT ?1`: SQLite peeks at a bare placeholder while planning and replans for each new
+//! value, which takes longer than most statements run.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $sql:expr;)*) => {
         $($(#[$doc])* pub const $name: &str = $sql;)*
 
-        /// Name and text of every statement.
+        /// The name and text of every statement in this module.
         pub const ALL: &[(&str, &str)] = &[$((stringify!($name), $name)),*];
     };
 }
-pub(super) use statements;
-
 pub mod context;
 pub mod forget;
 pub mod memory;
+pub mod recall;
 
-/// Name and text of every statement there is.
+/// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, super::recall::sql::ALL];
+    let lists = [ALL, context::ALL, forget::ALL, memory::ALL, recall::ALL];
     lists.into_iter().flatten().copied()
 }
 
@@ -43,7 +42,7 @@ macro_rules! messages {
     };
 }
 
-/// A step with its piece as one JSON object: the driver hands over one row faster than many.
+/// A step with its outbox item as one JSON object: the driver returns one row faster than many.
 macro_rules! step_json {
     () => {
         "json_object('workspace', s.workspace, 'channel', s.channel, 'thread', s.thread,
@@ -95,14 +94,15 @@ macro_rules! decisions {
     };
 }
 
-/// The lines of the decision ?1 that came or changed after the revision ?2. No talk is seen or not by a command.
+/// The messages of the decision ?1 that arrived or changed after revision ?2. Commands are not part of the
+/// conversation.
 macro_rules! unseen_messages {
     () => {
         "decision = ?1 AND gate IS DISTINCT FROM 'command' AND (heard > ?2 OR revision > ?2 AND author_kind = 'human' AND deleted_ms IS NULL)"
     };
 }
 
-/// The decisions that cover the line ?3 of the channel ?2, or whose prompts held it.
+/// The decisions that cover the message ?3 of the channel ?2, or whose prompts held it.
 macro_rules! decisions_on {
     () => {
         "SELECT decision FROM messages WHERE workspace = ?1 AND channel = ?2 AND id = ?3
@@ -114,7 +114,7 @@ macro_rules! decisions_on {
 }
 
 statements! {
-    // sqlx's own table.
+    // The driver's own table.
     HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
     NEWEST_MIGRATION = "SELECT max(version) AS version FROM _sqlx_migrations";
     BEGIN = "BEGIN IMMEDIATE";
@@ -124,9 +124,9 @@ statements! {
     COUNTERS = "SELECT revision, last_number, installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
 
-    /// What hearing has to know, in one row of three JSON lists: the places in ?1 of the lines that
-    /// are known already, and the pending steps and open owed lines of the conversations in ?2. ?1
-    /// lists [workspace, channel, id], ?2 [workspace, channel, thread].
+    /// What hearing needs to know, in one row of three JSON lists: the indexes of those messages in ?1 that are known
+    /// already, and the pending steps and open owed answers of the conversations in ?2. ?1 lists [workspace, channel,
+    /// id, client message id], ?2 lists [workspace, channel, thread].
     PENDING_STATES = concat!(
         "SELECT
             (SELECT json_group_array(k.key) FROM
@@ -150,8 +150,8 @@ statements! {
              WHERE w.closed_ms IS NULL) AS owed"
     );
 
-    /// What is known of when people write, for a JSON list of conversations: the delays of their
-    /// channels, and the newest line of each by a person, among its newest ?2.
+    /// For a JSON list of conversations: the reply delays of their channels, and the newest message by a human among
+    /// the newest ?2 messages of each.
     REPLY_DELAYS = "
         SELECT
             (SELECT json_group_array(json_array(c.workspace, c.id, json(c.delays))) FROM
@@ -175,7 +175,7 @@ statements! {
 
     // Hearing. ?1 is a JSON array with one array per row.
 
-    /// Mostly no reaction waits for a line: one look for all of them tells.
+    /// Usually no reaction waits for a message, so the outer EXISTS answers for the whole list.
     PUT_MESSAGES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
@@ -228,8 +228,8 @@ statements! {
         INSERT INTO users (workspace, id, name, kind, role) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (workspace, id) DO UPDATE SET name = excluded.name, kind = excluded.kind, role = excluded.role
         WHERE users.name <> excluded.name OR users.kind <> excluded.kind OR users.role <> excluded.role";
-    // Of a line that is not gone, and not older than what is known. ?5 is whose, ?6 is when. A line that is
-    // not known may be on its way, so that the reaction waits for it.
+    // Only for messages that are not deleted, and only if it is newer than what is stored. ?5 is the user, ?6 the
+    // time. A reaction to an unknown message is early: the message may still arrive.
 
     ADD_REACTION = "
         INSERT INTO reactions (workspace, channel, message, emoji, user_id, at_ms, kind, is_early)
@@ -243,22 +243,22 @@ statements! {
         UPDATE reactions SET removed_ms = ?6
         WHERE workspace = ?1 AND message = ?3 AND channel = ?2 AND emoji = ?4 AND user_id = ?5
             AND removed_ms IS NULL AND at_ms <= ?6";
-    /// A reaction that is so old and has no line yet will never have one.
+    /// An early reaction this old will never find its message.
     DROP_EARLY_REACTIONS = "
         DELETE FROM reactions
         WHERE is_early = 1 AND at_ms < ?1 AND NOT EXISTS (SELECT 1 FROM messages AS m
             WHERE m.workspace = reactions.workspace AND m.id = reactions.message
                 AND m.channel = reactions.channel)";
-    /// What is left of those is no longer early.
+    /// The remaining ones have found it.
     UNMARK_EARLY_REACTIONS = "UPDATE reactions SET is_early = 0 WHERE is_early = 1 AND at_ms < ?1";
     MARK_REACTED = "UPDATE messages SET reacted = ?4 WHERE workspace = ?1 AND id = ?3 AND channel = ?2";
 
-    // What people order.
+    // Orders.
 
     MUTE = "
         INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, role) DO UPDATE SET until_ms = excluded.until_ms";
-    /// By whom is ?3.
+    /// ?3 is the role of who orders it.
     UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
     PUT_MODE = "
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
@@ -266,7 +266,7 @@ statements! {
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
-    /// The lines of the user ?2 that memories or memos are made from.
+    /// The messages of the user ?2 that are sources of memories or memos.
     REMEMBERED_MESSAGES_OF_USER = "
         SELECT m.channel, m.id, m.at_ms FROM messages AS m
         WHERE m.workspace = ?1 AND m.author = ?2 AND m.withheld = 0
@@ -275,7 +275,7 @@ statements! {
                 OR EXISTS (SELECT 1 FROM memo_lines AS l
                     WHERE l.workspace = ?1 AND l.channel = m.channel AND l.line = m.id))
         ORDER BY m.at_ms, m.id";
-    /// Each line has a revision of its own, so that whoever reads them page by page misses none.
+    /// Each message gets a revision of its own, so that a reader that pages through revisions misses none.
     REDACT_USER = "
         UPDATE messages SET withheld = 1, revision = n.revision
         FROM (SELECT rowid AS line, ?3 + row_number() OVER (ORDER BY at_ms, channel, id) AS revision
@@ -283,13 +283,13 @@ statements! {
         WHERE messages.rowid = n.line";
     CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
-    // The conversation is ?1 to ?3; ?4 is until when. A thread's parent stands in its channel.
+    // The conversation is ?1 to ?3, and ?4 the end. The parent message of a thread is at the channel's top level.
 
     PUT_RESET = "
         INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
         WHERE resets.until_ms < excluded.until_ms";
-    /// Its lines that memories or memos are made from.
+    /// Its messages that are sources of memories or memos.
     REMEMBERED_MESSAGES_IN = "
         SELECT m.channel, m.id, m.at_ms FROM messages AS m
         WHERE m.workspace = ?1 AND m.channel = ?2 AND (m.thread = ?3 OR m.id = ?3) AND m.at_ms <= ?4
@@ -305,7 +305,7 @@ statements! {
             FROM messages WHERE workspace = ?1 AND channel = ?2 AND (thread = ?3 OR id = ?3) AND at_ms <= ?4
                 AND withheld = 0) AS n
         WHERE messages.rowid = n.line";
-    /// Commands are answered all the same.
+    /// Commands are still answered.
     CLOSE_OWED_IN = "
         UPDATE owed SET closed_ms = ?5
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND at_ms <= ?4 AND closed_ms IS NULL
@@ -317,7 +317,7 @@ statements! {
         UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
         ORDER BY kind, whom, role";
 
-    // Where conversations stand.
+    // Pending states.
 
     PUT_STEPS = "
         INSERT INTO steps
@@ -346,7 +346,7 @@ statements! {
         FROM json_each(?1) AS j
         WHERE owed.workspace = j.value ->> 0 AND owed.channel = j.value ->> 1 AND owed.message = j.value ->> 3";
 
-    // Taking and finishing steps.
+    // Claiming and completing steps.
 
     READY_STEPS = concat!(
         "SELECT json_group_array(", step_json!(), ") AS steps FROM (
@@ -378,8 +378,7 @@ statements! {
         WHERE this.id = ?1 AND next.state = 'draft'
         ORDER BY next.id
         LIMIT 1";
-    /// Ends every piece of a draft that is not said yet. What is dead waits for a person to read it;
-    /// of the others no words are kept.
+    /// Ends all unsent items of a draft. The text of a dead letter stays for the operator; other texts are erased.
     END_OUTBOX_ITEMS = "
         UPDATE outbox SET state = ?2, text = CASE ?2 WHEN 'dead' THEN text ELSE '' END,
             notes = json_set(notes, '$.why', '')
@@ -401,7 +400,7 @@ statements! {
         FROM json_each(?1)";
     // ?1 is a JSON array of [decision, revision].
 
-    /// What was judged or drafted for these decisions no longer counts.
+    /// Discards the judgments and drafts of these decisions.
     SUPERSEDE_DECISIONS = "
         UPDATE decisions SET judgment = NULL, revision = max(decisions.revision, CAST(j.value ->> 1 AS BIGINT))
         FROM json_each(?1) AS j WHERE decisions.id = CAST(j.value ->> 0 AS BIGINT)";
@@ -417,7 +416,7 @@ statements! {
     JUDGE_DECISION = "UPDATE decisions SET judgment = ?2, state = ?3, considered = ?4 WHERE id = ?1";
     PUT_EVALUATION = "
         UPDATE decisions SET mode = ?2, passed = ?3, conversation_state = ?4 WHERE id = ?1";
-    /// What a call used up, for its channel ?2 and for the workspace, in the hour ?3 and the day ?4.
+    /// Adds a model call's usage to its channel ?2 and to the workspace, in the hour ?3 and the day ?4.
     ADD_SPENDING = "
         INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
         SELECT ?1, c.channel, s.span, s.begin_ms, ?5, ?6
@@ -426,21 +425,21 @@ statements! {
         WHERE true
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros";
     DROP_SPENDING = "DELETE FROM spending WHERE begin_ms < ?1";
-    /// Whoever asks while it speaks unasked, or takes a question back, makes no answer of what it said.
+    /// An unsolicited post is no answer, even if it was addressed meanwhile, or a question was taken back.
     CLOSE_DECISION = "
         UPDATE decisions
         SET closed_ms = ?2, ended = ?3, gate = ?4, judgment = coalesce(?5, judgment),
             state = coalesce(?6, state), why = ?7, is_addressed = ?8
         WHERE id = ?1";
-    /// Lines of a decision that its post had not considered go to the next one.
+    /// The messages of a decision that its post had not considered; they go to the next decision.
     UNSEEN_MESSAGES = concat!("SELECT id FROM messages WHERE ", unseen_messages!());
-    /// The newest lines of a decision that a post's words had seen, and had not.
+    /// The newest messages of a decision that a draft had considered, and had not.
     NEWEST_SEEN_AND_UNSEEN = "
         SELECT max(at_ms) FILTER (WHERE heard <= ?2) AS seen_ms,
             max(at_ms) FILTER (WHERE heard > ?2 AND at_ms <= ?3) AS unseen_ms
         FROM messages WHERE decision = ?1";
-    /// Whether one of the lines ?3, as [channel, id], that were known at revision ?2 is not now what it
-    /// was, or is of another channel than ?4 that is public no more. Bots that edit their lines all the time do not count.
+    /// Whether one of the messages ?3, listed as [channel, id], has changed since revision ?2, at which it was known,
+    /// or belongs to another channel than ?4 that turned private since. Edits by bots do not count.
     CHANGED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM channels INDEXED BY channels_withdrawn
             WHERE workspace = ?1 AND withdrawn > ?2 AND id IS DISTINCT FROM ?4
@@ -460,11 +459,11 @@ statements! {
         RETURNING id";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, answer) VALUES (?1, ?2, ?3, ?4)";
-    PUT_EXCHANGE_LINES = "
+    PUT_EXCHANGE_MESSAGES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT ?2, value ->> 0, value ->> 1, ?1 FROM json_each(?3) WHERE true
         ON CONFLICT DO NOTHING";
-    // ?3 is a line that was edited or deleted. What models wrote about it may repeat it.
+    // ?3 is a message that was edited or deleted. What models wrote about it may quote it.
 
     FORGET_REASONS = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?4
@@ -477,11 +476,11 @@ statements! {
     FORGET_EXCHANGES = "
         UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN
             (SELECT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3)";
-    /// The words that were not said in the thread ?3 may repeat a line of it that was deleted.
+    /// Unsent texts of the thread ?3 may quote a message of it that was deleted.
     FORGET_DEAD_LETTERS = "
         UPDATE dead_letters SET text = NULL
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND text IS NOT NULL";
-    /// What was said stands among the lines by now.
+    /// The posted text is stored as a message by now.
     FORGET_POSTED_TEXT = "
         UPDATE outbox SET text = iif(reaction_on IS NULL, '', text), notes = json_set(notes, '$.why', '')
         WHERE decision = ?1 AND state = 'said'";
@@ -489,9 +488,8 @@ statements! {
     DROP_DEAD_OUTBOX_TEXT = "
         UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'dead' AND text <> '' AND dispatched_ms < ?1";
-    /// What prompts were made from is known for longer than their words, for the sake of the reasons that
-    /// models gave.
-    DROP_EXCHANGE_LINES = "
+    /// A prompt's lineage is kept longer than its text, so that the reasons that models gave can still be found.
+    DROP_EXCHANGE_MESSAGES = "
         DELETE FROM exchange_lines
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
@@ -500,7 +498,7 @@ statements! {
 
     // Reading.
 
-    /// Lines, as [channel, id], that are still there.
+    /// Those of the messages ?2, listed as [channel, id], that still exist.
     SOURCE_MESSAGES = "
         SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,
             m.visibility
@@ -533,8 +531,7 @@ statements! {
         WHERE m.workspace = ?1 AND m.channel = ?2 AND m.thread = ?6 AND (m.at_ms, m.id) > (?3, ?4)
         ORDER BY m.at_ms, m.id
         LIMIT +?5");
-    /// Each line once, where it changed last: lines whose own change that was, and lines whose reactions
-    /// changed since.
+    /// Messages that changed themselves, and messages whose reactions changed; each once, at its newest change.
     MESSAGES_SINCE = concat!(
         "SELECT * FROM (",
         messages!("
@@ -554,7 +551,7 @@ statements! {
         ORDER BY d.id DESC
         LIMIT +?3");
     ONE_DECISION = decisions!("WHERE d.workspace = ?1 AND d.id = ?2");
-    /// ?3 is a JSON list of lines.
+    /// ?3 is a JSON list of messages.
     DECISIONS_OF_MESSAGES = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2
             AND (d.id IN (SELECT m.decision FROM json_each(?3) AS j
@@ -580,7 +577,7 @@ statements! {
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";
-    /// What models used up at ?2, for all ('') and for each channel, as contexts have it.
+    /// The models' usage at ?2, for the workspace ('') and for each channel, by the same rules as in contexts.
     SPENDING = "
         SELECT channel, CAST(coalesce(sum(tokens) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS tokens_in_day,
             CAST(coalesce(sum(micros) FILTER (WHERE span = 'hour'), 0) AS BIGINT) AS micros_in_day,

@@ -1,21 +1,21 @@
-//! Taking due steps and applying what they came to.
+//! Claims due steps and applies their outcomes.
 
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::chat::{ChannelId, ConversationId, MessageId, WorkspaceId};
-use crate::decision::{Attempt, DecisionId, Evaluation};
+use crate::chat::MessageId;
+use crate::decision::{DecisionId, Evaluation};
 use crate::event::completion::{Completion, CompletionContext, UnsentFate};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult};
-use crate::memory::{Lineage, MemoryKey};
+use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::{hear_reaction, put_own_message};
+use crate::store::database::lineage::has_changed_since;
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::sql::memory as memory_sql;
-use crate::store::database::{Counters, memory, memos, rows, sql};
+use crate::store::database::{Counters, memos, rows, sql};
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -28,7 +28,7 @@ pub async fn claim(
     let ready = query(sql::READY_STEPS).bind(now.as_millisecond()).bind(most as i64);
     let ready = ready.fetch_one(&mut *connection).await?;
     let mut ready = rows::parse_steps(&rows::column::<String>(&ready, "steps")?)?;
-    // A JSON list has no order that one may rely on.
+    // SQL guarantees no order within an aggregated JSON list.
     ready.sort_by_cached_key(|step| (step.ready_at(), step.event.conversation().clone()));
     if ready.is_empty() {
         return Ok(Vec::new());
@@ -42,9 +42,9 @@ pub async fn claim(
         claims.push(step.claim(token));
         step.attempts += 1;
         step.lease = Some(Lease { token, until: now + lease });
-        if let Event::Post(piece) = &step.event {
+        if let Event::Post(item) = &step.event {
             let dispatch =
-                query(sql::DISPATCH_OUTBOX_ITEM).bind(piece.id.0).bind(now.as_millisecond());
+                query(sql::DISPATCH_OUTBOX_ITEM).bind(item.id.0).bind(now.as_millisecond());
             dispatch.execute(&mut *connection).await?;
         }
         steps.push(rows::step_values(&step));
@@ -63,12 +63,13 @@ pub async fn complete(
 ) -> Result<CompletionReceipt, StoreError> {
     counters.revision += 1;
     let conversation = claim.event.conversation();
-    let mut standings = PendingStates::read(connection, &HashSet::from([conversation])).await?;
-    let is_current = standings.entry(conversation).is_current(claim);
+    let mut pending_states =
+        PendingStates::read(connection, &HashSet::from([conversation])).await?;
+    let is_current = pending_states.entry(conversation).is_current(claim);
     let is_stale = match outcome.lineage(claim) {
-        Some((revision, made_from)) => {
+        Some((revision, lineage)) => {
             let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
-            has_changed_since(&mut *connection, workspace, channel, revision, made_from).await?
+            has_changed_since(&mut *connection, workspace, channel, revision, lineage).await?
         }
         None => false,
     };
@@ -83,154 +84,74 @@ pub async fn complete(
     }
     if is_current {
         memos::apply_changes(connection, counters, conversation, &mut outcome).await?;
-        if let Some(weighed) = &outcome.evaluation {
-            record_evaluation(connection, claim, weighed).await?;
+        if let Some(evaluation) = &outcome.evaluation {
+            record_evaluation(connection, claim, evaluation).await?;
         }
     }
-    let considered = outcome.seen_revision.or(claim.event.seen_revision());
-    let (mut seen, mut unseen) = (None, None);
-    if let (StepResult::Posted(posted), Event::Post(piece)) = (&outcome.result, &claim.event) {
-        record_posted(connection, counters, piece, posted).await?;
-        (seen, unseen) = newest_seen_and_unseen(connection, claim, piece, posted).await?;
+    let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
+    let (mut newest_seen, mut newest_unseen) = (None, None);
+    if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
+        record_posted(connection, counters, item, posted).await?;
+        (newest_seen, newest_unseen) =
+            newest_seen_and_unseen(connection, claim, item, posted).await?;
     }
-    let known = completion_context(connection, counters, claim, considered).await?;
-    let completion = standings.entry(conversation).complete(claim, outcome.result, &known, now);
+    let completion_context = completion_context(connection, counters, claim, seen_revision).await?;
+    let completion = pending_states.entry(conversation).complete(
+        claim,
+        outcome.result,
+        &completion_context,
+        now,
+    );
     let completion = if is_stale { completion.without_text(claim) } else { completion };
-    let settled = CompletionReceipt::from_completion(&completion, seen, unseen);
-    write_completion(connection, counters, claim, completion, considered, now).await?;
+    let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
+    write_completion(connection, counters, claim, completion, seen_revision, now).await?;
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await?;
-    standings.write(connection, now.as_millisecond()).await?;
-    Ok(settled)
-}
-
-/// What a model was asked for.
-pub enum AttemptOwner<'a> {
-    Decision(&'a Claim),
-    MemoryJob(&'a MemoryKey),
-}
-
-pub async fn put_attempt(
-    connection: &mut Connection,
-    booked: &AttemptOwner<'_>,
-    attempt: Attempt,
-) -> Result<(), StoreError> {
-    let (workspace, decision, chore) = match booked {
-        AttemptOwner::Decision(claim) => {
-            (&claim.event.conversation().workspace, claim.decision.0, None)
-        }
-        AttemptOwner::MemoryJob(key) => (&key.workspace, 0, Some(key.to_string())),
-    };
-    record_spending(connection, booked, &attempt).await?;
-    let put = query(sql::PUT_ATTEMPT)
-        .bind(decision)
-        .bind(&*attempt.verb)
-        .bind(attempt.at.as_millisecond())
-        .bind(&*attempt.model)
-        .bind(&*attempt.prompt_hash)
-        .bind(attempt.prompt_bytes as i64)
-        .bind(attempt.usage.input_tokens as i64)
-        .bind(attempt.usage.cached_tokens as i64)
-        .bind(attempt.usage.output_tokens as i64)
-        .bind(attempt.latency.as_millis() as i64)
-        .bind(attempt.result.name())
-        .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
-        .bind(attempt.error)
-        .bind(attempt.price.map(|price| price.micros as i64))
-        .bind(chore)
-        .bind(json!(attempt.omissions).to_string());
-    let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
-    let Some(exchange) = attempt.exchange else { return Ok(()) };
-    let put = query(sql::PUT_EXCHANGE)
-        .bind(attempt_row)
-        .bind(attempt.at.as_millisecond())
-        .bind(&*exchange.prompt)
-        .bind(exchange.answer.as_deref());
-    put.execute(&mut *connection).await?;
-    let put = query(sql::PUT_EXCHANGE_LINES)
-        .bind(attempt_row)
-        .bind(workspace.as_str())
-        .bind(json!(exchange.lineage.messages).to_string());
-    put.execute(&mut *connection).await?;
-    if !exchange.lineage.memories.is_empty() {
-        let put = query(memory_sql::PUT_EXCHANGE_MEMORIES).bind(attempt_row);
-        let put = put.bind(json!(exchange.lineage.memories).to_string());
-        put.execute(connection).await?;
-    }
-    Ok(())
-}
-
-/// Counts what a call used up, whatever came of it.
-async fn record_spending(
-    connection: &mut Connection,
-    booked: &AttemptOwner<'_>,
-    attempt: &Attempt,
-) -> Result<(), StoreError> {
-    const HOUR_MS: i64 = 3_600_000;
-    let (workspace, channel) = match booked {
-        AttemptOwner::Decision(claim) => {
-            let ConversationId { workspace, channel, .. } = claim.event.conversation();
-            (workspace, channel.as_str())
-        }
-        AttemptOwner::MemoryJob(key) => {
-            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()))
-        }
-    };
-    let at_ms = attempt.at.as_millisecond();
-    let begin = |span: i64| at_ms - at_ms.rem_euclid(span);
-    let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
-    let spend = query(sql::ADD_SPENDING)
-        .bind(workspace.as_str())
-        .bind(channel)
-        .bind(begin(HOUR_MS))
-        .bind(begin(24 * HOUR_MS))
-        .bind(tokens as i64)
-        .bind(attempt.price.map_or(0, |price| price.micros) as i64);
-    spend.execute(connection).await?;
-    Ok(())
+    pending_states.write(connection, now.as_millisecond()).await?;
+    Ok(receipt)
 }
 
 async fn record_evaluation(
     connection: &mut Connection,
     claim: &Claim,
-    weighed: &Evaluation,
+    evaluation: &Evaluation,
 ) -> Result<(), StoreError> {
-    let weigh = query(sql::PUT_EVALUATION)
+    let put = query(sql::PUT_EVALUATION)
         .bind(claim.decision.0)
-        .bind(weighed.mode.name())
-        .bind(json!(weighed.passed_gates).to_string())
-        .bind(weighed.conversation_state.map(|state| state.name()));
-    weigh.execute(connection).await?;
+        .bind(evaluation.mode.name())
+        .bind(json!(evaluation.passed_gates).to_string())
+        .bind(evaluation.conversation_state.map(|state| state.name()));
+    put.execute(connection).await?;
     Ok(())
 }
 
 async fn record_posted(
     connection: &mut Connection,
     counters: &mut Counters,
-    piece: &OutboxItem,
+    item: &OutboxItem,
     posted: &PostedMessage,
 ) -> Result<(), StoreError> {
-    let say = query(sql::MARK_OUTBOX_ITEM_POSTED).bind(piece.id.0).bind(posted.id.as_str());
-    let said = say.execute(&mut *connection).await?;
-    if said == 0 {
+    let mark = query(sql::MARK_OUTBOX_ITEM_POSTED).bind(item.id.0).bind(posted.id.as_str());
+    let marked = mark.execute(&mut *connection).await?;
+    if marked == 0 {
         return Ok(());
     }
-    if let Some(reaction) = piece.to_reaction(posted) {
+    if let Some(reaction) = item.to_reaction(posted) {
         return hear_reaction(connection, counters, &reaction).await.map(|_| ());
     }
-    put_own_message(connection, counters, &piece.to_message(posted), piece.message_gate()).await
+    put_own_message(connection, counters, &item.to_message(posted), item.message_gate()).await
 }
 
-/// The newest lines of the decision that a post's words had seen, and had not.
+/// The newest messages of the decision that the draft had considered, and had not.
 async fn newest_seen_and_unseen(
     connection: &mut Connection,
     claim: &Claim,
-    piece: &OutboxItem,
+    item: &OutboxItem,
     posted: &PostedMessage,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let row = query(sql::NEWEST_SEEN_AND_UNSEEN)
         .bind(claim.decision.0)
-        .bind(piece.metadata.seen_revision as i64)
+        .bind(item.metadata.seen_revision as i64)
         .bind(posted.at.as_millisecond());
     let row = row.fetch_one(connection).await?;
     let time =
@@ -238,60 +159,35 @@ async fn newest_seen_and_unseen(
     Ok((time("seen_ms")?, time("unseen_ms")?))
 }
 
-/// See [`crate::store::Store::has_changed_since`]. What is for no channel is for the whole workspace.
-pub async fn has_changed_since(
-    connection: &mut Connection,
-    workspace: &WorkspaceId,
-    channel: Option<&ChannelId>,
-    revision: u64,
-    made_from: &Lineage,
-) -> Result<bool, StoreError> {
-    if !made_from.memories.is_empty()
-        && memory::has_memory_changed_since(&mut *connection, &made_from.memories, revision).await?
-    {
-        return Ok(true);
-    }
-    if made_from.messages.is_empty() {
-        return Ok(false);
-    }
-    let changed = query(sql::CHANGED_SINCE)
-        .bind(workspace.as_str())
-        .bind(revision as i64)
-        .bind(json!(made_from.messages).to_string())
-        .bind(channel.map(|channel| channel.as_str()));
-    let row = changed.fetch_one(connection).await?;
-    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
-}
-
 async fn completion_context(
     connection: &mut Connection,
     counters: &Counters,
     claim: &Claim,
-    considered: Option<u64>,
+    seen_revision: Option<u64>,
 ) -> Result<CompletionContext, StoreError> {
-    let mut known = CompletionContext {
+    let mut context = CompletionContext {
         is_posted: false,
         next_item: None,
         unseen_messages: None,
         last_id: counters.last_number,
         installation: counters.installation.clone(),
     };
-    if let Event::Post(piece) = &claim.event {
-        let state = query(sql::OUTBOX_ITEM_STATE).bind(piece.id.0);
+    if let Event::Post(item) = &claim.event {
+        let state = query(sql::OUTBOX_ITEM_STATE).bind(item.id.0);
         let state = state.fetch_optional(&mut *connection).await?;
         let state = state.map(|row| rows::column::<String>(&row, "state")).transpose()?;
-        known.is_posted = state.as_deref() == Some("said");
-        let next = query(sql::NEXT_OUTBOX_ITEM).bind(piece.id.0);
+        context.is_posted = state.as_deref() == Some("said");
+        let next = query(sql::NEXT_OUTBOX_ITEM).bind(item.id.0);
         let next = next.fetch_optional(&mut *connection).await?;
-        known.next_item = next.as_ref().map(rows::outbox_item_from_row).transpose()?;
+        context.next_item = next.as_ref().map(rows::outbox_item_from_row).transpose()?;
     }
-    if let Some(considered) = considered {
-        let unseen = query(sql::UNSEEN_MESSAGES).bind(claim.decision.0).bind(considered as i64);
+    if let Some(seen_revision) = seen_revision {
+        let unseen = query(sql::UNSEEN_MESSAGES).bind(claim.decision.0).bind(seen_revision as i64);
         let unseen = unseen.fetch_all(&mut *connection).await?;
         let id = |row| Ok(MessageId::new(rows::column::<String>(row, "id")?));
-        known.unseen_messages = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
+        context.unseen_messages = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
     }
-    Ok(known)
+    Ok(context)
 }
 
 async fn write_completion(
@@ -299,15 +195,15 @@ async fn write_completion(
     counters: &mut Counters,
     claim: &Claim,
     completion: Completion,
-    considered: Option<u64>,
+    seen_revision: Option<u64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    for piece in &completion.outbox_items {
-        counters.last_number = piece.id.0;
-        put_outbox_item(connection, claim, piece).await?;
+    for item in &completion.outbox_items {
+        counters.last_number = item.id.0;
+        put_outbox_item(connection, claim, item).await?;
     }
-    if let (Some(unsaid), Event::Post(piece)) = (completion.unsent, &claim.event) {
-        end_outbox_items(connection, piece, unsaid).await?;
+    if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
+        end_outbox_items(connection, item, fate).await?;
     }
     if let Some(letter) = &completion.dead_letter {
         put_dead_letter(connection, letter).await?;
@@ -326,27 +222,28 @@ async fn write_completion(
             .bind(claim.decision.0)
             .bind(json!(judgment).to_string())
             .bind(state.0)
-            .bind(considered.map(|revision| revision as i64));
+            .bind(seen_revision.map(|revision| revision as i64));
         judge.execute(&mut *connection).await?;
     }
-    if let Some(closing) = completion.closed {
+    if let Some(closed) = completion.closed {
         let close = query(sql::CLOSE_DECISION)
             .bind(claim.decision.0)
             .bind(now.as_millisecond())
-            .bind(closing.ended.name())
-            .bind(closing.gate.map(|gate| gate.name()))
-            .bind(closing.judgment.map(|judgment| json!(judgment).to_string()))
-            .bind(closing.state_hash.map(|state| state.0))
-            .bind(closing.why)
+            .bind(closed.ended.name())
+            .bind(closed.gate.map(|gate| gate.name()))
+            .bind(closed.judgment.map(|judgment| json!(judgment).to_string()))
+            .bind(closed.state_hash.map(|state| state.0))
+            .bind(closed.why)
             .bind(i64::from(claim.is_owed));
         close.execute(&mut *connection).await?;
         if let Event::Post(_) = &claim.event {
-            let said = query(sql::FORGET_POSTED_TEXT).bind(claim.decision.0);
-            said.execute(&mut *connection).await?;
+            let forget_text = query(sql::FORGET_POSTED_TEXT).bind(claim.decision.0);
+            forget_text.execute(&mut *connection).await?;
         }
     }
-    if let Some((fresh, is_owed)) = completion.next_decision {
-        open_next_decision(connection, counters, claim, (fresh, is_owed), considered, now).await?;
+    if let Some((next, is_owed)) = completion.next_decision {
+        open_next_decision(connection, counters, claim, (next, is_owed), seen_revision, now)
+            .await?;
     }
     Ok(())
 }
@@ -354,39 +251,39 @@ async fn write_completion(
 async fn put_outbox_item(
     connection: &mut Connection,
     claim: &Claim,
-    piece: &OutboxItem,
+    item: &OutboxItem,
 ) -> Result<(), StoreError> {
     let put = query(sql::PUT_OUTBOX_ITEM)
-        .bind(piece.id.0)
-        .bind(piece.first_in_draft.0)
-        .bind(piece.conversation.workspace.as_str())
-        .bind(piece.conversation.channel.as_str())
-        .bind(rows::thread_column(&piece.conversation))
+        .bind(item.id.0)
+        .bind(item.first_in_draft.0)
+        .bind(item.conversation.workspace.as_str())
+        .bind(item.conversation.channel.as_str())
+        .bind(rows::thread_column(&item.conversation))
         .bind(claim.decision.0)
-        .bind(&*piece.key)
-        .bind(&*piece.text)
-        .bind(json!(*piece.metadata).to_string())
-        .bind(piece.reaction_to.as_ref().map(|on| on.as_str()))
-        .bind(i64::from(!claim.is_owed && piece.reaction_to.is_none()));
+        .bind(&*item.key)
+        .bind(&*item.text)
+        .bind(json!(*item.metadata).to_string())
+        .bind(item.reaction_to.as_ref().map(|message| message.as_str()))
+        .bind(i64::from(!claim.is_owed && item.reaction_to.is_none()));
     put.execute(connection).await?;
     Ok(())
 }
 
 async fn end_outbox_items(
     connection: &mut Connection,
-    piece: &OutboxItem,
-    unsaid: UnsentFate,
+    item: &OutboxItem,
+    fate: UnsentFate,
 ) -> Result<(), StoreError> {
-    let end = match unsaid {
-        UnsentFate::Draft => query(sql::UNDISPATCH_OUTBOX_ITEM).bind(piece.id.0),
+    let end = match fate {
+        UnsentFate::Draft => query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0),
         UnsentFate::Superseded => {
-            query(sql::END_OUTBOX_ITEMS).bind(piece.first_in_draft.0).bind("replaced")
+            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("replaced")
         }
         UnsentFate::Dropped => {
-            query(sql::END_OUTBOX_ITEMS).bind(piece.first_in_draft.0).bind("dropped")
+            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dropped")
         }
         UnsentFate::DeadLettered => {
-            query(sql::END_OUTBOX_ITEMS).bind(piece.first_in_draft.0).bind("dead")
+            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dead")
         }
     };
     end.execute(connection).await?;
@@ -410,19 +307,19 @@ async fn put_dead_letter(
     Ok(())
 }
 
-/// Opens the decision that follows on the claim's, and moves the unseen lines to it.
+/// Opens the decision that follows the claim's decision, and moves the unseen messages to it.
 async fn open_next_decision(
     connection: &mut Connection,
     counters: &mut Counters,
     claim: &Claim,
-    (fresh, is_owed): (DecisionId, bool),
-    considered: Option<u64>,
+    (next, is_owed): (DecisionId, bool),
+    seen_revision: Option<u64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    counters.last_number = fresh.0;
+    counters.last_number = next.0;
     let conversation = claim.event.conversation();
     let opened = json!([[
-        fresh,
+        next,
         conversation.workspace,
         conversation.channel,
         rows::thread_column(conversation),
@@ -432,11 +329,11 @@ async fn open_next_decision(
     ]]);
     let open = query(sql::OPEN_DECISIONS).bind(opened.to_string());
     open.execute(&mut *connection).await?;
-    let Some(considered) = considered else { return Ok(()) };
-    let unseen = query(sql::MOVE_UNSEEN_MESSAGES)
+    let Some(seen_revision) = seen_revision else { return Ok(()) };
+    let move_unseen = query(sql::MOVE_UNSEEN_MESSAGES)
         .bind(claim.decision.0)
-        .bind(considered as i64)
-        .bind(fresh.0);
-    unseen.execute(connection).await?;
+        .bind(seen_revision as i64)
+        .bind(next.0);
+    move_unseen.execute(connection).await?;
     Ok(())
 }

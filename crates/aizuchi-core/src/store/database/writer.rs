@@ -1,5 +1,5 @@
-//! The one task that writes. It gathers what is waiting into one transaction (group commit), so
-//! that one `fsync` pays for many messages; only then are the callers told.
+//! The only task that writes. It collects waiting writes into one transaction (group commit), so that one `fsync`
+//! pays for many messages; the callers get their results after the commit.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,20 +21,18 @@ use crate::store::database::recall::index;
 use crate::store::database::{Counters, forget, hear, memory, orders, sql, steps};
 use crate::store::{
     CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StoreError,
-    postgres,
 };
 
-/// What prompts were made from is known so much longer than their words.
+/// How much longer a prompt's lineage is kept than its text.
 const LINEAGE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// A server that takes so long for what is written all the time is not there any more; another process may be
-/// active by then.
+/// A server that does not answer a routine write within this time is gone, and another process may be active by then.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Forgetting a person looks at all that there is.
+/// Forgetting a user reads the whole database.
 const LONG_COMMIT_TIMEOUT: Duration = Duration::from_secs(600);
 /// The most writes in one transaction.
 const MAX_BATCH: usize = 256;
 
-/// Something to be written, and who waits for it.
+/// A write, and who waits for its result.
 pub struct WriteRequest {
     pub operation: WriteOperation,
     pub response: oneshot::Sender<Result<WriteResult, StoreError>>,
@@ -65,7 +63,7 @@ pub enum WriteOperation {
     DropExchanges {
         before: Timestamp,
     },
-    /// What a person orders.
+    /// An operator's order; a user's own is [`Order::Forget`].
     ForgetUser {
         user: Box<User>,
         now: Timestamp,
@@ -74,7 +72,7 @@ pub enum WriteOperation {
         order: Order,
         now: Timestamp,
     },
-    /// To see whether anything can be written.
+    /// Checks that the database is writable.
     Probe,
 }
 
@@ -95,26 +93,34 @@ pub struct DatabaseWriter {
     pub(super) requests: mpsc::Receiver<WriteRequest>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
-    /// The revision at which the next lines are indexed.
+    /// The revision at which the next batch is indexed.
     pub(super) index_at: u64,
     pub(super) last_failure: Arc<Mutex<Option<String>>>,
     pub(super) ownership: Ownership,
 }
 
-/// What makes a database this process's own.
+/// What makes this process the owner of a database.
 pub enum Ownership {
-    /// The lock of a file, as long as it is open.
+    /// The lock of a file, held while the file is open.
     FileLock(std::fs::File),
-    /// A lock of the session that writes.
-    SessionLock,
+    /// An advisory lock held by the writing session.
+    SessionLock(Heartbeat),
+}
+
+/// How a server learns that this process is alive.
+#[derive(Clone, Copy)]
+pub struct Heartbeat {
+    pub interval: Duration,
+    /// A server that takes longer to answer is gone.
+    pub timeout: Duration,
 }
 
 impl Ownership {
-    /// Ends when a server is to hear of this process, if nothing is written.
+    /// Completes when a server must hear from this process. A file needs no heartbeat.
     async fn wait_until_heartbeat_due(&self) {
         match self {
             Ownership::FileLock(_) => std::future::pending().await,
-            Ownership::SessionLock => tokio::time::sleep(postgres::HEARTBEAT_INTERVAL).await,
+            Ownership::SessionLock(heartbeat) => tokio::time::sleep(heartbeat.interval).await,
         }
     }
 }
@@ -144,7 +150,7 @@ impl DatabaseWriter {
                 batch.push(next);
             }
             self.write(batch).await?;
-            // Otherwise those who wait come first.
+            // Otherwise waiting writes come first.
             if self.is_index_behind(index::INDEX_BATCH) {
                 self.index().await?;
             }
@@ -153,10 +159,14 @@ impl DatabaseWriter {
         Ok(())
     }
 
-    /// Says that this process is still there, and sees whether the database is still its own.
+    /// Shows a server that this process is alive, and checks that it still owns the database.
     async fn send_heartbeat(&mut self) -> anyhow::Result<()> {
+        let timeout = match self.ownership {
+            Ownership::FileLock(_) => return Ok(()),
+            Ownership::SessionLock(heartbeat) => heartbeat.timeout,
+        };
         let beat = query(sql::HEARTBEAT).fetch_one(&mut self.connection);
-        match tokio::time::timeout(postgres::RESPONSE_TIMEOUT, beat).await {
+        match tokio::time::timeout(timeout, beat).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => anyhow::bail!("the session with the database has ended: {error}"),
             Err(_) => anyhow::bail!("the database's server does not answer any more"),
@@ -182,25 +192,25 @@ impl DatabaseWriter {
             self.truncate_wal().await;
         }
         for (done, result) in waiting.into_iter().zip(results) {
-            // Whoever has stopped waiting does not want the answer.
+            // The caller may have been cancelled.
             let _ = done.send(result);
         }
         if may_have_ended { self.send_heartbeat().await } else { Ok(()) }
     }
 
-    /// Are there so many lines to be indexed, and this many more?
+    /// Whether more than `more` changes beyond a full batch are unindexed.
     fn is_index_behind(&self, more: u64) -> bool {
         self.counters.revision >= self.index_at + more
     }
 
-    /// Indexes some lines. If that cannot be, they are searched one by one, and it is tried again
-    /// when there are many more of them.
+    /// Indexes a batch. If that fails, its messages are searched one by one, and the next attempt is made a batch
+    /// later.
     async fn index(&mut self) -> anyhow::Result<()> {
         let is_server = self.connection.is_postgres();
         self.index_at = match with_timeout(is_server, COMMIT_TIMEOUT, self.index_next()).await? {
             Ok(until) => until + index::INDEX_BATCH,
             Err(error) => {
-                tracing::warn!("lines could not be indexed for the search: {error}");
+                tracing::warn!(error = %error, "messages could not be indexed for search");
                 self.counters.revision + index::INDEX_BATCH
             }
         };
@@ -220,7 +230,7 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// What was forgotten is to be nowhere in the database. Whoever ordered it hears if that failed.
+    /// Rewrites the database after a user was forgotten. A failure becomes the result of the write that ordered it.
     async fn scrub(
         &mut self,
         changes: &[WriteOperation],
@@ -241,26 +251,26 @@ impl DatabaseWriter {
         }
     }
 
-    /// Who asks in the chat to be forgotten does not wait for the database to be rewritten. It is when what is
-    /// too old is dropped, and for a file at the next start; until then nothing but logs and free pages hold them.
+    /// A user who asks in chat to be forgotten does not wait for the rewrite. Retention runs it, or the next start if
+    /// the database is a file; until then only logs and free pages hold the deleted text.
     async fn scrub_if_due(&mut self) {
         if let Err(error) = forget::scrub_if_due(&mut self.connection).boxed().await {
-            tracing::warn!("what a forgotten person said is still in the database: {error}");
+            tracing::warn!(error = %error, "a forgotten user's text is still in the database; retention retries");
         }
     }
 
-    /// What was deleted is still in the log until it is written over. While somebody reads it stays,
-    /// and goes the next time.
+    /// Deleted text stays in the write-ahead log until it is overwritten. If a reader blocks this, the next call
+    /// succeeds.
     async fn truncate_wal(&mut self) {
         if self.connection.is_postgres() {
             return;
         }
         if let Err(error) = query(sql::TRUNCATE_WAL).execute(&mut self.connection).await {
-            tracing::debug!("the log of the database could not be emptied: {error}");
+            tracing::debug!(error = %error, "the write-ahead log could not be truncated");
         }
     }
 
-    /// Commits changes together or, where one of them cannot be, each alone.
+    /// Commits the operations together. If that fails because of one of them, commits each alone.
     async fn commit_each(
         &mut self,
         changes: &[WriteOperation],
@@ -268,13 +278,13 @@ impl DatabaseWriter {
         match self.commit(changes).await {
             Ok(written) => written.into_iter().map(Ok).collect(),
             Err(error) if changes.len() == 1 => vec![Err(error)],
-            // Nothing of it can be written now, alone or together.
+            // Retrying them alone would not help.
             Err(StoreError::Busy(why)) => {
                 changes.iter().map(|_| Err(StoreError::Busy(why.clone()))).collect()
             }
-            // One bad write must not spoil the others.
+            // One bad write must not fail the others.
             Err(error @ (StoreError::Refused(_) | StoreError::Broken(_))) => {
-                tracing::debug!("writes that failed together are tried each alone: {error}");
+                tracing::debug!(error = %error, count = changes.len(), "a group of writes failed; trying each alone");
                 let mut results = Vec::with_capacity(changes.len());
                 for change in changes {
                     let written = self.commit(std::slice::from_ref(change)).await;
@@ -291,8 +301,8 @@ impl DatabaseWriter {
         let written = match self.write_all(&mut counters, changes).await {
             Ok(written) => written,
             Err(error) => {
-                // SQLite may have rolled back by itself, and then this fails, which is as well. The
-                // driver's own transactions would take such a failure for an open one for ever.
+                // SQLite may have rolled back already, and then this fails harmlessly. The driver's own transaction
+                // type would count such a failure as a transaction that is still open.
                 let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
                 return Err(error);
             }
@@ -310,8 +320,8 @@ impl DatabaseWriter {
         changes: &[WriteOperation],
     ) -> Result<Vec<WriteResult>, StoreError> {
         let written = apply(&mut self.connection, counters, changes).await?;
-        for so_far in newest_cursors(changes) {
-            hear::hear_cursor(&mut self.connection, counters, so_far).boxed().await?;
+        for cursor in newest_cursors(changes) {
+            hear::hear_cursor(&mut self.connection, counters, cursor).boxed().await?;
         }
         if changes.iter().any(is_message_change) {
             index::drop_stale(&mut self.connection).boxed().await?;
@@ -326,7 +336,7 @@ impl DatabaseWriter {
     }
 }
 
-/// Waits for a server as long as it may be there; a file is waited for.
+/// Limits work on a server; a file has no timeout.
 async fn with_timeout<T>(
     is_server: bool,
     limit: Duration,
@@ -340,7 +350,7 @@ async fn with_timeout<T>(
     }
 }
 
-/// Does it look at everything?
+/// Whether it reads the whole database.
 fn is_forget(change: &WriteOperation) -> bool {
     match change {
         WriteOperation::ForgetUser { .. } => true,
@@ -355,7 +365,7 @@ fn is_forget(change: &WriteOperation) -> bool {
     }
 }
 
-/// Applies changes in their order; neighboring messages are heard together.
+/// Applies operations in order. Adjacent messages are heard together.
 async fn apply(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -370,7 +380,7 @@ async fn apply(
             written.extend(receipts.into_iter().map(WriteResult::Heard));
             continue;
         }
-        // Boxed, since these futures are large and most batches are messages.
+        // Boxed, since these futures are large and most batches consist of messages.
         written.push(apply_one(connection, counters, change).boxed().await?);
     }
     Ok(written)
@@ -383,21 +393,23 @@ async fn apply_one(
 ) -> Result<WriteResult, StoreError> {
     match change {
         WriteOperation::Hear(hearing) => {
-            let follows = hearing.disposition;
+            let disposition = hearing.disposition;
             let receipt = match &hearing.heard {
                 Heard::Message(message, _) => {
-                    let sent_as = hearing.client_message_id.as_deref();
-                    let spoken = IncomingMessage {
+                    let client_message_id = hearing.client_message_id.as_deref();
+                    let incoming = IncomingMessage {
                         message,
-                        client_message_id: sent_as,
-                        disposition: follows,
+                        client_message_id,
+                        disposition,
                         remember_at: hearing.remember_at,
                     };
-                    hear::hear_messages(connection, counters, &[spoken]).await?.remove(0)
+                    hear::hear_messages(connection, counters, &[incoming]).await?.remove(0)
                 }
-                Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, follows).await?,
+                Heard::Edit(edit) => {
+                    hear::hear_edit(connection, counters, edit, disposition).await?
+                }
                 Heard::Deletion(deletion) => {
-                    hear::hear_deletion(connection, counters, deletion, follows).await?
+                    hear::hear_deletion(connection, counters, deletion, disposition).await?
                 }
                 Heard::Channel(channel) => {
                     hear::hear_channel(connection, counters, channel, hearing.now).await?
@@ -406,9 +418,7 @@ async fn apply_one(
                 Heard::Reaction(reaction) => {
                     hear::hear_reaction(connection, counters, reaction).await?
                 }
-                Heard::Cursor(bookmark) => {
-                    hear::hear_cursor(connection, counters, bookmark).await?
-                }
+                Heard::Cursor(cursor) => hear::hear_cursor(connection, counters, cursor).await?,
             };
             Ok(WriteResult::Heard(receipt))
         }
@@ -432,21 +442,21 @@ async fn apply_one(
             Ok(WriteResult::CompletedMemoryJob)
         }
         WriteOperation::DropExchanges { before } => {
-            let words =
+            let text =
                 [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
             let lineage = [
                 sql::DROP_SPENDING,
-                sql::DROP_EXCHANGE_LINES,
+                sql::DROP_EXCHANGE_MESSAGES,
                 sql::memory::DROP_EXCHANGE_MEMORIES,
                 sql::memory::DROP_SOURCES,
                 sql::DROP_EMPTY_EXCHANGES,
             ];
             let early = [sql::DROP_EARLY_REACTIONS, sql::UNMARK_EARLY_REACTIONS];
             let at = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
-            let words = words.map(|statement| (statement, *before));
+            let text = text.map(|statement| (statement, *before));
             let lineage = lineage.map(|statement| (statement, at(LINEAGE_RETENTION)));
             let early = early.map(|statement| (statement, at(EARLY_REACTION_RETENTION)));
-            for (statement, before) in words.into_iter().chain(lineage).chain(early) {
+            for (statement, before) in text.into_iter().chain(lineage).chain(early) {
                 let drop = query(statement).bind(before.as_millisecond());
                 drop.execute(&mut *connection).await?;
             }
@@ -459,7 +469,7 @@ async fn apply_one(
             orders::apply(connection, counters, order, *now).await.map(|()| WriteResult::Ordered)
         }
         WriteOperation::Probe => {
-            // Something has to be written to see whether it can be.
+            // Only a real write shows whether the database is writable.
             let same =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
             same.execute(connection).await?;
@@ -468,9 +478,9 @@ async fn apply_one(
     }
 }
 
-/// How far each stream was heard with these changes.
+/// The newest cursor of each stream.
 fn newest_cursors(changes: &[WriteOperation]) -> impl Iterator<Item = &Cursor> {
-    let so_far = changes.iter().filter_map(|change| match change {
+    let cursors = changes.iter().filter_map(|change| match change {
         WriteOperation::Hear(hearing) => hearing.cursor.as_ref(),
         WriteOperation::Claim { .. }
         | WriteOperation::Complete { .. }
@@ -482,11 +492,11 @@ fn newest_cursors(changes: &[WriteOperation]) -> impl Iterator<Item = &Cursor> {
         | WriteOperation::Probe => None,
     });
     let newest: BTreeMap<_, _> =
-        so_far.map(|so_far| ((so_far.workspace.as_str(), &so_far.stream), so_far)).collect();
+        cursors.map(|cursor| ((cursor.workspace.as_str(), &cursor.stream), cursor)).collect();
     newest.into_values()
 }
 
-/// Can it change or remove a line that is indexed?
+/// Whether it can change or remove an indexed message.
 fn is_message_change(change: &WriteOperation) -> bool {
     match change {
         WriteOperation::Hear(hearing) => match hearing.heard {

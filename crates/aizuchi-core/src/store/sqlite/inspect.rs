@@ -1,4 +1,4 @@
-//! Looks at a database without changing anything: `check` must not migrate it, nor create it.
+//! Looks at a database without changing anything: `check` must neither migrate nor create it.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use crate::store::StoreError;
 use crate::store::database::connection::Readers;
 use crate::store::database::location::DatabaseStatus;
-use crate::store::database::{newer_schema_error, read_only};
-use crate::store::sqlite::{MIGRATIONS, lock_path, myao2, to_store_error};
+use crate::store::database::{driver_error, schema};
+use crate::store::sqlite::{MIGRATIONS, lock_path, myao2};
 
 pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
     if !path.exists() {
@@ -26,41 +26,46 @@ pub async fn inspect(path: &Path) -> Result<DatabaseStatus, StoreError> {
         }
     }
     check_creatable(path)?;
-    let newest = newest_migration(path).await?;
-    let ours = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
-    if newest > ours {
-        return Err(newer_schema_error(&path.display().to_string(), newest));
+    let newest_applied = newest_migration(path).await?;
+    let newest_known = MIGRATIONS.last().map_or(0, |(version, _, _)| *version);
+    if newest_applied > newest_known {
+        return Err(schema::newer_schema_error(&path.display().to_string(), newest_applied));
     }
-    Ok(if newest == ours { DatabaseStatus::UpToDate } else { DatabaseStatus::Outdated })
+    Ok(if newest_applied == newest_known {
+        DatabaseStatus::UpToDate
+    } else {
+        DatabaseStatus::Outdated
+    })
 }
 
 async fn newest_migration(path: &Path) -> Result<i64, StoreError> {
     let readers = readers(path).await?;
-    let newest = read_only::newest_migration(&readers).await;
-    // What is read is closed, so that nothing is left beside the file.
+    let newest = schema::newest_migration(&readers).await;
+    // Closed explicitly, so that SQLite removes its files beside the database.
     readers.close().await;
     newest.map_err(|error| error.into_broken(&path.display().to_string()))
 }
 
-/// Connections that change nothing, not even beside the database.
+/// Read-only connections that leave no files beside the database.
 pub async fn readers(path: &Path) -> Result<Readers, StoreError> {
-    let shown = path.display();
+    let path_text = path.display();
     if !path.exists() {
         return Err(StoreError::Broken(format!(
-            "{shown} does not exist yet; `aizuchi run` creates it"
+            "{path_text} does not exist yet; `aizuchi run` creates it"
         )));
     }
-    // A database that was closed well has all in one file, and then nothing is left beside it.
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
-    let is_closed = !is_locked(path)? && !has_log;
+    // After a clean shutdown the main file is complete; opening it as immutable then creates no files beside it.
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let has_wal = std::fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
+    let is_closed = !is_locked(path)? && !has_wal;
     let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(is_closed);
     let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await;
-    pool.map(Readers::Sqlite).map_err(|error| to_store_error(error).into_broken(&shown.to_string()))
+    pool.map(Readers::Sqlite)
+        .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text.to_string()))
 }
 
-/// Whether a running Aizuchi holds the lock beside it.
+/// Whether a running Aizuchi holds the lock.
 fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let Ok(file) = File::open(lock_path(path)) else { return Ok(false) };
     match file.try_lock() {
@@ -72,7 +77,7 @@ fn is_locked(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether we may write into the nearest folder that is there.
+/// Whether the nearest existing folder is writable.
 fn check_creatable(path: &Path) -> Result<(), StoreError> {
     let folders = path.ancestors().skip(1).map(|folder| match folder.as_os_str().is_empty() {
         true => Path::new("."),

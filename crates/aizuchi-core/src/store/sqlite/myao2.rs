@@ -1,5 +1,5 @@
-//! Knows a database of myao2, the bot that many come from, so that nothing is written into it. What it holds is
-//! read by `aizuchi-import`.
+//! Recognizes a database of myao2, a bot that many users migrate from, so that it is never written to.
+//! `aizuchi-import` reads what it holds.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,28 +10,30 @@ use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::rows;
-use crate::store::sqlite::{sql, to_store_error};
+use crate::store::database::{driver_error, rows};
+use crate::store::sqlite::sql;
 
-/// How every SQLite database begins.
+/// The magic bytes of a SQLite database.
 const BEGINNING: &[u8] = b"SQLite format 3\0";
 
-/// A connection that only reads; `None` if the file is anything else.
+/// A read-only connection; `None` if the file is not a database of myao2.
 pub async fn open(path: &Path) -> Result<Option<Connection>, StoreError> {
     if !is_database(path) {
         return Ok(None);
     }
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    let shown = path.display().to_string();
-    let opened =
-        options.connect().await.map_err(|error| to_store_error(error).into_broken(&shown))?;
-    let mut connection = Connection::Sqlite(opened);
-    let marks = query(sql::MYAO2_MARKS).fetch_one(&mut connection).await;
-    let marks = marks.map_err(|error| error.into_broken(&shown))?;
-    Ok((rows::column::<i64>(&marks, "n")? == 3).then_some(connection))
+    let path_text = path.display().to_string();
+    let driver_connection = options
+        .connect()
+        .await
+        .map_err(|error| driver_error::from_sqlite(error).into_broken(&path_text))?;
+    let mut connection = Connection::Sqlite(driver_connection);
+    let row = query(sql::MYAO2_MARKS).fetch_one(&mut connection).await;
+    let row = row.map_err(|error| error.into_broken(&path_text))?;
+    Ok((rows::column::<i64>(&row, "n")? == 3).then_some(connection))
 }
 
-/// A config of myao2 names its database. That is not to be written into.
+/// A config migrated from myao2 still names its database, which must not be written to.
 pub async fn refuse(path: &Path) -> Result<(), StoreError> {
     match open(path).await {
         Ok(Some(_)) => Err(StoreError::Broken(format!(
@@ -39,17 +41,17 @@ pub async fn refuse(path: &Path) -> Result<(), StoreError> {
              memory.database_path), then bring along what it holds: aizuchi import {shown}",
             shown = path.display()
         ))),
-        // Whoever opens it says what is wrong with it.
+        // The caller's own open reports what is wrong with the file.
         Ok(None) | Err(_) => Ok(()),
     }
 }
 
-/// Whether there is a database of myao2, as far as its beginning tells: its schema stands there.
+/// Whether a file looks like a database of myao2, judging by the schema at its beginning.
 pub fn is_at(path: &Path) -> bool {
     const READ: u64 = 1 << 20;
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(READ).read_to_end(&mut beginning));
-    let has = |words: &[u8]| beginning.windows(words.len()).any(|part| part == words);
+    let has = |text: &[u8]| beginning.windows(text.len()).any(|part| part == text);
     read.is_ok() && beginning.starts_with(BEGINNING) && has(b"user_is_bot") && has(b"memories")
 }
 

@@ -1,4 +1,4 @@
-//! How pages and tests look into a volatile store.
+//! The read side of the store in memory, for tests.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -46,9 +46,10 @@ impl Archive for VolatileStore {
         let state = self.lock();
         let conversation =
             state.conversation_of.get(&(workspace.clone(), channel.clone(), id.clone()));
-        let talk = conversation.and_then(|conversation| state.conversations.get(conversation));
-        let line = talk.and_then(|talk| talk.messages.iter().find(|line| line.message.id == *id));
-        Ok(line.map(|line| state.to_stored_message(line)))
+        let record = conversation.and_then(|conversation| state.conversations.get(conversation));
+        let message = record
+            .and_then(|record| record.messages.iter().find(|message| message.message.id == *id));
+        Ok(message.map(|message| state.to_stored_message(message)))
     }
 
     async fn threads_since(
@@ -58,11 +59,11 @@ impl Archive for VolatileStore {
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
         let state = self.lock();
-        let here = state.conversations.iter().filter(|(conversation, _)| {
+        let in_channel = state.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == *workspace && conversation.channel == *channel
         });
-        let threads = here.filter_map(|(conversation, talk)| {
-            let newest = talk.messages.last().filter(|line| line.message.at >= since)?;
+        let threads = in_channel.filter_map(|(conversation, record)| {
+            let newest = record.messages.last().filter(|message| message.message.at >= since)?;
             Some((conversation.thread.clone()?, newest.message.at))
         });
         let mut threads: Vec<_> = threads.collect();
@@ -72,13 +73,15 @@ impl Archive for VolatileStore {
 
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError> {
         let state = self.lock();
-        let here = state.cursors.iter().filter(|((home, _), _)| home == workspace);
-        let bookmark = |((home, place), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Cursor {
-            workspace: home.clone(),
-            stream: place.clone(),
-            value: value.clone(),
-        };
-        Ok(here.map(bookmark).collect())
+        let in_workspace =
+            state.cursors.iter().filter(|((cursor_workspace, _), _)| cursor_workspace == workspace);
+        let to_cursor =
+            |((cursor_workspace, stream), value): (&(WorkspaceId, Arc<str>), &Arc<str>)| Cursor {
+                workspace: cursor_workspace.clone(),
+                stream: stream.clone(),
+                value: value.clone(),
+            };
+        Ok(in_workspace.map(to_cursor).collect())
     }
 
     async fn messages_since(
@@ -88,15 +91,19 @@ impl Archive for VolatileStore {
         limit: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let state = self.lock();
-        let talks = state
+        let conversations = state
             .conversations
             .iter()
             .filter(|(conversation, _)| conversation.workspace == *workspace);
-        let lines = talks.flat_map(|(_, talk)| &talk.messages);
-        let mut lines: Vec<&MessageRecord> =
-            lines.filter(|line| line.shown_revision() > revision).collect();
-        lines.sort_by_key(|line| line.shown_revision());
-        Ok(lines.into_iter().take(limit).map(|line| state.to_stored_message(line)).collect())
+        let messages = conversations.flat_map(|(_, record)| &record.messages);
+        let mut messages: Vec<&MessageRecord> =
+            messages.filter(|message| message.shown_revision() > revision).collect();
+        messages.sort_by_key(|message| message.shown_revision());
+        Ok(messages
+            .into_iter()
+            .take(limit)
+            .map(|message| state.to_stored_message(message))
+            .collect())
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
@@ -168,16 +175,16 @@ impl Archive for VolatileStore {
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError> {
         let state = self.lock();
-        let kept = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
-        let exchange = |kept: &Option<ExchangeRecord>| {
-            let kept = kept.as_ref().filter(|kept| !kept.exchange.prompt.is_empty())?;
-            let mut exchange = (*kept.exchange).clone();
+        let records = state.exchanges.get(&decision).map_or(&[][..], Vec::as_slice);
+        let exchange = |record: &Option<ExchangeRecord>| {
+            let record = record.as_ref().filter(|record| !record.exchange.prompt.is_empty())?;
+            let mut exchange = (*record.exchange).clone();
             exchange.lineage.messages.sort();
             exchange.lineage.messages.dedup();
             exchange.lineage.memories.sort();
             Some(ModelExchange { seen_revision: 0, ..exchange })
         };
-        Ok(kept.iter().map(exchange).collect())
+        Ok(records.iter().map(exchange).collect())
     }
 
     async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
@@ -187,7 +194,7 @@ impl Archive for VolatileStore {
     async fn backlog(&self) -> Result<Backlog, StoreError> {
         let state = self.lock();
         let mut pending = BTreeMap::new();
-        for step in state.conversations.values().filter_map(|talk| talk.pending.step.as_ref()) {
+        for step in state.conversations.values().filter_map(|record| record.pending.step.as_ref()) {
             *pending.entry(step.event.verb().to_owned()).or_insert(0) += 1;
         }
         let dead_letters = state.dead_letters.len() as u64;
@@ -216,7 +223,7 @@ impl Archive for VolatileStore {
 
 impl VolatileState {
     fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
-        let talks = self.conversations.iter().filter(|(conversation, _)| {
+        let conversations = self.conversations.iter().filter(|(conversation, _)| {
             conversation.workspace == query.workspace
                 && conversation.channel == query.channel
                 && query
@@ -224,86 +231,95 @@ impl VolatileState {
                     .as_ref()
                     .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
         });
-        let key = |line: &MessageRecord| (line.message.at, line.message.id.clone());
-        let mut lines: Vec<&MessageRecord> = talks.flat_map(|(_, talk)| &talk.messages).collect();
-        lines.sort_by_key(|line| key(line));
-        let place = |id: &MessageId| {
-            lines.iter().position(|line| line.message.id == *id).unwrap_or(lines.len())
+        let key = |message: &MessageRecord| (message.message.at, message.message.id.clone());
+        let mut messages: Vec<&MessageRecord> =
+            conversations.flat_map(|(_, record)| &record.messages).collect();
+        messages.sort_by_key(|message| key(message));
+        let position = |id: &MessageId| {
+            messages.iter().position(|message| message.message.id == *id).unwrap_or(messages.len())
         };
-        let span = match &query.range {
-            MessageRange::Newest => lines.len().saturating_sub(query.limit)..lines.len(),
-            MessageRange::Before(id) => place(id).saturating_sub(query.limit)..place(id),
-            MessageRange::After(id) => (place(id) + 1).min(lines.len())..lines.len(),
+        let range = match &query.range {
+            MessageRange::Newest => messages.len().saturating_sub(query.limit)..messages.len(),
+            MessageRange::Before(id) => position(id).saturating_sub(query.limit)..position(id),
+            MessageRange::After(id) => (position(id) + 1).min(messages.len())..messages.len(),
             MessageRange::AfterTime(time) => {
-                lines.partition_point(|line| line.message.at <= *time)..lines.len()
+                messages.partition_point(|message| message.message.at <= *time)..messages.len()
             }
         };
-        lines[span].iter().take(query.limit).map(|line| self.to_stored_message(line)).collect()
+        messages[range]
+            .iter()
+            .take(query.limit)
+            .map(|message| self.to_stored_message(message))
+            .collect()
     }
 
-    fn to_stored_message(&self, line: &MessageRecord) -> StoredMessage {
-        let workspace = &line.message.conversation.workspace;
-        let mut standing: Vec<&ReactionRecord> =
-            line.reactions.iter().filter(|kept| kept.removed.is_none()).collect();
-        standing.sort_by_key(|kept| (kept.at, &kept.emoji, &kept.user));
-        let reactions = standing.into_iter().map(|kept| {
-            let (id, name) = (kept.user.clone(), self.user_name(workspace, &kept.user));
+    fn to_stored_message(&self, record: &MessageRecord) -> StoredMessage {
+        let workspace = &record.message.conversation.workspace;
+        let mut present: Vec<&ReactionRecord> =
+            record.reactions.iter().filter(|reaction| reaction.removed.is_none()).collect();
+        present.sort_by_key(|reaction| (reaction.at, &reaction.emoji, &reaction.user));
+        let reactions = present.into_iter().map(|reaction| {
+            let (id, name) = (reaction.user.clone(), self.user_name(workspace, &reaction.user));
             let user = User {
                 workspace: workspace.clone(),
                 id,
                 name,
-                kind: kept.kind,
+                kind: reaction.kind,
                 role: Role::default(),
             };
-            (kept.emoji.clone(), user)
+            (reaction.emoji.clone(), user)
         });
         StoredMessage {
-            message: line.message.clone(),
-            author_name: self.user_name(workspace, &line.message.author.id),
-            is_deleted: line.is_deleted,
-            gate: line.gate,
+            message: record.message.clone(),
+            author_name: self.user_name(workspace, &record.message.author.id),
+            is_deleted: record.is_deleted,
+            gate: record.gate,
             reactions: ReactionGroup::group(reactions),
-            revision: line.shown_revision(),
+            revision: record.shown_revision(),
         }
     }
 
-    /// What happened after a decision had closed.
+    /// What happened after a decision was closed.
     fn outcome_of(&self, row: &Decision, covered: &[MessageId]) -> DecisionFollowUp {
-        let answered = || {
+        let first_reply = || {
             row.closed?;
-            let talk = self.conversations.get(&row.conversation)?;
-            let is_covered = |line: &&MessageRecord| covered.contains(&line.message.id);
-            let newest = &talk.messages.iter().rfind(is_covered)?.message;
+            let record = self.conversations.get(&row.conversation)?;
+            let is_covered = |message: &&MessageRecord| covered.contains(&message.message.id);
+            let newest = &record.messages.iter().rfind(is_covered)?.message;
             let thread = Some(newest.id.clone());
-            let below =
+            let thread_record =
                 self.conversations.get(&ConversationId { thread, ..row.conversation.clone() });
-            let lines =
-                talk.messages.iter().chain(below.into_iter().flat_map(|talk| &talk.messages));
-            let answers = lines.filter(|line| {
-                line.message.is_human()
-                    && line.message.author.id != newest.author.id
-                    && line.message.at >= newest.at
-                    && !line.is_deleted
-                    && line.decision != Some(row.id)
+            let messages = record
+                .messages
+                .iter()
+                .chain(thread_record.into_iter().flat_map(|record| &record.messages));
+            let replies = messages.filter(|message| {
+                message.message.is_human()
+                    && message.message.author.id != newest.author.id
+                    && message.message.at >= newest.at
+                    && !message.is_deleted
+                    && message.decision != Some(row.id)
             });
-            let first = answers.min_by_key(|line| (line.message.at, line.message.id.clone()))?;
-            let after = first.message.at.duration_since(newest.at);
-            Some(FirstReply { message: first.message.id.clone(), delay: after })
+            let first =
+                replies.min_by_key(|message| (message.message.at, message.message.id.clone()))?;
+            let delay = first.message.at.duration_since(newest.at);
+            Some(FirstReply { message: first.message.id.clone(), delay })
         };
-        let said = self.conversations.values().flat_map(|talk| &talk.messages).filter(|line| {
-            let place = &line.message.conversation;
-            row.posted_messages.contains(&line.message.id)
-                && place.workspace == row.conversation.workspace
-                && place.channel == row.conversation.channel
-        });
-        let reactions = said.flat_map(|line| &line.reactions);
+        let posts =
+            self.conversations.values().flat_map(|record| &record.messages).filter(|message| {
+                let conversation = &message.message.conversation;
+                row.posted_messages.contains(&message.message.id)
+                    && conversation.workspace == row.conversation.workspace
+                    && conversation.channel == row.conversation.channel
+            });
+        let reactions = posts.flat_map(|message| &message.reactions);
         let reactions = reactions
-            .filter(|kept| kept.removed.is_none() && kept.kind == AuthorKind::Human)
+            .filter(|reaction| reaction.removed.is_none() && reaction.kind == AuthorKind::Human)
             .count();
-        DecisionFollowUp { first_reply: answered(), reactions: reactions as u64 }
+        DecisionFollowUp { first_reply: first_reply(), reactions: reactions as u64 }
     }
 
-    /// The name of a user, or the id where none is known.
+    /// The name of a user, or the id where no name is known.
     fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
         let known = self.users.get(&(workspace.clone(), user.clone()));
         known.map_or(user.0.clone(), |user| user.name.clone())
@@ -311,22 +327,22 @@ impl VolatileState {
 
     fn ledger(&self) -> Vec<Decision> {
         let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
-        for line in self.conversations.values().flat_map(|talk| &talk.messages) {
-            if let Some(decision) = line.decision {
-                covered.entry(decision).or_default().push(line.message.id.clone());
+        for message in self.conversations.values().flat_map(|record| &record.messages) {
+            if let Some(decision) = message.decision {
+                covered.entry(decision).or_default().push(message.message.id.clone());
             }
         }
         let rows = self.decisions.values().cloned().map(|row| {
             let messages = covered.remove(&row.id).unwrap_or_default();
-            let next = self.outcome_of(&row, &messages);
-            Decision { messages, follow_up: next, ..row }
+            let follow_up = self.outcome_of(&row, &messages);
+            Decision { messages, follow_up, ..row }
         });
         rows.collect()
     }
 }
 
 impl MessageRecord {
-    /// The revision at which what is seen of it changed last.
+    /// The revision at which the message as pages show it last changed.
     fn shown_revision(&self) -> u64 {
         self.revision.max(self.reactions_revision)
     }

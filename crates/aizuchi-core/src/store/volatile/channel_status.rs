@@ -1,4 +1,4 @@
-//! How things stand around a conversation, in memory.
+//! The status of a conversation's channel, and users' orders, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -21,7 +21,7 @@ use crate::store::{FORGOTTEN_USER_ID, Mute, Order, Spending};
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// By whole hours and days, as the database keeps it.
+/// By whole hours and days, as in the databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SpendingBucket {
     Hour(i64),
@@ -32,41 +32,42 @@ impl VolatileState {
     pub(super) fn channel_status(
         &self,
         conversation: &ConversationId,
-        talk: Option<&ConversationRecord>,
+        record: Option<&ConversationRecord>,
         window: &ContextWindow,
     ) -> ChannelStatus {
         let ConversationId { workspace, channel, .. } = conversation;
         let orders = self.orders.get(workspace);
-        let muted = orders.and_then(|orders| {
+        let muted_until = orders.and_then(|orders| {
             let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
-            let here = orders.mutes.iter().filter(|(muted, _)| is_here(muted));
-            here.map(|(_, mute)| mute.until).max()
+            let applying = orders.mutes.iter().filter(|(muted, _)| is_here(muted));
+            applying.map(|(_, mute)| mute.until).max()
         });
         let mode = orders.and_then(|orders| {
             let mut modes = orders.modes.iter();
             modes.find(|(ordered, _)| ordered == channel).map(|(_, mode)| *mode)
         });
-        let unasked = talk.map_or(&[][..], |talk| &talk.unsolicited_posts);
-        let lately = window.now - SignedDuration::from_mins(30);
+        let posts_here = record.map_or(&[][..], |record| &record.unsolicited_posts);
+        let half_hour_ago = window.now - SignedDuration::from_mins(30);
         let hour_ago = window.now - SignedDuration::from_hours(1);
         let posts = self.unsolicited_posts_since(conversation, hour_ago);
         ChannelStatus {
-            muted_until: muted,
+            muted_until,
             ordered_mode: mode,
-            last_intervention: unasked.iter().max().map(|at| Intervention {
+            last_intervention: posts_here.iter().max().map(|at| Intervention {
                 at: *at,
-                messages_before: messages_until(talk, *at, window.intervention_messages + 1),
+                messages_before: messages_until(record, *at, window.intervention_messages + 1),
             }),
-            recent_interventions: unasked.iter().filter(|at| **at >= lately).count() as u64,
+            recent_interventions: posts_here.iter().filter(|at| **at >= half_hour_ago).count()
+                as u64,
             posts_in_hour: posts.iter().filter(|post| post.channel == *channel).count() as u64,
             workspace_posts_in_hour: posts.len() as u64,
             last_unsolicited_post: self
                 .last_unsolicited_post
                 .get(&(workspace.clone(), channel.clone()))
                 .copied(),
-            answers_in_hour: self.answer_counts_since(workspace, talk, hour_ago),
-            has_announced_over_budget: talk
-                .is_some_and(|talk| talk.budget_notice_at.is_some_and(|at| at >= hour_ago)),
+            answers_in_hour: self.answer_counts_since(workspace, record, hour_ago),
+            has_announced_over_budget: record
+                .is_some_and(|record| record.budget_notice_at.is_some_and(|at| at >= hour_ago)),
             channel_usage: self.recent_spent(workspace, channel.as_str(), window.now),
             workspace_usage: self.recent_spent(workspace, "", window.now),
             reply_delays: self
@@ -83,46 +84,48 @@ impl VolatileState {
         since: Timestamp,
     ) -> Vec<&ConversationId> {
         let is_sending = |post: &&UnsolicitedPostRecord| {
-            let out = self.outbox.get(&post.item);
-            !post.is_posted && out.is_some_and(|out| out.item.is_sending())
+            let record = self.outbox.get(&post.item);
+            !post.is_posted && record.is_some_and(|record| record.item.is_sending())
         };
-        // Of those that are on their way together, the first goes first.
-        let own = self.unsolicited_posts.iter().filter(|post| post.conversation == *conversation);
-        let own = own.filter(is_sending).map(|post| post.item).min();
+        // Of posts in flight at the same time, the earlier one counts first.
+        let own_posts =
+            self.unsolicited_posts.iter().filter(|post| post.conversation == *conversation);
+        let first_own = own_posts.filter(is_sending).map(|post| post.item).min();
         let recent = self.unsolicited_posts.iter().rev().take_while(|post| post.at >= since);
-        let is_here =
+        let is_in_workspace =
             |post: &&UnsolicitedPostRecord| post.conversation.workspace == conversation.workspace;
-        let is_before = |post: &UnsolicitedPostRecord| own.is_none_or(|own| post.item < own);
+        let is_before =
+            |post: &UnsolicitedPostRecord| first_own.is_none_or(|first_own| post.item < first_own);
         let counts =
             |post: &&UnsolicitedPostRecord| post.is_posted || (is_sending(post) && is_before(post));
-        recent.filter(is_here).filter(counts).map(|post| &post.conversation).collect()
+        recent.filter(is_in_workspace).filter(counts).map(|post| &post.conversation).collect()
     }
 
     fn answer_counts_since(
         &self,
         workspace: &WorkspaceId,
-        talk: Option<&ConversationRecord>,
+        record: Option<&ConversationRecord>,
         since: Timestamp,
     ) -> BTreeMap<UserId, u64> {
-        let owed = talk.map_or(&[][..], |talk| &talk.pending.owed);
+        let owed = record.map_or(&[][..], |record| &record.pending.owed);
         let count = |asker: &UserId| {
-            let settled = self.closed_owed.get(&(workspace.clone(), asker.clone()));
-            let recent = settled.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
+            let closed = self.closed_owed.get(&(workspace.clone(), asker.clone()));
+            let recent = closed.into_iter().flatten().filter(|(_, (at, _))| *at >= since);
             let decisions: BTreeSet<DecisionId> = recent
                 .filter_map(|((channel, id), (_, thread))| {
-                    let place = ConversationId {
+                    let conversation = ConversationId {
                         workspace: workspace.clone(),
                         channel: channel.clone(),
                         thread: thread.clone(),
                     };
-                    let line = self
+                    let message = self
                         .conversations
-                        .get(&place)?
+                        .get(&conversation)?
                         .messages
                         .iter()
-                        .rfind(|line| line.message.id == *id)
-                        .filter(|line| line.gate != Some(Gate::Command))?;
-                    let decision = self.decisions.get(&line.decision?)?;
+                        .rfind(|message| message.message.id == *id)
+                        .filter(|message| message.gate != Some(Gate::Command))?;
+                    let decision = self.decisions.get(&message.decision?)?;
                     (decision.ended == Some(DecisionResult::Spoke)).then_some(decision.id)
                 })
                 .collect();
@@ -137,8 +140,8 @@ impl VolatileState {
     }
 
     pub(super) fn spending(&self, workspace: &WorkspaceId, now: Timestamp) -> Vec<Spending> {
-        let here = self.spending.iter().filter(|((other, _), _)| other == workspace);
-        let spendings = here.map(|((_, channel), buckets)| {
+        let in_workspace = self.spending.iter().filter(|((other, _), _)| other == workspace);
+        let spendings = in_workspace.map(|((_, channel), buckets)| {
             let channel = (!channel.as_str().is_empty()).then(|| channel.clone());
             let (spent, tokens_in_month) = sum_recent_spending(buckets, now);
             Spending { channel, spent, tokens_in_month }
@@ -151,7 +154,7 @@ impl VolatileState {
         spendings
     }
 
-    /// Counts what a call used up, whatever came of it.
+    /// Books a model call's usage, whatever its result.
     pub(super) fn record_spending(
         &mut self,
         workspace: &WorkspaceId,
@@ -159,18 +162,18 @@ impl VolatileState {
         attempt: &Attempt,
     ) {
         let at = attempt.at.as_millisecond();
-        let used = attempt.usage.input_tokens + attempt.usage.output_tokens;
+        let tokens_used = attempt.usage.input_tokens + attempt.usage.output_tokens;
         let price = attempt.price.map_or(0, |price| price.micros);
         let buckets = [
             SpendingBucket::Hour(at - at.rem_euclid(HOUR_MS)),
             SpendingBucket::Day(at - at.rem_euclid(DAY_MS)),
         ];
-        let everywhere = ChannelId::new("");
-        for channel in channel.into_iter().chain([&everywhere]) {
+        let whole_workspace = ChannelId::new("");
+        for channel in channel.into_iter().chain([&whole_workspace]) {
             let spending = self.spending.entry((workspace.clone(), channel.clone())).or_default();
             for bucket in buckets {
                 let (tokens, micros) = spending.entry(bucket).or_default();
-                *tokens += used;
+                *tokens += tokens_used;
                 *micros += price;
             }
         }
@@ -231,71 +234,75 @@ impl VolatileState {
 }
 
 impl VolatileState {
-    /// What somebody has said is not to be listened to any more.
+    /// Withholds all that a user has written so far.
     fn redact_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
-        let here = |place: &&ConversationId| place.workspace == *workspace;
-        let places: Vec<ConversationId> = self.conversations.keys().filter(here).cloned().collect();
-        let mut lines = Vec::new();
-        for place in &places {
-            let of_user = |line: &&MessageRecord| line.message.author.id == *user;
-            let told = self.conversations[place].messages.iter().filter(of_user);
-            lines.extend(told.map(|line| line.message.clone()));
+        let is_in_workspace = |conversation: &&ConversationId| conversation.workspace == *workspace;
+        let conversations: Vec<ConversationId> =
+            self.conversations.keys().filter(is_in_workspace).cloned().collect();
+        let mut messages = Vec::new();
+        for conversation in &conversations {
+            let of_user = |message: &&MessageRecord| message.message.author.id == *user;
+            let theirs = self.conversations[conversation].messages.iter().filter(of_user);
+            messages.extend(theirs.map(|message| message.message.clone()));
         }
-        self.redact_messages(lines, now);
-        for place in &places {
-            self.change_pending_state(place, now, |standing| {
-                standing.owed.retain(|owed| owed.asker != *user);
+        self.redact_messages(messages, now);
+        for conversation in &conversations {
+            self.change_pending_state(conversation, now, |pending_state| {
+                pending_state.owed.retain(|owed| owed.asker != *user);
             });
         }
     }
 
-    /// What was said in a conversation is not to be listened to any more.
+    /// Withholds all that was written in a conversation until then.
     fn reset_conversation(
         &mut self,
         conversation: &ConversationId,
         until: Timestamp,
         now: Timestamp,
     ) {
-        let mark = self.resets.entry(conversation.clone()).or_insert(until);
-        *mark = until.max(*mark);
+        let reset = self.resets.entry(conversation.clone()).or_insert(until);
+        *reset = until.max(*reset);
         let top = ConversationId { thread: None, ..conversation.clone() };
         let is_parent =
-            |line: &&MessageRecord| Some(&line.message.id) == conversation.thread.as_ref();
-        let of = |place| self.conversations.get(place).map_or(&[][..], |talk| &talk.messages);
-        let parent = of(&top).iter().filter(is_parent);
-        let said = of(conversation).iter().chain(parent);
-        let lines = said.filter(|line| {
-            truncate_to_milliseconds(line.message.at) <= truncate_to_milliseconds(until)
+            |record: &&MessageRecord| Some(&record.message.id) == conversation.thread.as_ref();
+        let messages_of = |conversation_id| {
+            self.conversations.get(conversation_id).map_or(&[][..], |record| &record.messages)
+        };
+        let parent = messages_of(&top).iter().filter(is_parent);
+        let candidates = messages_of(conversation).iter().chain(parent);
+        let messages = candidates.filter(|record| {
+            truncate_to_milliseconds(record.message.at) <= truncate_to_milliseconds(until)
         });
-        let lines = lines.map(|line| line.message.clone()).collect();
-        let is_command = |line: &&MessageRecord| line.gate == Some(Gate::Command);
-        let commands = of(conversation).iter().filter(is_command);
-        let commands: Vec<MessageId> = commands.map(|line| line.message.id.clone()).collect();
-        self.redact_messages(lines, now);
-        self.change_pending_state(conversation, now, |standing| {
-            standing.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
+        let messages = messages.map(|record| record.message.clone()).collect();
+        let is_command = |record: &&MessageRecord| record.gate == Some(Gate::Command);
+        let commands = messages_of(conversation).iter().filter(is_command);
+        let commands: Vec<MessageId> = commands.map(|record| record.message.id.clone()).collect();
+        self.redact_messages(messages, now);
+        self.change_pending_state(conversation, now, |pending_state| {
+            pending_state.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
         });
     }
 
-    /// These lines are in no prompt and no memory any more.
-    fn redact_messages(&mut self, mut lines: Vec<Arc<Message>>, now: Timestamp) {
-        lines.retain(|line| {
-            let known = self.message_mut(&line.conversation, &line.id);
-            known.is_some_and(|known| !known.is_redacted)
+    /// Removes these messages from all prompts and memories.
+    fn redact_messages(&mut self, mut messages: Vec<Arc<Message>>, now: Timestamp) {
+        messages.retain(|message| {
+            let record = self.message_mut(&message.conversation, &message.id);
+            record.is_some_and(|record| !record.is_redacted)
         });
-        let order =
-            |line: &Arc<Message>| (line.at, line.conversation.channel.clone(), line.id.clone());
-        lines.sort_by_cached_key(order);
-        for line in &lines {
-            let known = MessageRef(line.conversation.channel.clone(), line.id.clone());
-            self.forget_memories(&line.conversation.workspace, &known, now);
+        let sort_key = |message: &Arc<Message>| {
+            (message.at, message.conversation.channel.clone(), message.id.clone())
+        };
+        messages.sort_by_cached_key(sort_key);
+        for message in &messages {
+            let message_ref = MessageRef(message.conversation.channel.clone(), message.id.clone());
+            self.forget_memories(&message.conversation.workspace, &message_ref, now);
         }
-        for line in lines {
+        for message in messages {
             self.revision += 1;
             let revision = self.revision;
-            if let Some(line) = self.message_mut(&line.conversation, &line.id) {
-                line.is_redacted = true;
-                line.revision = revision;
+            if let Some(record) = self.message_mut(&message.conversation, &message.id) {
+                record.is_redacted = true;
+                record.revision = revision;
             }
         }
         self.last_change = self.revision;
@@ -303,34 +310,37 @@ impl VolatileState {
 }
 
 impl VolatileState {
-    /// Every line of somebody is deleted, with all that was made from it.
+    /// Deletes all messages of a user, with everything made from them.
     fn forget_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
-        let here = |place: &&ConversationId| place.workspace == *workspace;
-        let places: Vec<ConversationId> = self.conversations.keys().filter(here).cloned().collect();
-        for place in places {
+        let is_in_workspace =
+            |conversation_id: &&ConversationId| conversation_id.workspace == *workspace;
+        let conversations: Vec<ConversationId> =
+            self.conversations.keys().filter(is_in_workspace).cloned().collect();
+        for conversation_id in conversations {
             let of_user =
-                |line: &&MessageRecord| line.message.author.id == *user && !line.is_deleted;
-            let lines = self.conversations[&place].messages.iter().filter(of_user);
-            let lines: Vec<MessageId> = lines.map(|line| line.message.id.clone()).collect();
-            for message in lines {
-                let conversation = place.clone();
+                |record: &&MessageRecord| record.message.author.id == *user && !record.is_deleted;
+            let message_ids = self.conversations[&conversation_id].messages.iter().filter(of_user);
+            let message_ids: Vec<MessageId> =
+                message_ids.map(|record| record.message.id.clone()).collect();
+            for message in message_ids {
+                let conversation = conversation_id.clone();
                 self.delete_message(&Deletion { conversation, message: message.clone(), at: now });
-                if let Some(line) = self.message_mut(&place, &message) {
+                if let Some(record) = self.message_mut(&conversation_id, &message) {
                     let author = Author {
                         id: UserId::new(FORGOTTEN_USER_ID),
-                        ..line.message.author.clone()
+                        ..record.message.author.clone()
                     };
-                    line.message = Arc::new(Message { author, ..(*line.message).clone() });
+                    record.message = Arc::new(Message { author, ..(*record.message).clone() });
                 }
             }
-            self.change_pending_state(&place, now, |standing| {
-                standing.owed.retain(|owed| owed.asker != *user);
+            self.change_pending_state(&conversation_id, now, |pending_state| {
+                pending_state.owed.retain(|owed| owed.asker != *user);
             });
         }
     }
 }
 
-/// As exact as the database.
+/// As precise as the databases.
 fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
     if time == Timestamp::MAX {
         return time;
@@ -338,7 +348,7 @@ fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-/// What was used up within the last day and month, and the tokens of the month.
+/// The usage of the last day and month, and the tokens of the month.
 fn sum_recent_spending(
     buckets: &BTreeMap<SpendingBucket, (u64, u64)>,
     now: Timestamp,
@@ -359,15 +369,16 @@ fn sum_recent_spending(
     (spent, tokens_in_month)
 }
 
-/// The lines that an intervention ended with.
+/// The last messages up to an intervention.
 fn messages_until(
-    talk: Option<&ConversationRecord>,
+    record: Option<&ConversationRecord>,
     at: Timestamp,
     most: usize,
 ) -> Vec<Arc<Message>> {
-    let lines = talk.map_or(&[][..], |talk| &talk.messages).iter().rev();
-    let before = lines.filter(|line| line.is_visible() && line.message.at <= at);
-    let mut lines: Vec<Arc<Message>> = before.take(most).map(|line| line.message.clone()).collect();
-    lines.reverse();
-    lines
+    let messages = record.map_or(&[][..], |record| &record.messages).iter().rev();
+    let before = messages.filter(|message| message.is_visible() && message.message.at <= at);
+    let mut messages: Vec<Arc<Message>> =
+        before.take(most).map(|message| message.message.clone()).collect();
+    messages.reverse();
+    messages
 }

@@ -1,4 +1,4 @@
-//! A context, in memory.
+//! Reads a context from memory.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -11,140 +11,152 @@ use crate::store::volatile::{ConversationRecord, MessagePosition, MessageRecord,
 
 impl VolatileState {
     pub(super) fn context(&self, conversation: &ConversationId, window: &ContextWindow) -> Context {
-        let talk = self.conversations.get(conversation);
-        let own = talk.map_or(&[][..], |talk| &talk.messages);
-        let owed: Vec<MessageId> = talk.map_or(Vec::new(), |talk| {
-            talk.pending.owed.iter().map(|owed| owed.message.clone()).collect()
+        let record = self.conversations.get(conversation);
+        let own = record.map_or(&[][..], |record| &record.messages);
+        let owed: Vec<MessageId> = record.map_or(Vec::new(), |record| {
+            record.pending.owed.iter().map(|owed| owed.message.clone()).collect()
         });
-        let most = match conversation.thread {
+        let own_limit = match conversation.thread {
             Some(_) => window.thread_messages,
             None => window.messages,
         };
-        let is_here = |line: &&MessageRecord| line.is_visible();
-        let mut wanted: Vec<&MessageRecord> = own.iter().rev().filter(is_here).take(most).collect();
-        // Whoever is owed an answer is in the picture, however long ago they asked.
-        let is_owed = |line: &&MessageRecord| owed.contains(&line.message.id);
-        if owed.len() > wanted.iter().filter(|line| is_owed(line)).count() {
-            wanted.extend(own.iter().filter(is_here).filter(is_owed));
+        let is_visible = |message: &&MessageRecord| message.is_visible();
+        let mut wanted: Vec<&MessageRecord> =
+            own.iter().rev().filter(is_visible).take(own_limit).collect();
+        // A message that is owed an answer is included however old it is.
+        let is_owed = |message: &&MessageRecord| owed.contains(&message.message.id);
+        if owed.len() > wanted.iter().filter(|message| is_owed(message)).count() {
+            wanted.extend(own.iter().filter(is_visible).filter(is_owed));
         }
-        let place = (conversation.workspace.clone(), conversation.channel.clone());
-        let order = self.channel_order.get(&place).map_or(&[][..], Vec::as_slice);
-        let around = order.iter().rev().take_while(|place| place.at >= window.since);
-        // The conversation's own lines stand in the same order here and there.
+        let channel_key = (conversation.workspace.clone(), conversation.channel.clone());
+        let positions = self.channel_order.get(&channel_key).map_or(&[][..], Vec::as_slice);
+        let nearby = positions.iter().rev().take_while(|position| position.at >= window.since);
+        // The conversation's own messages are in the same order in both lists.
         let mut next = own.iter().rev();
-        let around = around.filter_map(|place| match place.thread == conversation.thread {
-            true => next.find(|line| line.message.id == place.id),
-            false => self.message_at(conversation, place),
+        let nearby = nearby.filter_map(|position| match position.thread == conversation.thread {
+            true => next.find(|message| message.message.id == position.id),
+            false => self.message_at(conversation, position),
         });
-        let around = around.filter(is_here);
-        wanted.extend(around.take(window.messages));
+        let nearby = nearby.filter(is_visible);
+        wanted.extend(nearby.take(window.messages));
         if conversation.thread.is_none() {
-            let answers = own.iter().rev().filter(is_here).take(most);
-            let answers = answers
-                .flat_map(|line| [self.newest_reply_by_others(line), self.newest_in_thread(line)]);
+            let answers = own.iter().rev().filter(is_visible).take(own_limit);
+            let answers = answers.flat_map(|message| {
+                [self.newest_reply_by_others(message), self.newest_in_thread(message)]
+            });
             wanted.extend(answers.flatten().collect::<Vec<_>>());
         }
-        let threads: BTreeSet<&MessageId> =
-            wanted.iter().filter_map(|line| line.message.conversation.thread.as_ref()).collect();
+        let threads: BTreeSet<&MessageId> = wanted
+            .iter()
+            .filter_map(|message| message.message.conversation.thread.as_ref())
+            .collect();
         let threads = threads.into_iter().chain(&conversation.thread);
         let parents = threads.filter_map(|thread| self.thread_parent(conversation, thread));
         wanted.extend(parents.collect::<Vec<_>>());
-        let open = talk.and_then(|talk| Some(talk.pending.step.as_ref()?.decision));
-        let humans = wanted.iter().filter(|line| {
-            let is_fresh = open.is_some() && line.decision == open;
-            line.message.is_human() && line.message.conversation == *conversation && is_fresh
+        let open_decision = record.and_then(|record| Some(record.pending.step.as_ref()?.decision));
+        let humans = wanted.iter().filter(|message| {
+            let is_new = open_decision.is_some() && message.decision == open_decision;
+            message.message.is_human() && message.message.conversation == *conversation && is_new
         });
-        let newest_heard = humans.map(|line| line.heard_revision).max().unwrap_or(0);
-        let unshared = wanted.iter().filter(|line| line.visibility != Visibility::Public);
-        let unshared = unshared.map(|line| line.message.id.clone()).collect();
-        let fresh = wanted.iter().filter(|line| open.is_some() && line.decision == open);
-        let fresh = fresh.map(|line| line.message.id.clone()).collect();
-        let circumstances = self.channel_status(conversation, talk, window);
-        let lines: Vec<Arc<Message>> = wanted.iter().map(|line| line.message.clone()).collect();
+        let newest_revision = humans.map(|message| message.heard_revision).max().unwrap_or(0);
+        let restricted = wanted.iter().filter(|message| message.visibility != Visibility::Public);
+        let restricted = restricted.map(|message| message.message.id.clone()).collect();
+        let new_messages = wanted
+            .iter()
+            .filter(|message| open_decision.is_some() && message.decision == open_decision);
+        let new_messages = new_messages.map(|message| message.message.id.clone()).collect();
+        let channel_status = self.channel_status(conversation, record, window);
+        let messages: Vec<Arc<Message>> =
+            wanted.iter().map(|message| message.message.clone()).collect();
         let compared =
-            circumstances.last_intervention.iter().flat_map(|before| &before.messages_before);
-        let people: HashSet<&UserId> =
-            lines.iter().chain(compared).flat_map(|line| line.referenced_users()).collect();
-        let names = people.into_iter().filter_map(|user| {
+            channel_status.last_intervention.iter().flat_map(|before| &before.messages_before);
+        let users: HashSet<&UserId> = messages
+            .iter()
+            .chain(compared)
+            .flat_map(|message| message.referenced_users())
+            .collect();
+        let names = users.into_iter().filter_map(|user| {
             let key = (conversation.workspace.clone(), user.clone());
             Some((user.clone(), self.users.get(&key)?.name.clone()))
         });
         let names = names.collect();
-        let channel = self.channels.get(&place);
+        let channel = self.channels.get(&channel_key);
         let name = channel.map_or(conversation.channel.0.clone(), |channel| channel.name.clone());
         let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
-        let history = ChannelMessages::from_messages(conversation.channel.clone(), name, lines);
-        let command = |line: &MessageRecord| {
-            let (message, by) = (&line.message, &line.message.author.id);
-            let user = self.users.get(&(conversation.workspace.clone(), by.clone()));
+        let channel_messages =
+            ChannelMessages::from_messages(conversation.channel.clone(), name, messages);
+        let to_command = |record: &MessageRecord| {
+            let (message, author) = (&record.message, &record.message.author.id);
+            let user = self.users.get(&(conversation.workspace.clone(), author.clone()));
             PendingCommand {
                 message: message.id.clone(),
-                user: by.clone(),
+                user: author.clone(),
                 role: user.map(|user| user.role).unwrap_or_default(),
                 at: message.at,
                 text: message.text.clone(),
             }
         };
-        let given = own.iter().filter(|line| line.gate == Some(Gate::Command) && !line.is_deleted);
-        let given = given.filter(is_owed).map(command).collect();
+        let commands =
+            own.iter().filter(|message| message.gate == Some(Gate::Command) && !message.is_deleted);
+        let commands = commands.filter(is_owed).map(to_command).collect();
         let mut context = Context {
-            pending_commands: given,
+            pending_commands: commands,
             names,
-            new_messages: fresh,
-            channel_status: circumstances,
-            restricted_messages: unshared,
+            new_messages,
+            channel_status,
+            restricted_messages: restricted,
             visibility,
             owed,
-            newest_message_revision: newest_heard,
-            last_silent_state: talk.and_then(|talk| talk.silent_state),
-            intent: self.intent(talk),
+            newest_message_revision: newest_revision,
+            last_silent_state: record.and_then(|record| record.silent_state),
+            intent: self.intent(record),
             revision: self.revision,
-            ..Context::new(conversation.clone(), history)
+            ..Context::new(conversation.clone(), channel_messages)
         };
         self.add_memories(&mut context, window);
         context
     }
 
-    /// The newest line by somebody else in the thread that a line has opened.
+    /// The newest message by another author in the thread that a message opened.
     fn newest_reply_by_others(&self, parent: &MessageRecord) -> Option<&MessageRecord> {
         if !self.threads.contains(&parent.message.id) {
             return None;
         }
         let thread = Some(parent.message.id.clone());
         let thread = ConversationId { thread, ..parent.message.conversation.clone() };
-        let lines = self.conversations.get(&thread)?.messages.iter().rev();
-        lines
-            .into_iter()
-            .find(|line| line.is_visible() && line.message.author.id != parent.message.author.id)
+        let messages = self.conversations.get(&thread)?.messages.iter().rev();
+        messages.into_iter().find(|message| {
+            message.is_visible() && message.message.author.id != parent.message.author.id
+        })
     }
 
-    /// The newest line in the thread that a line has opened.
+    /// The newest message in the thread that a message opened.
     fn newest_in_thread(&self, parent: &MessageRecord) -> Option<&MessageRecord> {
         if !self.threads.contains(&parent.message.id) {
             return None;
         }
         let thread = Some(parent.message.id.clone());
         let thread = ConversationId { thread, ..parent.message.conversation.clone() };
-        self.conversations.get(&thread)?.messages.iter().rev().find(|line| line.is_visible())
+        self.conversations.get(&thread)?.messages.iter().rev().find(|message| message.is_visible())
     }
 
-    /// The line of a channel that stands at a place of its order.
+    /// The message at a position in its channel.
     fn message_at(
         &self,
         conversation: &ConversationId,
-        place: &MessagePosition,
+        position: &MessagePosition,
     ) -> Option<&MessageRecord> {
-        let thread = place.thread.clone();
-        let lines =
+        let thread = position.thread.clone();
+        let messages =
             &self.conversations.get(&ConversationId { thread, ..conversation.clone() })?.messages;
-        let found = lines.binary_search_by(|line| {
-            (line.message.at, &line.message.id).cmp(&(place.at, &place.id))
+        let found = messages.binary_search_by(|message| {
+            (message.message.at, &message.message.id).cmp(&(position.at, &position.id))
         });
-        lines.get(found.ok()?)
+        messages.get(found.ok()?)
     }
 
-    fn intent(&self, talk: Option<&ConversationRecord>) -> Option<Intent> {
-        let decision = self.decisions.get(&talk?.pending.step.as_ref()?.decision)?;
+    fn intent(&self, record: Option<&ConversationRecord>) -> Option<Intent> {
+        let decision = self.decisions.get(&record?.pending.step.as_ref()?.decision)?;
         let judgment = decision.judgment.as_ref()?;
         Some(Intent {
             reason: judgment.reason.clone(),
@@ -153,8 +165,8 @@ impl VolatileState {
             conversation_state: decision
                 .evaluation
                 .as_ref()
-                .and_then(|weighed| weighed.conversation_state),
-            seen_revision: self.considered.get(&decision.id).copied().unwrap_or(0),
+                .and_then(|evaluation| evaluation.conversation_state),
+            seen_revision: self.judged_revision.get(&decision.id).copied().unwrap_or(0),
         })
     }
 
@@ -163,8 +175,8 @@ impl VolatileState {
         conversation: &ConversationId,
         thread: &MessageId,
     ) -> Option<&MessageRecord> {
-        let place = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
-        let lines = &self.conversations.get(self.conversation_of.get(&place)?)?.messages;
-        lines.iter().find(|line| line.message.id == *thread && line.is_visible())
+        let key = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
+        let messages = &self.conversations.get(self.conversation_of.get(&key)?)?.messages;
+        messages.iter().find(|message| message.message.id == *thread && message.is_visible())
     }
 }

@@ -1,4 +1,4 @@
-//! Hearing, in memory.
+//! Hears messages and other events, in memory.
 
 use std::sync::Arc;
 
@@ -21,76 +21,82 @@ impl VolatileState {
     pub(super) fn hear_message(
         &mut self,
         message: Message,
-        sent_as: Option<Arc<str>>,
-        follows: Disposition,
-        remember: Option<Timestamp>,
+        client_message_id: Option<Arc<str>>,
+        disposition: Disposition,
+        remember_at: Option<Timestamp>,
     ) -> HearReceipt {
         let conversation = message.conversation.clone();
-        let place =
+        let key =
             (conversation.workspace.clone(), conversation.channel.clone(), message.id.clone());
-        if self.conversation_of.contains_key(&place) {
+        if self.conversation_of.contains_key(&key) {
             return self.receipt(None);
         }
-        if let Some(sent_as) = sent_as {
-            let sent = (conversation.workspace.clone(), conversation.channel.clone(), sent_as);
-            if self.client_message_ids.contains_key(&sent) {
+        if let Some(client_message_id) = client_message_id {
+            let client_key =
+                (conversation.workspace.clone(), conversation.channel.clone(), client_message_id);
+            if self.client_message_ids.contains_key(&client_key) {
                 return self.receipt(None);
             }
-            self.client_message_ids.insert(sent, message.id.clone());
+            self.client_message_ids.insert(client_key, message.id.clone());
         }
-        self.conversation_of.insert(place, conversation.clone());
-        let fresh = DecisionId(self.last_number + 1);
-        let arrived = self.change_pending_state(&conversation, message.at, |standing| {
-            standing.hear(&message, follows, fresh)
+        self.conversation_of.insert(key, conversation.clone());
+        let new_decision = DecisionId(self.last_number + 1);
+        let effect = self.change_pending_state(&conversation, message.at, |pending_state| {
+            pending_state.hear(&message, disposition, new_decision)
         });
         let at = message.at;
-        if !follows.is_redacted() {
+        if !disposition.is_redacted() {
             self.learn_delay(&message);
         }
-        if let Some(due) = remember.filter(|_| !follows.is_redacted()) {
+        if let Some(due) = remember_at.filter(|_| !disposition.is_redacted()) {
             self.schedule_for_message(&message, due);
         }
-        self.insert_message(message, follows.gate(), arrived.map(|arrived| arrived.decision));
-        if let Some(arrived) = arrived {
-            self.apply_arrival(&conversation, arrived, at);
+        self.insert_message(message, disposition.gate(), effect.map(|effect| effect.decision));
+        if let Some(effect) = effect {
+            self.apply_arrival(&conversation, effect, at);
         }
-        self.receipt(Some(arrived))
+        self.receipt(Some(effect))
     }
 
-    /// How long somebody took to answer, before the line stands among the others.
+    /// Records how long the author took to answer. Must run before the message is inserted.
     fn learn_delay(&mut self, message: &Message) {
-        let place = (message.conversation.workspace.clone(), message.conversation.channel.clone());
-        if !message.is_human() || !self.channels.contains_key(&place) {
+        let channel =
+            (message.conversation.workspace.clone(), message.conversation.channel.clone());
+        if !message.is_human() || !self.channels.contains_key(&channel) {
             return;
         }
-        let lines =
-            self.conversations.get(&message.conversation).map_or(&[][..], |talk| &talk.messages);
-        let newest = lines.iter().rev().take(REPLY_DELAY_LOOKBACK).filter(|line| !line.is_redacted);
-        if let Some(before) =
-            newest.into_iter().find_map(|line| PreviousMessage::from_message(&line.message))
+        let messages = self
+            .conversations
+            .get(&message.conversation)
+            .map_or(&[][..], |record| &record.messages);
+        let newest =
+            messages.iter().rev().take(REPLY_DELAY_LOOKBACK).filter(|record| !record.is_redacted);
+        if let Some(previous) =
+            newest.into_iter().find_map(|record| PreviousMessage::from_message(&record.message))
         {
-            self.delays.entry(place).or_default().record(&before, message);
+            self.delays.entry(channel).or_default().record(&previous, message);
         }
     }
 
-    pub(super) fn hear_cursor(&mut self, bookmark: Cursor) -> HearReceipt {
-        let Cursor { workspace, stream: place, value } = bookmark;
-        let before = self.cursors.insert((workspace, place), value.clone());
-        HearReceipt { is_new: before != Some(value), ..self.receipt(None) }
+    pub(super) fn hear_cursor(&mut self, cursor: Cursor) -> HearReceipt {
+        let Cursor { workspace, stream, value } = cursor;
+        let old_value = self.cursors.insert((workspace, stream), value.clone());
+        HearReceipt { is_new: old_value != Some(value), ..self.receipt(None) }
     }
 
-    pub(super) fn hear_edit(&mut self, edit: &Edit, follows: Disposition) -> HearReceipt {
-        let Disposition::Judge(rest) = follows else {
+    pub(super) fn hear_edit(&mut self, edit: &Edit, disposition: Disposition) -> HearReceipt {
+        let Disposition::Judge(debounce) = disposition else {
             return self.receipt(None);
         };
-        let known = self.message_mut(&edit.conversation, &edit.message);
-        if known.as_ref().is_some_and(|line| line.gate == Some(Gate::Command)) {
-            // A command stays as it was obeyed, and what it might become is not to be listened to.
+        let stored = self.message_mut(&edit.conversation, &edit.message);
+        if stored.as_ref().is_some_and(|record| record.gate == Some(Gate::Command)) {
+            // A command has been obeyed as it was first written; what it is edited to is ignored.
             return self.receipt(None);
         }
-        let away = known.filter(|line| line.is_redacted).map(|line| line.message.text.is_empty());
-        let edit = &match away {
-            // Where its text is not kept, none is kept now.
+        let withheld =
+            stored.filter(|record| record.is_redacted).map(|record| record.message.text.is_empty());
+        let edit = &match withheld {
+            // Where the text was withheld, the edited text is withheld, too.
             Some(true) => return self.receipt(None),
             Some(false) => Edit { mentions: Vec::new(), ..edit.clone() },
             None => edit.clone(),
@@ -98,73 +104,80 @@ impl VolatileState {
         let Some((before, after)) = self.edit_message(edit) else {
             return self.receipt(None);
         };
-        let line = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
-        self.forget_memories(&edit.conversation.workspace, &line, edit.at);
-        // Bots edit their lines all the time; that costs no prompt.
+        let message_ref = MessageRef(edit.conversation.channel.clone(), edit.message.clone());
+        self.forget_memories(&edit.conversation.workspace, &message_ref, edit.at);
+        // Bots edit their messages all the time; that must not cost prompts.
         if before.is_human() {
             self.forget_exchanges(&edit.conversation, &edit.message);
         }
-        let fresh = DecisionId(self.last_number + 1);
+        let new_decision = DecisionId(self.last_number + 1);
         let edited = EditedMessage { before: &before, after: &after };
         let conversation = &edit.conversation;
-        let arrived = self.change_pending_state(conversation, edit.at, |standing| match away {
-            Some(_) => None,
-            None => standing.hear_edit(edited, edit.at, rest, fresh),
-        });
-        if let Some(arrived) = arrived {
-            self.apply_arrival(conversation, arrived, edit.at);
+        let effect =
+            self.change_pending_state(conversation, edit.at, |pending_state| match withheld {
+                Some(_) => None,
+                None => pending_state.hear_edit(edited, edit.at, debounce, new_decision),
+            });
+        if let Some(effect) = effect {
+            self.apply_arrival(conversation, effect, edit.at);
             let is_owed = self.is_owed(conversation, &edit.message);
-            if let Some(line) = self.message_mut(conversation, &edit.message).filter(|_| is_owed) {
-                line.decision = Some(arrived.decision);
+            if let Some(record) = self.message_mut(conversation, &edit.message).filter(|_| is_owed)
+            {
+                record.decision = Some(effect.decision);
             }
         }
-        self.receipt(Some(arrived))
+        self.receipt(Some(effect))
     }
 
     pub(super) fn hear_deletion(
         &mut self,
         deletion: &Deletion,
-        follows: Disposition,
+        disposition: Disposition,
     ) -> HearReceipt {
-        let Disposition::Judge(rest) = follows else {
+        let Disposition::Judge(debounce) = disposition else {
             return self.receipt(None);
         };
         let conversation = &deletion.conversation;
         let Some((before, is_withheld)) = self.delete_message(deletion) else {
             return self.receipt(None);
         };
-        let arrived =
-            self.change_pending_state(conversation, deletion.at, |standing| match is_withheld {
-                true => None,
-                false => standing.hear_deletion(&before, deletion.at, rest),
-            });
-        if let Some(arrived) = arrived {
-            self.apply_arrival(conversation, arrived, deletion.at);
+        let effect =
+            self.change_pending_state(
+                conversation,
+                deletion.at,
+                |pending_state| match is_withheld {
+                    true => None,
+                    false => pending_state.hear_deletion(&before, deletion.at, debounce),
+                },
+            );
+        if let Some(effect) = effect {
+            self.apply_arrival(conversation, effect, deletion.at);
         }
-        self.receipt(Some(arrived))
+        self.receipt(Some(effect))
     }
 
-    /// Takes a line and all that was made from it away. Returns how it was, and whether it was listened to.
+    /// Deletes a message and everything made from it. Returns the message as it was, and whether it was withheld.
     pub(super) fn delete_message(&mut self, deletion: &Deletion) -> Option<(Arc<Message>, bool)> {
         let conversation = &deletion.conversation;
-        // Its twin under another id may live.
+        // The same client message under another id may still arrive.
         self.client_message_ids.retain(|_, id| *id != deletion.message);
         let revision = self.revision + 1;
-        let line =
-            self.message_mut(conversation, &deletion.message).filter(|line| !line.is_deleted)?;
-        line.is_deleted = true;
-        let is_withheld = line.is_redacted;
-        line.reactions.clear();
-        line.revision = revision;
-        let before = line.message.clone();
-        let bare = Message { text: "".into(), mentions: Vec::new(), ..(*line.message).clone() };
-        line.message = Arc::new(bare);
+        let record = self
+            .message_mut(conversation, &deletion.message)
+            .filter(|record| !record.is_deleted)?;
+        record.is_deleted = true;
+        let is_withheld = record.is_redacted;
+        record.reactions.clear();
+        record.revision = revision;
+        let before = record.message.clone();
+        let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
+        record.message = Arc::new(erased);
         (self.revision, self.last_change) = (revision, revision);
         let forgotten = MessageRef(conversation.channel.clone(), deletion.message.clone());
         self.forget_memories(&conversation.workspace, &forgotten, deletion.at);
         self.forget_exchanges(conversation, &deletion.message);
-        let letters = self.dead_letters.iter_mut();
-        letters
+        let dead_letters = self.dead_letters.iter_mut();
+        dead_letters
             .filter(|letter| letter.conversation == *conversation)
             .for_each(|letter| letter.text = None);
         Some((before, is_withheld))
@@ -197,48 +210,48 @@ impl VolatileState {
 
     pub(super) fn hear_reaction(&mut self, reaction: &Reaction) -> HearReceipt {
         let (workspace, channel) = (reaction.workspace.clone(), reaction.channel.clone());
-        let place = (workspace, channel, reaction.message.clone());
-        let Some(conversation) = self.conversation_of.get(&place).cloned() else {
-            // It waits for its line, and nobody sees it before.
-            apply_reaction(self.early_reactions.entry(place).or_default(), reaction);
+        let key = (workspace, channel, reaction.message.clone());
+        let Some(conversation) = self.conversation_of.get(&key).cloned() else {
+            // It stays hidden until the message arrives.
+            apply_reaction(self.early_reactions.entry(key).or_default(), reaction);
             return self.receipt(None);
         };
         let revision = self.revision + 1;
-        let line =
-            self.message_mut(&conversation, &reaction.message).filter(|line| !line.is_deleted);
-        let is_new = line.is_some_and(|line| {
-            let is_new = apply_reaction(&mut line.reactions, reaction);
-            line.reactions_revision = if is_new { revision } else { line.reactions_revision };
+        let record =
+            self.message_mut(&conversation, &reaction.message).filter(|record| !record.is_deleted);
+        let is_new = record.is_some_and(|record| {
+            let is_new = apply_reaction(&mut record.reactions, reaction);
+            record.reactions_revision = if is_new { revision } else { record.reactions_revision };
             is_new
         });
         self.revision += u64::from(is_new);
         HearReceipt { is_new, has_superseded: false, revision: self.revision }
     }
 
-    fn receipt(&self, arrived: Option<Option<HearEffect>>) -> HearReceipt {
+    fn receipt(&self, effect: Option<Option<HearEffect>>) -> HearReceipt {
         HearReceipt {
-            is_new: arrived.is_some(),
-            has_superseded: arrived.flatten().is_some_and(|arrived| arrived.has_superseded),
+            is_new: effect.is_some(),
+            has_superseded: effect.flatten().is_some_and(|effect| effect.has_superseded),
             revision: self.revision,
         }
     }
 
-    /// Writes what a line did besides moving the step.
-    fn apply_arrival(&mut self, conversation: &ConversationId, arrived: HearEffect, at: Timestamp) {
-        let owed = self.conversations.get(conversation).map(|talk| &talk.pending.owed);
+    /// Applies the effects of a message besides the moved step.
+    fn apply_arrival(&mut self, conversation: &ConversationId, effect: HearEffect, at: Timestamp) {
+        let owed = self.conversations.get(conversation).map(|record| &record.pending.owed);
         let is_addressed = owed.is_some_and(|owed| !owed.is_empty());
-        if arrived.has_opened_decision {
-            self.open_decision(arrived.decision, conversation, is_addressed, at);
+        if effect.has_opened_decision {
+            self.open_decision(effect.decision, conversation, is_addressed, at);
         }
         let revision = self.revision;
-        if let Some(decision) = self.decisions.get_mut(&arrived.decision)
-            && (arrived.has_superseded || (is_addressed && !decision.is_addressed))
+        if let Some(decision) = self.decisions.get_mut(&effect.decision)
+            && (effect.has_superseded || (is_addressed && !decision.is_addressed))
         {
             decision.is_addressed |= is_addressed;
             decision.revision = revision;
         }
-        if arrived.has_superseded {
-            self.decisions.entry(arrived.decision).and_modify(supersede);
+        if effect.has_superseded {
+            self.decisions.entry(effect.decision).and_modify(supersede);
             self.drop_drafts(conversation);
         }
     }
@@ -249,37 +262,38 @@ impl VolatileState {
     }
 
     fn is_owed(&self, conversation: &ConversationId, message: &MessageId) -> bool {
-        let owed = self.conversations.get(conversation).map(|talk| &talk.pending.owed);
+        let owed = self.conversations.get(conversation).map(|record| &record.pending.owed);
         owed.is_some_and(|owed| owed.iter().any(|owed| owed.message == *message))
     }
 
     fn edit_message(&mut self, edit: &Edit) -> Option<(Arc<Message>, Arc<Message>)> {
         let revision = self.revision + 1;
-        let line =
-            self.message_mut(&edit.conversation, &edit.message).filter(|line| !line.is_deleted)?;
-        let before = line.message.clone();
-        if before.text == edit.text || line.edited.is_some_and(|edited| edited >= edit.at) {
+        let record = self
+            .message_mut(&edit.conversation, &edit.message)
+            .filter(|record| !record.is_deleted)?;
+        let before = record.message.clone();
+        if before.text == edit.text || record.edited.is_some_and(|edited| edited >= edit.at) {
             return None;
         }
-        line.edited = Some(edit.at);
-        line.message = Arc::new(Message {
+        record.edited = Some(edit.at);
+        record.message = Arc::new(Message {
             text: edit.text.clone(),
             mentions: edit.mentions.clone(),
             edits: before.edits + 1,
             ..(*before).clone()
         });
-        line.revision = revision;
-        let after = line.message.clone();
+        record.revision = revision;
+        let after = record.message.clone();
         (self.revision, self.last_change) = (revision, revision);
         Some((before, after))
     }
 }
 
-/// Whether the reaction changes anything among these.
+/// Returns whether the reaction changed anything.
 fn apply_reaction(reactions: &mut Vec<ReactionRecord>, reaction: &Reaction) -> bool {
     let at = reaction.at;
     let is_it =
-        |kept: &&mut ReactionRecord| kept.emoji == reaction.emoji && kept.user == reaction.user;
+        |known: &&mut ReactionRecord| known.emoji == reaction.emoji && known.user == reaction.user;
     match (reactions.iter_mut().find(is_it), reaction.change) {
         (None, ReactionChange::Removed) => return false,
         (None, ReactionChange::Added) => reactions.push(ReactionRecord {
@@ -289,17 +303,17 @@ fn apply_reaction(reactions: &mut Vec<ReactionRecord>, reaction: &Reaction) -> b
             at,
             removed: None,
         }),
-        (Some(kept), ReactionChange::Added) => {
-            if kept.removed.is_none_or(|removed| removed > at) {
+        (Some(known), ReactionChange::Added) => {
+            if known.removed.is_none_or(|removed| removed > at) {
                 return false;
             }
-            (kept.at, kept.kind, kept.removed) = (at, reaction.kind, None);
+            (known.at, known.kind, known.removed) = (at, reaction.kind, None);
         }
-        (Some(kept), ReactionChange::Removed) => {
-            if kept.removed.is_some() || kept.at > at {
+        (Some(known), ReactionChange::Removed) => {
+            if known.removed.is_some() || known.at > at {
                 return false;
             }
-            kept.removed = Some(at);
+            known.removed = Some(at);
         }
     }
     true

@@ -1,4 +1,4 @@
-//! What is remembered, in memory.
+//! Memories and memory jobs, in memory.
 
 use std::collections::BTreeMap;
 
@@ -23,24 +23,24 @@ pub(super) struct MemoryVersion {
     changed_at: Option<u64>,
 }
 
-/// A chore that waits or is worked at.
+/// A memory job that is waiting or in flight.
 pub(super) struct MemoryJobRecord {
     due: Timestamp,
     ready: Timestamp,
     attempts: u32,
     token: Option<i64>,
-    /// When it is due once more, if it was armed while it was worked at.
+    /// When it is due again, if it was scheduled while in flight.
     due_again: Option<Timestamp>,
 }
 
 impl VolatileState {
     pub(super) fn schedule_for_message(&mut self, message: &Message, due: Timestamp) {
-        let place = &message.conversation;
-        let thread = place.thread.clone();
-        let thread = thread.map(|thread| MemoryScope::Thread(place.channel.clone(), thread));
-        let scopes = [Some(MemoryScope::Channel(place.channel.clone())), thread];
+        let conversation = &message.conversation;
+        let thread = conversation.thread.clone();
+        let thread = thread.map(|thread| MemoryScope::Thread(conversation.channel.clone(), thread));
+        let scopes = [Some(MemoryScope::Channel(conversation.channel.clone())), thread];
         for scope in scopes.into_iter().flatten() {
-            let workspace = place.workspace.clone();
+            let workspace = conversation.workspace.clone();
             self.schedule_memory_job(
                 MemoryKey { workspace, scope, term: MemoryTerm::ShortTerm },
                 due,
@@ -49,18 +49,18 @@ impl VolatileState {
     }
 
     fn schedule_memory_job(&mut self, key: MemoryKey, due: Timestamp) {
-        let fresh =
+        let new_job =
             || MemoryJobRecord { due, ready: due, attempts: 0, token: None, due_again: None };
-        let waiting = self.memory_jobs.entry(key).or_insert_with(fresh);
-        if waiting.token.is_some() {
-            waiting.due_again = Some(waiting.due_again.map_or(due, |again| again.min(due)));
-        } else if due < waiting.due {
-            (waiting.due, waiting.ready) = (due, due);
+        let job = self.memory_jobs.entry(key).or_insert_with(new_job);
+        if job.token.is_some() {
+            job.due_again = Some(job.due_again.map_or(due, |again| again.min(due)));
+        } else if due < job.due {
+            (job.due, job.ready) = (due, due);
         }
     }
 
     pub(super) fn next_memory_job(&self) -> Option<Timestamp> {
-        self.memory_jobs.values().map(|waiting| waiting.ready).min()
+        self.memory_jobs.values().map(|job| job.ready).min()
     }
 
     pub(super) fn claim_memory_jobs(
@@ -69,53 +69,53 @@ impl VolatileState {
         lease: SignedDuration,
         most: usize,
     ) -> Vec<MemoryJob> {
-        let ready = self.memory_jobs.iter_mut().filter(|(_, waiting)| waiting.ready <= now);
+        let ready = self.memory_jobs.iter_mut().filter(|(_, job)| job.ready <= now);
         let mut ready: Vec<_> = ready.collect();
-        ready.sort_by_key(|(key, waiting)| (waiting.ready, key.scope.name()));
-        let mut chores = Vec::new();
-        for (key, waiting) in ready.into_iter().take(most) {
+        ready.sort_by_key(|(key, job)| (job.ready, key.scope.name()));
+        let mut claimed = Vec::new();
+        for (key, job) in ready.into_iter().take(most) {
             self.last_number += 1;
-            waiting.token = Some(self.last_number);
-            waiting.ready = now + lease;
-            waiting.attempts += 1;
-            waiting.due_again = None;
-            let (token, attempt) = (self.last_number, waiting.attempts);
-            chores.push(MemoryJob { key: key.clone(), due: waiting.due, token, attempt });
+            job.token = Some(self.last_number);
+            job.ready = now + lease;
+            job.attempts += 1;
+            job.due_again = None;
+            let (token, attempt) = (self.last_number, job.attempts);
+            claimed.push(MemoryJob { key: key.clone(), due: job.due, token, attempt });
         }
-        self.revision += u64::from(!chores.is_empty());
-        chores
+        self.revision += u64::from(!claimed.is_empty());
+        claimed
     }
 
     pub(super) fn complete_memory_job(
         &mut self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) {
         self.revision += 1;
-        let key = &chore.key;
+        let key = &job.key;
         for attempt in &outcome.attempts {
             self.record_spending(&key.workspace, key.channel(), attempt);
         }
-        let waiting = self.memory_jobs.get(key).and_then(|waiting| waiting.token);
-        if waiting != Some(chore.token) {
+        let current_token = self.memory_jobs.get(key).and_then(|record| record.token);
+        if current_token != Some(job.token) {
             return;
         }
         let is_stale = outcome.attempts.iter().filter_map(|attempt| attempt.exchange.as_ref()).any(
             |exchange| {
-                let (revision, made_from) = (exchange.seen_revision, &exchange.lineage);
-                self.has_changed_since(&key.workspace, key.channel(), revision, made_from)
+                let (revision, exchange_lineage) = (exchange.seen_revision, &exchange.lineage);
+                self.has_changed_since(&key.workspace, key.channel(), revision, exchange_lineage)
             },
         );
         match outcome.result {
-            MemoryJobResult::Retry(turn) => {
-                self.postpone_memory_job(key, outcome.next_due, turn == RetryTiming::Soon)
+            MemoryJobResult::Retry(timing) => {
+                self.postpone_memory_job(key, outcome.next_due, timing == RetryTiming::Soon)
             }
             MemoryJobResult::NothingNew => self.finish_memory_job(key),
             MemoryJobResult::Remembered(new) => {
-                let lines = new.entries.iter().flat_map(|entry| entry.messages.iter().cloned());
+                let messages = new.entries.iter().flat_map(|entry| entry.messages.iter().cloned());
                 let lineage =
-                    Lineage { messages: lines.collect(), memories: new.source_memories.clone() };
+                    Lineage { messages: messages.collect(), memories: new.source_memories.clone() };
                 let (workspace, channel) = (&key.workspace, key.channel());
                 if is_stale
                     || self.has_changed_since(workspace, channel, new.seen_revision, &lineage)
@@ -126,24 +126,24 @@ impl VolatileState {
                 self.finish_memory_job(key);
                 let interval = outcome.next_due.duration_since(now);
                 for (next, due) in follow_up_jobs(key, is_public, now) {
-                    let made = self.memories.get(&next).and_then(|versions| versions.last());
-                    let made = made.map(|version| version.memory.created);
-                    let due = job_due(made, due, interval, &next);
+                    let newest = self.memories.get(&next).and_then(|versions| versions.last());
+                    let newest_created = newest.map(|version| version.memory.created);
+                    let due = job_due(newest_created, due, interval, &next);
                     self.schedule_memory_job(next, due);
                 }
             }
         }
     }
 
-    fn postpone_memory_job(&mut self, key: &MemoryKey, due: Timestamp, is_same_try: bool) {
-        if let Some(waiting) = self.memory_jobs.get_mut(key) {
-            let attempts = if is_same_try { waiting.attempts } else { 0 };
-            *waiting = MemoryJobRecord { due, ready: due, attempts, token: None, due_again: None };
+    fn postpone_memory_job(&mut self, key: &MemoryKey, due: Timestamp, keeps_attempts: bool) {
+        if let Some(job) = self.memory_jobs.get_mut(key) {
+            let attempts = if keeps_attempts { job.attempts } else { 0 };
+            *job = MemoryJobRecord { due, ready: due, attempts, token: None, due_again: None };
         }
     }
 
     fn finish_memory_job(&mut self, key: &MemoryKey) {
-        match self.memory_jobs.get(key).and_then(|waiting| waiting.due_again) {
+        match self.memory_jobs.get(key).and_then(|job| job.due_again) {
             Some(again) => self.postpone_memory_job(key, again, false),
             None => {
                 self.memory_jobs.remove(key);
@@ -151,27 +151,22 @@ impl VolatileState {
         }
     }
 
-    /// What was remembered elsewhere is remembered here, if nothing is yet.
+    /// Imports a memory, unless there is one already.
     pub(super) fn import_memory(
         &mut self,
         key: MemoryKey,
         entries: Vec<MemoryEntry>,
-        newest: Timestamp,
+        newest_message_at: Timestamp,
         now: Timestamp,
     ) {
         if self.memories.contains_key(&key) {
             return;
         }
         self.revision += 1;
-        let (considered, merged) = (self.revision, Vec::new());
+        let (seen_revision, source_memories) = (self.revision, Vec::new());
         self.save_memory_version(
             &key,
-            NewMemory {
-                entries,
-                newest_message_at: newest,
-                seen_revision: considered,
-                source_memories: merged,
-            },
+            NewMemory { entries, newest_message_at, seen_revision, source_memories },
             now,
             1,
         );
@@ -182,12 +177,15 @@ impl VolatileState {
         key: &MemoryKey,
         new: NewMemory,
         now: Timestamp,
-        keeps: usize,
+        versions_kept: usize,
     ) -> bool {
         let mut entries = new.entries;
         for entry in &mut entries {
             let is_public = !entry.messages.is_empty()
-                && entry.messages.iter().all(|line| self.is_public_message(&key.workspace, line));
+                && entry
+                    .messages
+                    .iter()
+                    .all(|message| self.is_public_message(&key.workspace, message));
             entry.visibility = if is_public { Visibility::Public } else { Visibility::Private };
         }
         let is_public = entries.iter().any(MemoryEntry::is_public);
@@ -203,52 +201,55 @@ impl VolatileState {
         };
         let versions = self.memories.entry(key.clone()).or_default();
         versions.push(MemoryVersion { memory, changed_at: None });
-        // Of versions that are kept no more, the lines behind them are still known: prompts held them.
-        let surplus = versions.len().saturating_sub(keeps);
+        // Old versions lose their text. Their source messages stay, since prompts held them.
+        let surplus = versions.len().saturating_sub(versions_kept);
         for entry in versions[..surplus].iter_mut().flat_map(|old| &mut old.memory.entries) {
             entry.text = "".into();
         }
         is_public
     }
 
-    /// Everybody could read it.
-    pub(super) fn is_public_message(&self, workspace: &WorkspaceId, line: &MessageRef) -> bool {
-        let channel = self.channels.get(&(workspace.clone(), line.0.clone()));
-        let place = (workspace.clone(), line.0.clone(), line.1.clone());
-        let talk = self.conversation_of.get(&place).and_then(|place| self.conversations.get(place));
-        let line =
-            talk.and_then(|talk| talk.messages.iter().find(|other| other.message.id == line.1));
+    /// Whether the message and its channel are public.
+    pub(super) fn is_public_message(&self, workspace: &WorkspaceId, message: &MessageRef) -> bool {
+        let channel = self.channels.get(&(workspace.clone(), message.0.clone()));
+        let key = (workspace.clone(), message.0.clone(), message.1.clone());
+        let record = self.conversation_of.get(&key).and_then(|key| self.conversations.get(key));
+        let message = record
+            .and_then(|record| record.messages.iter().find(|other| other.message.id == message.1));
         channel.is_some_and(|channel| channel.visibility == Visibility::Public)
-            && line.is_some_and(|line| line.visibility == Visibility::Public)
+            && message.is_some_and(|message| message.visibility == Visibility::Public)
     }
 
-    /// A line was edited or deleted.
+    /// Forgets an edited or deleted message.
     pub(super) fn forget_memories(
         &mut self,
         workspace: &WorkspaceId,
-        line: &MessageRef,
+        message: &MessageRef,
         now: Timestamp,
     ) {
-        let memos = self.forget_memos(workspace, line);
+        let memos = self.forget_memos(workspace, message);
         self.forget_prompts(&memos);
-        let change = |memory: &mut Memory| memory.forget_message(line);
+        let change = |memory: &mut Memory| memory.forget_message(message);
         for key in self.change_memories(|key| key.workspace == *workspace, change) {
             self.schedule_memory_job(key, now + REWRITE_DELAY);
         }
     }
 
-    /// A public channel is public no more.
+    /// A public channel turned private.
     pub(super) fn make_channel_private(
         &mut self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         now: Timestamp,
     ) {
-        for (place, talk) in &mut self.conversations {
-            if (&place.workspace, &place.channel) == (workspace, channel) {
+        for (conversation, record) in &mut self.conversations {
+            if (&conversation.workspace, &conversation.channel) == (workspace, channel) {
                 let public = |visibility: &&mut Visibility| **visibility == Visibility::Public;
-                let lines = talk.messages.iter_mut().map(|line| &mut line.visibility);
-                lines.filter(public).for_each(|visibility| *visibility = Visibility::Private);
+                let visibilities =
+                    record.messages.iter_mut().map(|message| &mut message.visibility);
+                visibilities
+                    .filter(public)
+                    .for_each(|visibility| *visibility = Visibility::Private);
             }
         }
         self.last_change = self.revision;
@@ -266,25 +267,25 @@ impl VolatileState {
         self.change_memories(of_channel, Memory::make_private);
     }
 
-    /// What was asked elsewhere with lines of a channel that is public no more goes, and what models
-    /// wrote about it.
+    /// Drops the prompts of other channels that held messages of a channel that turned private, and what models wrote
+    /// about them.
     fn forget_prompts_of_channel(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
         let revision = self.revision;
         let elsewhere = self.decisions.iter_mut().filter(|(_, decision)| {
-            let place = &decision.conversation;
-            place.workspace == *workspace && place.channel != *channel
+            let conversation = &decision.conversation;
+            conversation.workspace == *workspace && conversation.channel != *channel
         });
         for (id, decision) in elsewhere {
-            let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let held = kept.iter_mut().flatten().filter(|kept| {
-                kept.exchange.lineage.messages.iter().any(|line| line.0 == *channel)
+            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let affected = exchanges.iter_mut().flatten().filter(|record| {
+                record.exchange.lineage.messages.iter().any(|message| message.0 == *channel)
             });
-            let mut has_seen = false;
-            for kept in held {
-                kept.clear_text();
-                has_seen = true;
+            let mut is_affected = false;
+            for record in affected {
+                record.clear_text();
+                is_affected = true;
             }
-            if has_seen {
+            if is_affected {
                 forget_reasons(decision, revision);
             }
         }
@@ -315,23 +316,22 @@ impl VolatileState {
         keys
     }
 
-    /// What was asked with the help of memories or memos that have changed goes, and what models wrote
-    /// about it.
+    /// Drops the prompts that held memories or memos that have changed, and what models wrote about them.
     fn forget_prompts(&mut self, changed: &[MemoryId]) {
         let revision = self.revision;
         for (id, decision) in &mut self.decisions {
-            let kept = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let held = kept.iter_mut().filter(|kept| {
-                kept.as_ref().is_some_and(|kept| {
-                    kept.exchange.lineage.memories.iter().any(|id| changed.contains(id))
+            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
+            let affected = exchanges.iter_mut().filter(|record| {
+                record.as_ref().is_some_and(|record| {
+                    record.exchange.lineage.memories.iter().any(|id| changed.contains(id))
                 })
             });
-            let mut has_seen = false;
-            for kept in held.flatten() {
-                kept.clear_text();
-                has_seen = true;
+            let mut is_affected = false;
+            for record in affected.flatten() {
+                record.clear_text();
+                is_affected = true;
             }
-            if has_seen {
+            if is_affected {
                 forget_reasons(decision, revision);
             }
         }
@@ -343,25 +343,29 @@ impl VolatileState {
         }
         let versions = self.memories.values().flatten();
         let versions = versions.map(|version| (version.memory.id, version.changed_at));
-        let memos = self.memos.iter().map(|kept| (kept.id, Some(kept.changed_at)));
+        let memos = self.memos.iter().map(|record| (record.id, Some(record.changed_at)));
         let known = versions.chain(memos).filter(|(id, _)| memories.contains(id));
         let known: BTreeMap<MemoryId, Option<u64>> = known.collect();
-        let has_changed = |touched: &Option<u64>| touched.is_some_and(|touched| touched > revision);
+        let has_changed =
+            |changed_at: &Option<u64>| changed_at.is_some_and(|changed_at| changed_at > revision);
         known.values().any(has_changed) || memories.iter().any(|id| !known.contains_key(id))
     }
 
     pub(super) fn current_memories(&self, workspace: &WorkspaceId) -> Vec<Memory> {
-        let here = self.memories.iter().filter(|(key, _)| {
+        let in_workspace = self.memories.iter().filter(|(key, _)| {
             key.workspace == *workspace && !matches!(key.scope, MemoryScope::Thread(..))
         });
-        here.filter_map(|(_, versions)| versions.last()).map(|kept| kept.memory.clone()).collect()
+        in_workspace
+            .filter_map(|(_, versions)| versions.last())
+            .map(|version| version.memory.clone())
+            .collect()
     }
 
-    /// Adds what may be known in the context's channel.
+    /// Adds the memories that are visible from the context's channel.
     pub(super) fn add_memories(&self, context: &mut Context, window: &ContextWindow) {
         let workspace = context.conversation.workspace.clone();
-        let here = context.conversation.channel.clone();
-        let read = |scope: MemoryScope, term: MemoryTerm, is_own: bool, since: Timestamp| {
+        let own_channel = context.conversation.channel.clone();
+        let find = |scope: MemoryScope, term: MemoryTerm, is_own: bool, since: Timestamp| {
             let key = MemoryKey { workspace: workspace.clone(), scope, term };
             let memory = &self.memories.get(&key)?.last()?.memory;
             let text =
@@ -369,34 +373,34 @@ impl VolatileState {
             (memory.newest_message_at >= since).then_some((memory.id, text))
         };
         let mut ids = Vec::new();
-        let mut note = |read: Option<(MemoryId, String)>| {
-            let (id, text) = read?;
+        let mut record = |found: Option<(MemoryId, String)>| {
+            let (id, text) = found?;
             ids.push(id);
             Some(text.into())
         };
         let always = Timestamp::MIN;
         let recent = window.recent_since;
         context.workspace_long_term_memory =
-            note(read(MemoryScope::Workspace, MemoryTerm::LongTerm, false, always));
+            record(find(MemoryScope::Workspace, MemoryTerm::LongTerm, false, always));
         context.workspace_short_term_memory =
-            note(read(MemoryScope::Workspace, MemoryTerm::ShortTerm, false, recent));
+            record(find(MemoryScope::Workspace, MemoryTerm::ShortTerm, false, recent));
         let mut channels: Vec<_> = self.channels.values().collect();
         channels.sort_by_key(|channel| (channel.name.clone(), channel.id.clone()));
         for channel in channels {
-            let is_own = channel.id == here;
-            let is_known = is_own || channel.visibility == Visibility::Public;
-            let place = (channel.workspace.clone(), channel.id.clone());
-            let newest = self.channel_order.get(&place).and_then(|order| order.last());
-            let is_active = newest.is_some_and(|place| place.at >= window.active_since);
-            if channel.workspace != workspace || !is_known || !is_active {
+            let is_own = channel.id == own_channel;
+            let is_visible = is_own || channel.visibility == Visibility::Public;
+            let key = (channel.workspace.clone(), channel.id.clone());
+            let newest = self.channel_order.get(&key).and_then(|order| order.last());
+            let is_active = newest.is_some_and(|position| position.at >= window.active_since);
+            if channel.workspace != workspace || !is_visible || !is_active {
                 continue;
             }
             let scope = || MemoryScope::Channel(channel.id.clone());
             context.channel_memories.push(ChannelMemory {
                 channel_id: channel.id.clone(),
                 channel_name: channel.name.clone(),
-                long_term_memory: note(read(scope(), MemoryTerm::LongTerm, is_own, always)),
-                short_term_memory: note(read(scope(), MemoryTerm::ShortTerm, is_own, recent)),
+                long_term_memory: record(find(scope(), MemoryTerm::LongTerm, is_own, always)),
+                short_term_memory: record(find(scope(), MemoryTerm::ShortTerm, is_own, recent)),
             });
         }
         let mut threads: Vec<&Memory> = self
@@ -410,7 +414,7 @@ impl VolatileState {
         threads.sort_by_key(|memory| memory.newest_message_at);
         for memory in threads {
             if let MemoryScope::Thread(channel, thread) = &memory.key.scope
-                && *channel == here
+                && *channel == own_channel
                 && let Some(text) = Memory::render_entries(&memory.entries, |_| true)
             {
                 ids.push(memory.id);

@@ -16,9 +16,9 @@ pub(super) struct MemoRecord {
     pub id: MemoryId,
     workspace: WorkspaceId,
     memo: Memo,
-    /// The lines behind it.
+    /// The messages that it was made from.
     sources: Vec<MessageRef>,
-    /// The revision that it came or changed with.
+    /// The revision at which it was made or last changed.
     pub changed_at: u64,
 }
 
@@ -28,18 +28,18 @@ impl VolatileState {
         workspace: &WorkspaceId,
         channel: &ChannelId,
     ) -> Vec<(MemoryId, Memo)> {
-        let here = self.memos.iter().filter(|kept| kept.workspace == *workspace);
-        let seen = here.filter(|kept| kept.memo.is_visible_from(channel));
+        let in_workspace = self.memos.iter().filter(|record| record.workspace == *workspace);
+        let visible = in_workspace.filter(|record| record.memo.is_visible_from(channel));
         let mut memos: Vec<(MemoryId, Memo)> =
-            seen.map(|kept| (kept.id, kept.memo.clone())).collect();
+            visible.map(|record| (record.id, record.memo.clone())).collect();
         memos.sort_by_key(|(id, memo)| {
             (Reverse((memo.priority, memo.updated)), memo.name.clone(), *id)
         });
         memos
     }
 
-    /// Writes what a reply has noted. Its words then hang on the lines behind the memos that it has
-    /// changed, and not on those memos, so that it does not change what it was made from itself.
+    /// Applies a reply's memo changes. In the draft's lineage the changed memos are then replaced by their source
+    /// messages; otherwise the draft would become stale by its own changes.
     pub(super) fn apply_memo_changes(
         &mut self,
         conversation: &ConversationId,
@@ -50,41 +50,42 @@ impl VolatileState {
             return;
         }
         let answered = draft.metadata.answered_message_refs(&conversation.channel);
-        let made_from = &mut draft.metadata.lineage;
-        let known = self.source_visibility(conversation, made_from);
+        let lineage = &mut draft.metadata.lineage;
+        let visibility = self.source_visibility(conversation, lineage);
         for change in &outcome.memo_changes {
             match change {
                 MemoChange::Remove(id) => {
-                    let gone = self.memos.extract_if(.., |kept| kept.id == *id).next();
-                    let lines = gone.map(|kept| kept.sources).unwrap_or_default();
-                    self.replace_memo_with_sources(*id, &lines);
-                    made_from.replace_memory(*id, &lines);
+                    let removed = self.memos.extract_if(.., |record| record.id == *id).next();
+                    let sources = removed.map(|record| record.sources).unwrap_or_default();
+                    self.replace_memo_with_sources(*id, &sources);
+                    lineage.replace_memory(*id, &sources);
                 }
-                MemoChange::Upsert { memo, replaces, messages: lines } => {
-                    let lines = lines.iter().chain(&answered).cloned().collect();
-                    let id = self.put_memo(conversation, known, memo, *replaces, lines);
-                    let kept = self.memos.iter().find(|kept| kept.id == id);
-                    made_from.replace_memory(id, kept.map_or(&[], |kept| &kept.sources));
+                MemoChange::Upsert { memo, replaces, messages: sources } => {
+                    let sources = sources.iter().chain(&answered).cloned().collect();
+                    let id = self.put_memo(conversation, visibility, memo, *replaces, sources);
+                    let record = self.memos.iter().find(|record| record.id == id);
+                    lineage.replace_memory(id, record.map_or(&[], |record| &record.sources));
                 }
             }
         }
     }
 
-    /// Who may know what a reply was made from.
-    fn source_visibility(&self, conversation: &ConversationId, made_from: &Lineage) -> Visibility {
+    /// Whether a reply was made from public messages, memories and memos only.
+    fn source_visibility(&self, conversation: &ConversationId, lineage: &Lineage) -> Visibility {
         let workspace = &conversation.workspace;
-        let is_shared = !made_from.messages.is_empty()
-            && made_from.messages.iter().all(|line| self.is_public_message(workspace, line));
+        let are_messages_public = !lineage.messages.is_empty()
+            && lineage.messages.iter().all(|message| self.is_public_message(workspace, message));
         let versions = self.memories.values().flatten().map(|version| &version.memory);
-        let mut own = versions.filter(|memory| {
-            made_from.memories.contains(&memory.id)
+        let mut own_memories = versions.filter(|memory| {
+            lineage.memories.contains(&memory.id)
                 && memory.key.channel() == Some(&conversation.channel)
         });
-        let has_shown_entry = own.any(|memory| !memory.entries.iter().all(MemoryEntry::is_public));
-        let has_shown_memo = self.memos.iter().any(|kept| {
-            made_from.memories.contains(&kept.id) && kept.memo.scope() != MemoScope::Workspace
+        let has_shown_entry =
+            own_memories.any(|memory| !memory.entries.iter().all(MemoryEntry::is_public));
+        let has_shown_memo = self.memos.iter().any(|record| {
+            lineage.memories.contains(&record.id) && record.memo.scope() != MemoScope::Workspace
         });
-        match is_shared && !has_shown_entry && !has_shown_memo {
+        match are_messages_public && !has_shown_entry && !has_shown_memo {
             true => Visibility::Public,
             false => Visibility::Private,
         }
@@ -93,127 +94,130 @@ impl VolatileState {
     fn put_memo(
         &mut self,
         conversation: &ConversationId,
-        known: Visibility,
+        visibility: Visibility,
         memo: &Memo,
         replaces: Option<MemoryId>,
-        mut lines: Vec<MessageRef>,
+        mut sources: Vec<MessageRef>,
     ) -> MemoryId {
         let workspace = &conversation.workspace;
         let is_replaced =
-            |kept: &MemoRecord| Some(kept.id) == replaces && kept.workspace == *workspace;
-        let place = self.memos.iter().position(is_replaced);
-        let replaced = place.map(|place| &self.memos[place]);
-        let placed = memo.to_stored(replaced.map(|kept| &kept.memo), known, &conversation.channel);
-        lines.extend(replaced.into_iter().flat_map(|kept| kept.sources.iter().cloned()));
-        lines.sort();
-        lines.dedup();
-        let same = place.filter(|place| self.memos[*place].memo.scope() == placed.scope());
-        let id = match same {
-            Some(place) => self.memos[place].id,
+            |record: &MemoRecord| Some(record.id) == replaces && record.workspace == *workspace;
+        let position = self.memos.iter().position(is_replaced);
+        let replaced = position.map(|position| &self.memos[position]);
+        let stored =
+            memo.to_stored(replaced.map(|record| &record.memo), visibility, &conversation.channel);
+        sources.extend(replaced.into_iter().flat_map(|record| record.sources.iter().cloned()));
+        sources.sort();
+        sources.dedup();
+        let kept_position =
+            position.filter(|position| self.memos[*position].memo.scope() == stored.scope());
+        let id = match kept_position {
+            Some(position) => self.memos[position].id,
             None => {
                 self.last_number += 1;
                 MemoryId(self.last_number)
             }
         };
-        let memo = self.with_free_name(workspace, id, placed);
-        let (workspace, touched) = (workspace.clone(), self.revision);
-        let kept = MemoRecord { id, workspace, memo, sources: lines, changed_at: touched };
-        match same {
-            Some(place) => self.memos[place] = kept,
-            None => self.memos.push(kept),
+        let memo = self.with_free_name(workspace, id, stored);
+        let (workspace, changed_at) = (workspace.clone(), self.revision);
+        let record = MemoRecord { id, workspace, memo, sources, changed_at };
+        match kept_position {
+            Some(position) => self.memos[position] = record,
+            None => self.memos.push(record),
         }
         id
     }
 
-    /// Keeps a memo that was made elsewhere, unless there is one of its name.
+    /// Imports a memo, unless there is one of its name.
     pub(super) fn import_memo(&mut self, workspace: WorkspaceId, memo: Memo) {
-        let realm = memo.scope();
-        let is_same = |kept: &MemoRecord| {
-            (&kept.workspace, &kept.memo.name) == (&workspace, &memo.name)
-                && kept.memo.scope() == realm
+        let scope = memo.scope();
+        let is_same = |record: &MemoRecord| {
+            (&record.workspace, &record.memo.name) == (&workspace, &memo.name)
+                && record.memo.scope() == scope
         };
         if self.memos.iter().any(is_same) {
             return;
         }
         self.revision += 1;
         self.last_number += 1;
-        let (id, lines, touched) = (MemoryId(self.last_number), Vec::new(), self.revision);
-        self.memos.push(MemoRecord { id, workspace, memo, sources: lines, changed_at: touched });
+        let (id, sources, changed_at) = (MemoryId(self.last_number), Vec::new(), self.revision);
+        self.memos.push(MemoRecord { id, workspace, memo, sources, changed_at });
     }
 
     fn with_free_name(&self, workspace: &WorkspaceId, id: MemoryId, memo: Memo) -> Memo {
-        let realm = memo.scope();
+        let scope = memo.scope();
         let name = available_name(&memo.name, |name| {
-            self.memos.iter().any(|kept| {
-                kept.workspace == *workspace
-                    && kept.memo.scope() == realm
-                    && kept.memo.name == name
-                    && kept.id != id
+            self.memos.iter().any(|record| {
+                record.workspace == *workspace
+                    && record.memo.scope() == scope
+                    && record.memo.name == name
+                    && record.id != id
             })
         });
         Memo { name, ..memo }
     }
 
-    /// Prompts that held a memo hold its lines from now on.
-    fn replace_memo_with_sources(&mut self, id: MemoryId, lines: &[MessageRef]) {
-        for kept in self.exchanges.values_mut().flatten().flatten() {
-            if kept.exchange.lineage.memories.contains(&id) {
-                let held = &mut Arc::make_mut(&mut kept.exchange).lineage.messages;
-                held.extend(lines.iter().cloned());
-                held.sort();
-                held.dedup();
+    /// Prompts that held a memo get its source messages into their lineage instead.
+    fn replace_memo_with_sources(&mut self, id: MemoryId, sources: &[MessageRef]) {
+        for record in self.exchanges.values_mut().flatten().flatten() {
+            if record.exchange.lineage.memories.contains(&id) {
+                let messages = &mut Arc::make_mut(&mut record.exchange).lineage.messages;
+                messages.extend(sources.iter().cloned());
+                messages.sort();
+                messages.dedup();
             }
         }
     }
 
-    /// A line was edited or deleted.
+    /// Removes the memos made from an edited or deleted message.
     pub(super) fn forget_memos(
         &mut self,
         workspace: &WorkspaceId,
-        line: &MessageRef,
+        message: &MessageRef,
     ) -> Vec<MemoryId> {
-        let gone = self
-            .memos
-            .extract_if(.., |kept| kept.workspace == *workspace && kept.sources.contains(line));
-        gone.map(|kept| kept.id).collect()
+        let removed = self.memos.extract_if(.., |record| {
+            record.workspace == *workspace && record.sources.contains(message)
+        });
+        removed.map(|record| record.id).collect()
     }
 
-    /// A public channel is public no more: the memos that it is behind are its own. Says which these are.
+    /// A public channel turned private: its memos become private to it. Returns the changed ones.
     pub(super) fn make_memos_private(
         &mut self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
         now: Timestamp,
     ) -> Vec<MemoryId> {
-        let is_behind = |kept: &MemoRecord| {
-            let lines = kept.sources.iter().map(|line| &line.0);
-            kept.workspace == *workspace
-                && lines.chain([&kept.memo.channel]).any(|behind| behind == channel)
+        let is_affected = |record: &MemoRecord| {
+            let channels = record.sources.iter().map(|source| &source.0);
+            record.workspace == *workspace
+                && channels.chain([&record.memo.channel]).any(|source| source == channel)
         };
-        let behind = self.memos.iter().filter(|kept| is_behind(kept));
+        let affected = self.memos.iter().filter(|record| is_affected(record));
         let mut changed: Vec<(MemoryId, Option<Memo>)> =
-            behind.map(|kept| (kept.id, kept.memo.to_private(channel))).collect();
+            affected.map(|record| (record.id, record.memo.to_private(channel))).collect();
         changed.retain(|(id, moved)| {
-            let kept = self.memos.iter().find(|kept| kept.id == *id);
-            kept.map(|kept| &kept.memo) != moved.as_ref()
+            let record = self.memos.iter().find(|record| record.id == *id);
+            record.map(|record| &record.memo) != moved.as_ref()
         });
         changed.sort_by_key(|(id, _)| *id);
         for (id, moved) in &changed {
             let Some(moved) = moved else {
-                self.memos.retain(|kept| kept.id != *id);
+                self.memos.retain(|record| record.id != *id);
                 continue;
             };
             let moved = Memo { updated: now, ..moved.clone() };
             let memo = self.with_free_name(workspace, *id, moved);
-            let touched = self.revision;
-            let kept = self.memos.iter_mut().find(|kept| kept.id == *id);
-            kept.into_iter()
-                .for_each(|kept| (kept.memo, kept.changed_at) = (memo.clone(), touched));
+            let changed_at = self.revision;
+            let record = self.memos.iter_mut().find(|record| record.id == *id);
+            record
+                .into_iter()
+                .for_each(|record| (record.memo, record.changed_at) = (memo.clone(), changed_at));
         }
         changed.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// Adds the memos that may be seen from the context's channel.
+    /// Adds the memos that are visible from the context's channel.
     pub(super) fn add_memos(&self, context: &mut Context) {
         let (workspace, channel) = (&context.conversation.workspace, &context.conversation.channel);
         let mut memos = self.visible_memos(workspace, channel);

@@ -1,4 +1,4 @@
-//! Finding lines by their words, in memory: looks at every line.
+//! Search in memory: looks at every message.
 
 use std::sync::Arc;
 
@@ -9,37 +9,41 @@ use crate::store::volatile::VolatileState;
 
 impl VolatileState {
     pub(super) fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
-        let mut search = RecallScorer::new(query);
-        let lines: Vec<(RecalledMessage, Vec<String>)> = self
+        let mut scorer = RecallScorer::new(query);
+        let messages: Vec<(RecalledMessage, Vec<String>)> = self
             .visible_messages(query)
-            .map(|line| {
-                let terms = extract_terms(&line.message.text);
-                (line, terms)
+            .map(|message| {
+                let terms = extract_terms(&message.message.text);
+                (message, terms)
             })
             .filter(|(_, terms)| !terms.is_empty())
             .collect();
-        let having: Vec<usize> = search
+        let frequencies: Vec<usize> = scorer
             .search_terms
             .iter()
-            .map(|wanted| lines.iter().filter(|(_, terms)| wanted.is_match(terms)).count())
+            .map(|term| messages.iter().filter(|(_, terms)| term.is_match(terms)).count())
             .collect();
-        search.set_weights(lines.len(), &having);
-        let is_old_enough =
-            |line: &RecalledMessage| query.before.is_none_or(|before| line.message.at < before);
-        let lines = lines.into_iter().map(|(line, _)| line).filter(is_old_enough).collect();
-        search.rank(lines, query.limit)
+        scorer.set_weights(messages.len(), &frequencies);
+        let is_old_enough = |message: &RecalledMessage| {
+            query.before.is_none_or(|before| message.message.at < before)
+        };
+        let messages =
+            messages.into_iter().map(|(message, _)| message).filter(is_old_enough).collect();
+        scorer.rank(messages, query.limit)
     }
 
-    /// The lines that a query may find, with no score.
+    /// The messages in a query's scope, without a score.
     fn visible_messages(&self, query: &RecallQuery) -> impl Iterator<Item = RecalledMessage> {
-        let talks = self.conversations.iter().filter(|(conversation, _)| {
+        let conversations = self.conversations.iter().filter(|(conversation, _)| {
             let channel = &conversation.channel;
             conversation.workspace == query.workspace
                 && query.channel.as_ref().is_none_or(|only| only == channel)
         });
-        let lines = talks.flat_map(|(_, talk)| &talk.messages).filter(|line| line.is_visible());
-        let lines = lines.filter(|line| {
-            let conversation = &line.message.conversation;
+        let messages = conversations
+            .flat_map(|(_, record)| &record.messages)
+            .filter(|message| message.is_visible());
+        let messages = messages.filter(|message| {
+            let conversation = &message.message.conversation;
             let key = (conversation.workspace.clone(), conversation.channel.clone());
             let is_public = self
                 .channels
@@ -47,16 +51,16 @@ impl VolatileState {
                 .is_some_and(|channel| channel.visibility == Visibility::Public);
             query.visible_from.as_ref().is_none_or(|from| {
                 *from == conversation.channel
-                    || (is_public && line.visibility == Visibility::Public)
+                    || (is_public && message.visibility == Visibility::Public)
             })
         });
-        lines.map(|line| {
-            let conversation = &line.message.conversation;
-            let author = &line.message.author.id;
+        messages.map(|message| {
+            let conversation = &message.message.conversation;
+            let author = &message.message.author.id;
             let channel = (conversation.workspace.clone(), conversation.channel.clone());
             let user = (conversation.workspace.clone(), author.clone());
             RecalledMessage {
-                message: Arc::clone(&line.message),
+                message: Arc::clone(&message.message),
                 author_name: self
                     .users
                     .get(&user)

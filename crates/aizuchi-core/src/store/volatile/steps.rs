@@ -1,4 +1,4 @@
-//! Taking due steps and applying what they came to, in memory.
+//! Claims due steps and applies their outcomes, in memory.
 
 use std::collections::HashSet;
 
@@ -24,31 +24,31 @@ impl VolatileState {
     ) -> Option<Claim> {
         self.last_number += 1;
         let token = self.last_number;
-        let claim = self.change_pending_state(conversation, now, |standing| {
-            let step = standing.step.as_mut()?;
+        let claim = self.change_pending_state(conversation, now, |pending_state| {
+            let step = pending_state.step.as_mut()?;
             let claim = step.claim(token);
             step.attempts += 1;
             step.lease = Some(Lease { token, until: now + lease });
-            if let Event::Post(piece) = &mut step.event {
-                piece.dispatched_at.get_or_insert(now);
+            if let Event::Post(item) = &mut step.event {
+                item.dispatched_at.get_or_insert(now);
             }
             Some(claim)
         })?;
-        if let Event::Post(piece) = &claim.event
-            && let Some(out) = self.outbox.get_mut(&piece.id)
+        if let Event::Post(item) = &claim.event
+            && let Some(record) = self.outbox.get_mut(&item.id)
         {
             let is_new =
-                out.item.dispatched_at.replace(piece.dispatched_at.unwrap_or(now)).is_none();
-            if is_new && out.is_unsolicited && piece.id == piece.first_in_draft {
-                // It may have been on its way before, and have come back.
+                record.item.dispatched_at.replace(item.dispatched_at.unwrap_or(now)).is_none();
+            if is_new && record.is_unsolicited && item.id == item.first_in_draft {
+                // An earlier claim may have dispatched it and given it back.
                 if claim.attempt > 1 {
-                    self.unsolicited_posts.retain(|post| post.item != piece.id);
+                    self.unsolicited_posts.retain(|post| post.item != item.id);
                 }
-                let (at, piece, place) = (now, piece.id, piece.conversation.clone());
+                let (item, conversation) = (item.id, item.conversation.clone());
                 self.unsolicited_posts.push(UnsolicitedPostRecord {
-                    at,
-                    item: piece,
-                    conversation: place,
+                    at: now,
+                    item,
+                    conversation,
                     is_posted: false,
                 });
             }
@@ -64,47 +64,50 @@ impl VolatileState {
     ) -> CompletionReceipt {
         self.revision += 1;
         let conversation = claim.event.conversation();
-        let is_current =
-            self.conversations.get(conversation).is_some_and(|talk| talk.pending.is_current(claim));
-        let made_from = outcome.lineage(claim);
-        let is_stale = made_from.is_some_and(|(revision, made_from)| {
+        let is_current = self
+            .conversations
+            .get(conversation)
+            .is_some_and(|record| record.pending.is_current(claim));
+        let lineage = outcome.lineage(claim);
+        let is_stale = lineage.is_some_and(|(revision, lineage)| {
             let (workspace, channel) = (&conversation.workspace, Some(&conversation.channel));
-            self.has_changed_since(workspace, channel, revision, made_from)
+            self.has_changed_since(workspace, channel, revision, lineage)
         });
         let mut outcome = if is_stale { outcome.without_text() } else { outcome };
         self.record_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
         if is_current {
             self.apply_memo_changes(conversation, &mut outcome);
             if let Some(decision) = self.decisions.get_mut(&claim.decision)
-                && let Some(weighed) = outcome.evaluation.take()
+                && let Some(evaluation) = outcome.evaluation.take()
             {
-                decision.evaluation = Some(weighed);
+                decision.evaluation = Some(evaluation);
             }
         }
-        let considered = outcome.seen_revision.or(claim.event.seen_revision());
-        if let (StepResult::Posted(posted), Event::Post(piece)) = (&outcome.result, &claim.event) {
-            self.record_posted(claim, piece, posted);
+        let seen_revision = outcome.seen_revision.or(claim.event.seen_revision());
+        if let (StepResult::Posted(posted), Event::Post(item)) = (&outcome.result, &claim.event) {
+            self.record_posted(claim, item, posted);
         }
-        let (mut seen, mut unseen) = (None, None);
+        let (mut newest_seen, mut newest_unseen) = (None, None);
         if let (StepResult::Posted(posted), Event::Post(_)) = (&outcome.result, &claim.event) {
-            let considered = claim.event.seen_revision();
-            let later = self.unseen_messages(claim, considered);
-            let heard =
-                later.filter(|line| considered.is_some_and(|seen| line.heard_revision > seen));
-            let before = heard.map(|line| line.message.at);
-            unseen = before.filter(|at| *at <= posted.at).max();
-            seen = self.seen_messages(claim).map(|line| line.message.at).max();
+            let seen_revision = claim.event.seen_revision();
+            let unseen_messages = self.unseen_messages(claim, seen_revision);
+            let heard = unseen_messages.filter(|message| {
+                seen_revision.is_some_and(|newest_seen| message.heard_revision > newest_seen)
+            });
+            let before = heard.map(|message| message.message.at);
+            newest_unseen = before.filter(|at| *at <= posted.at).max();
+            newest_seen = self.seen_messages(claim).map(|message| message.message.at).max();
         }
-        let known = self.completion_context(claim, considered);
-        let completion = self.change_pending_state(conversation, now, |standing| {
-            standing.complete(claim, outcome.result, &known, now)
+        let completion_context = self.completion_context(claim, seen_revision);
+        let completion = self.change_pending_state(conversation, now, |pending_state| {
+            pending_state.complete(claim, outcome.result, &completion_context, now)
         });
         let completion = if is_stale { completion.without_text(claim) } else { completion };
-        let settled = CompletionReceipt::from_completion(&completion, seen, unseen);
-        self.write_completion(claim, completion, considered, now);
+        let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
+        self.write_completion(claim, completion, seen_revision, now);
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
-        settled
+        receipt
     }
 
     fn record_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {
@@ -116,127 +119,126 @@ impl VolatileState {
         for attempt in attempts {
             let mut attempt = attempt.superseded_unless(is_current);
             let exchange = attempt.exchange.take();
-            let kept = exchange.map(|exchange| ExchangeRecord { at: attempt.at, exchange });
+            let record = exchange.map(|exchange| ExchangeRecord { at: attempt.at, exchange });
             decision.attempts.push(attempt);
-            self.exchanges.entry(claim.decision).or_default().push(kept);
+            self.exchanges.entry(claim.decision).or_default().push(record);
         }
     }
 
-    fn record_posted(&mut self, claim: &Claim, piece: &OutboxItem, posted: &PostedMessage) {
-        let conversation = &piece.conversation;
-        let place =
-            (conversation.workspace.clone(), conversation.channel.clone(), posted.id.clone());
-        match self.outbox.get_mut(&piece.id) {
-            Some(out) if out.is_posted => return,
-            Some(out) => out.is_posted = true,
-            None if self.conversation_of.contains_key(&place) => return,
+    fn record_posted(&mut self, claim: &Claim, item: &OutboxItem, posted: &PostedMessage) {
+        let conversation = &item.conversation;
+        let key = (conversation.workspace.clone(), conversation.channel.clone(), posted.id.clone());
+        match self.outbox.get_mut(&item.id) {
+            Some(record) if record.is_posted => return,
+            Some(record) => record.is_posted = true,
+            None if self.conversation_of.contains_key(&key) => return,
             None => {}
         }
         if let Some(post) =
-            self.unsolicited_posts.iter_mut().rev().find(|post| post.item == piece.id)
+            self.unsolicited_posts.iter_mut().rev().find(|post| post.item == item.id)
         {
             post.is_posted = true;
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
-            match &piece.reaction_to {
+            match &item.reaction_to {
                 None => decision.posted_messages.push(posted.id.clone()),
-                Some(on) => decision.reaction = Some((on.clone(), piece.text.clone())),
+                Some(on) => decision.reaction = Some((on.clone(), item.text.clone())),
             }
         }
-        if let Some(reaction) = piece.to_reaction(posted) {
+        if let Some(reaction) = item.to_reaction(posted) {
             self.hear_reaction(&reaction);
             return;
         }
-        // The platform may have delivered it as our own line before.
-        if self.conversation_of.insert(place, conversation.clone()).is_none() {
-            self.insert_message(piece.to_message(posted), Some(piece.message_gate()), None);
+        // The platform may have delivered our own message before.
+        if self.conversation_of.insert(key, conversation.clone()).is_none() {
+            self.insert_message(item.to_message(posted), Some(item.message_gate()), None);
         }
     }
 
-    fn completion_context(&self, claim: &Claim, considered: Option<u64>) -> CompletionContext {
-        let mut known = CompletionContext {
+    fn completion_context(&self, claim: &Claim, seen_revision: Option<u64>) -> CompletionContext {
+        let mut context = CompletionContext {
             is_posted: false,
             next_item: None,
             unseen_messages: None,
             last_id: self.last_number,
             installation: self.installation.clone(),
         };
-        if let Event::Post(piece) = &claim.event {
+        if let Event::Post(item) = &claim.event {
             let mut later =
-                self.outbox.range(OutboxItemId(piece.id.0 + 1)..).map(|(_, out)| &out.item);
-            known.is_posted = self.outbox.get(&piece.id).is_some_and(|out| out.is_posted);
-            known.next_item =
-                later.find(|later| later.first_in_draft == piece.first_in_draft).cloned();
+                self.outbox.range(OutboxItemId(item.id.0 + 1)..).map(|(_, record)| &record.item);
+            context.is_posted = self.outbox.get(&item.id).is_some_and(|record| record.is_posted);
+            context.next_item =
+                later.find(|later| later.first_in_draft == item.first_in_draft).cloned();
         }
-        if considered.is_some() {
-            let unseen = self.unseen_messages(claim, considered);
-            known.unseen_messages = Some(unseen.map(|line| line.message.id.clone()).collect());
+        if seen_revision.is_some() {
+            let unseen = self.unseen_messages(claim, seen_revision);
+            context.unseen_messages =
+                Some(unseen.map(|message| message.message.id.clone()).collect());
         }
-        known
+        context
     }
 
-    /// The decision's lines that were heard after what the outcome was decided from.
+    /// The decision's messages that arrived after the revision that the outcome is based on.
     fn unseen_messages(
         &self,
         claim: &Claim,
-        considered: Option<u64>,
+        seen_revision: Option<u64>,
     ) -> impl Iterator<Item = &MessageRecord> {
-        let lines = self
+        let messages = self
             .conversations
             .get(claim.event.conversation())
-            .map_or(&[][..], |talk| &talk.messages);
-        let considered = considered.unwrap_or(u64::MAX);
+            .map_or(&[][..], |record| &record.messages);
+        let seen_revision = seen_revision.unwrap_or(u64::MAX);
         let decision = claim.decision;
-        // An edit may have moved an old line here; else older decisions end where this one begins.
-        let is_older = |line: &MessageRecord| line.decision.is_some_and(|other| other < decision);
-        let begin = match self.last_change > considered {
+        // An edit may have assigned an old message to this decision. Otherwise older decisions end where this one
+        // begins.
+        let is_older =
+            |message: &MessageRecord| message.decision.is_some_and(|other| other < decision);
+        let begin = match self.last_change > seen_revision {
             true => 0,
-            false => lines.iter().rposition(is_older).map_or(0, |place| place + 1),
+            false => messages.iter().rposition(is_older).map_or(0, |index| index + 1),
         };
-        let has_changed = move |line: &MessageRecord| {
-            line.revision > considered && line.message.is_human() && !line.is_deleted
+        let has_changed = move |message: &MessageRecord| {
+            message.revision > seen_revision && message.message.is_human() && !message.is_deleted
         };
-        lines[begin..].iter().filter(move |line| {
-            line.decision == Some(decision)
-                && line.gate != Some(Gate::Command)
-                && (line.heard_revision > considered || has_changed(line))
+        messages[begin..].iter().filter(move |message| {
+            message.decision == Some(decision)
+                && message.gate != Some(Gate::Command)
+                && (message.heard_revision > seen_revision || has_changed(message))
         })
     }
 
-    /// The decision's lines that were known when the claim's draft was made.
+    /// The decision's messages that the claim's draft had considered.
     fn seen_messages(&self, claim: &Claim) -> impl Iterator<Item = &MessageRecord> {
-        let lines = self
+        let messages = self
             .conversations
             .get(claim.event.conversation())
-            .map_or(&[][..], |talk| &talk.messages);
-        let considered = claim.event.seen_revision().unwrap_or(u64::MAX);
+            .map_or(&[][..], |record| &record.messages);
+        let seen_revision = claim.event.seen_revision().unwrap_or(u64::MAX);
         let decision = Some(claim.decision);
-        lines
-            .iter()
-            .filter(move |line| line.decision == decision && line.heard_revision <= considered)
+        messages.iter().filter(move |message| {
+            message.decision == decision && message.heard_revision <= seen_revision
+        })
     }
 
     fn write_completion(
         &mut self,
         claim: &Claim,
         completion: Completion,
-        considered: Option<u64>,
+        seen_revision: Option<u64>,
         now: Timestamp,
     ) {
         let conversation = claim.event.conversation().clone();
-        for piece in completion.outbox_items {
-            self.last_number = piece.id.0;
-            let is_unasked = !claim.is_owed && piece.reaction_to.is_none();
-            self.outbox.insert(
-                piece.id,
-                OutboxRecord { item: piece, is_posted: false, is_unsolicited: is_unasked },
-            );
+        for item in completion.outbox_items {
+            self.last_number = item.id.0;
+            let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
+            self.outbox.insert(item.id, OutboxRecord { item, is_posted: false, is_unsolicited });
         }
-        if let (Some(unsaid), Event::Post(piece)) = (completion.unsent, &claim.event) {
-            self.end_outbox_items(piece, unsaid);
+        if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
+            self.end_outbox_items(item, fate);
         }
         self.dead_letters.extend(completion.dead_letter);
-        let talk = self.conversations.entry(conversation.clone()).or_default();
+        let record = self.conversations.entry(conversation.clone()).or_default();
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             if completion.has_superseded {
                 supersede(decision);
@@ -244,7 +246,7 @@ impl VolatileState {
             if let Some((judgment, state)) = completion.judgment {
                 decision.judgment = Some(judgment);
                 decision.state_hash = Some(state);
-                self.considered.insert(decision.id, considered.unwrap_or(0));
+                self.judged_revision.insert(decision.id, seen_revision.unwrap_or(0));
             }
             if completion.has_redrafted {
                 let replies =
@@ -253,55 +255,56 @@ impl VolatileState {
                     .filter(|attempt| attempt.result == AttemptResult::Kept)
                     .for_each(|attempt| attempt.result = AttemptResult::Superseded);
             }
-            if let Some(closing) = completion.closed {
-                // Whoever asks while it speaks unasked makes no answer of what it said.
+            if let Some(closed) = completion.closed {
+                // An unsolicited post is no answer, even if it was addressed meanwhile.
                 decision.is_addressed = claim.is_owed;
                 decision.closed = Some(now);
-                decision.ended = Some(closing.ended);
-                decision.gate = closing.gate;
-                decision.judgment = closing.judgment.or(decision.judgment.take());
-                decision.state_hash = closing.state_hash.or(decision.state_hash);
-                decision.why = Some(closing.why);
+                decision.ended = Some(closed.ended);
+                decision.gate = closed.gate;
+                decision.judgment = closed.judgment.or(decision.judgment.take());
+                decision.state_hash = closed.state_hash.or(decision.state_hash);
+                decision.why = Some(closed.why);
                 if let Some(state) = decision.state_hash {
                     let is_silent = matches!(
-                        closing.ended,
+                        closed.ended,
                         DecisionResult::ChoseSilence
                             | DecisionResult::Reacted
                             | DecisionResult::Muted
                     );
-                    talk.silent_state = is_silent.then_some(state);
+                    record.silent_state = is_silent.then_some(state);
                 }
-                if closing.ended == DecisionResult::Spoke && !claim.is_owed {
-                    talk.unsolicited_posts.push(now);
-                    let place = (conversation.workspace.clone(), conversation.channel.clone());
-                    self.last_unsolicited_post.insert(place, now);
+                if closed.ended == DecisionResult::Spoke && !claim.is_owed {
+                    record.unsolicited_posts.push(now);
+                    let channel = (conversation.workspace.clone(), conversation.channel.clone());
+                    self.last_unsolicited_post.insert(channel, now);
                 }
-                if closing.ended == DecisionResult::OverBudget
+                if closed.ended == DecisionResult::OverBudget
                     && !decision.posted_messages.is_empty()
                 {
-                    talk.budget_notice_at = Some(now);
+                    record.budget_notice_at = Some(now);
                 }
             }
         }
-        if let Some((fresh, is_owed)) = completion.next_decision {
+        if let Some((next, is_owed)) = completion.next_decision {
             let unseen: HashSet<MessageId> = self
-                .unseen_messages(claim, considered)
-                .map(|line| line.message.id.clone())
+                .unseen_messages(claim, seen_revision)
+                .map(|message| message.message.id.clone())
                 .collect();
-            let talk = self.conversations.entry(conversation.clone()).or_default();
-            let moved = talk.messages.iter_mut().filter(|line| unseen.contains(&line.message.id));
-            moved.for_each(|line| line.decision = Some(fresh));
-            self.open_decision(fresh, &conversation, is_owed, now);
+            let record = self.conversations.entry(conversation.clone()).or_default();
+            let moved_messages =
+                record.messages.iter_mut().filter(|message| unseen.contains(&message.message.id));
+            moved_messages.for_each(|message| message.decision = Some(next));
+            self.open_decision(next, &conversation, is_owed, now);
         }
     }
 
-    fn end_outbox_items(&mut self, piece: &OutboxItem, unsaid: UnsentFate) {
-        match unsaid {
+    fn end_outbox_items(&mut self, item: &OutboxItem, fate: UnsentFate) {
+        match fate {
             UnsentFate::Draft => {
-                self.outbox.entry(piece.id).and_modify(|out| out.item.dispatched_at = None);
+                self.outbox.entry(item.id).and_modify(|record| record.item.dispatched_at = None);
             }
             UnsentFate::Superseded | UnsentFate::Dropped | UnsentFate::DeadLettered => {
-                self.outbox.retain(|_, out| out.item.first_in_draft != piece.first_in_draft);
+                self.outbox.retain(|_, record| record.item.first_in_draft != item.first_in_draft);
             }
         }
     }

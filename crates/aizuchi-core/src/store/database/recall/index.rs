@@ -1,5 +1,5 @@
-//! Keeps the index of words: new lines come in by the hundred, behind those who wait for the
-//! writer; what a line no longer says goes with the change itself.
+//! Maintains the full-text index. New messages are indexed in batches, while no write is waiting; outdated text is
+//! removed in the transaction that changes it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use crate::recall::terms::extract_terms;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::recall::sql;
 use crate::store::database::rows;
+use crate::store::database::sql::recall as sql;
 
-/// How many changes are indexed at once, and searched one by one before that.
+/// How many changes are indexed at once. Until then they are searched one by one.
 pub const INDEX_BATCH: u64 = 512;
 
-/// A line that is to be indexed.
+/// A message to be indexed.
 struct MessageToIndex {
     partition: (String, String, String),
     id: String,
     terms: String,
-    /// The number that it has, if it was indexed before.
+    /// Its number, if it was indexed before.
     number: Option<i64>,
 }
 
@@ -29,32 +29,34 @@ pub async fn indexed_until(connection: &mut Connection) -> Result<u64, StoreErro
     rows::to_unsigned(rows::column(&row, "revision")?)
 }
 
-/// Indexes the next step of what came or changed, not behind `newest`, inside the caller's
-/// transaction. Gives the revision up to which everything is indexed then.
+/// Indexes the next batch of new and changed messages up to `newest`, in the caller's transaction. Returns the
+/// revision up to which everything is indexed then.
 pub async fn index_next_batch(connection: &mut Connection, newest: u64) -> Result<u64, StoreError> {
     let after = indexed_until(connection).await?;
     let until = newest.min(after + INDEX_BATCH);
     if until <= after {
         return Ok(after);
     }
-    let lines = read_unindexed(connection, after, until).await?;
-    let known: Vec<Value> =
-        lines.iter().filter_map(|line| Some(json!([line.number?, line.terms]))).collect();
+    let messages = read_unindexed(connection, after, until).await?;
+    let known: Vec<Value> = messages
+        .iter()
+        .filter_map(|message| Some(json!([message.number?, message.terms])))
+        .collect();
     remove_messages(connection, known).await?;
-    insert_messages(connection, lines).await?;
+    insert_messages(connection, messages).await?;
     let put = query(sql::PUT_INDEXED_UNTIL).bind(until as i64);
     put.execute(connection).await?;
     Ok(until)
 }
 
-/// Indexes everything up to `newest`, inside the caller's transaction.
+/// Indexes everything up to `newest`, in the caller's transaction.
 pub async fn index_all(connection: &mut Connection, newest: u64) -> Result<(), StoreError> {
     drop_stale(connection).await?;
     while index_next_batch(connection, newest).await? < newest {}
     Ok(())
 }
 
-/// Takes out of the index what lines have said that were changed or removed in this transaction.
+/// Removes the old text of messages that were changed or deleted in this transaction from the index.
 pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
     let row = query(sql::STALE).fetch_one(&mut *connection).await?;
     let stale: Vec<(i64, String)> = rows::parse_json(&rows::column::<String>(&row, "lines")?)?;
@@ -68,8 +70,8 @@ pub async fn drop_stale(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Rewrites the whole index, so that nothing is left of what was taken out of it, and looking things
-/// up costs the least. Takes seconds for a million lines.
+/// Rewrites the whole index, so that nothing removed is left in it and lookups are fastest. Takes seconds for a
+/// million messages.
 pub async fn compact(connection: &mut Connection) -> Result<(), StoreError> {
     query(sql::COMPACT).execute(connection).await?;
     Ok(())
@@ -83,77 +85,80 @@ async fn read_unindexed(
     let row =
         query(sql::UNINDEXED).bind(after as i64).bind(until as i64).fetch_one(connection).await;
     type Row = (String, String, String, String, String, Option<i64>);
-    let lines: Vec<Row> = rows::parse_json(&rows::column::<String>(&row?, "lines")?)?;
-    let line = |(workspace, channel, visibility, id, text, number): Row| {
+    let rows: Vec<Row> = rows::parse_json(&rows::column::<String>(&row?, "lines")?)?;
+    let to_message = |(workspace, channel, visibility, id, text, number): Row| {
         let terms = extract_terms(&text).join(" ");
         MessageToIndex { partition: (workspace, channel, visibility), id, terms, number }
     };
-    Ok(lines.into_iter().map(line).filter(|line| !line.terms.is_empty()).collect())
+    Ok(rows.into_iter().map(to_message).filter(|message| !message.terms.is_empty()).collect())
 }
 
 async fn insert_messages(
     connection: &mut Connection,
-    lines: Vec<MessageToIndex>,
+    messages: Vec<MessageToIndex>,
 ) -> Result<(), StoreError> {
-    if lines.is_empty() {
+    if messages.is_empty() {
         return Ok(());
     }
-    let mut next = allocate_numbers(connection, &lines).await?;
+    let mut next_numbers = allocate_numbers(connection, &messages).await?;
     let mut numbered: BTreeMap<i64, Value> = BTreeMap::new();
-    for MessageToIndex { partition: room, id, terms, .. } in lines {
-        let Some(next) = next.get_mut(&room) else {
+    for MessageToIndex { partition, id, terms, .. } in messages {
+        let Some(number) = next_numbers.get_mut(&partition) else {
             return Err(StoreError::Broken("a room was given no number".to_owned()));
         };
-        *next += 1;
-        numbered.insert(*next, json!([*next, terms, id]));
+        *number += 1;
+        numbered.insert(*number, json!([*number, terms, id]));
     }
-    // The index takes them best in their order.
-    let lines = Value::Array(numbered.into_values().collect()).to_string();
+    // FTS5 inserts fastest in ascending order.
+    let messages = Value::Array(numbered.into_values().collect()).to_string();
     for statement in [sql::INDEX_MESSAGES, sql::INDEX_TERMS] {
-        query(statement).bind(&lines).execute(&mut *connection).await?;
+        query(statement).bind(&messages).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// The number before the first one that is free, for each room of some lines.
+/// The number before the first free one, for each partition.
 async fn allocate_numbers(
     connection: &mut Connection,
-    lines: &[MessageToIndex],
+    messages: &[MessageToIndex],
 ) -> Result<HashMap<(String, String, String), i64>, StoreError> {
     let mut counts: BTreeMap<&(String, String, String), i64> = BTreeMap::new();
-    for line in lines {
-        *counts.entry(&line.partition).or_default() += 1;
+    for message in messages {
+        *counts.entry(&message.partition).or_default() += 1;
     }
-    let asked: Value = counts
+    let requested: Value = counts
         .iter()
         .map(|((workspace, channel, visibility), count)| {
             json!([workspace, channel, visibility, count])
         })
         .collect();
-    let rows = query(sql::ALLOCATE_NUMBERS).bind(asked.to_string()).fetch_all(connection).await;
+    let rows = query(sql::ALLOCATE_NUMBERS).bind(requested.to_string()).fetch_all(connection).await;
     let mut free = HashMap::new();
     for row in rows? {
-        let room = (
+        let partition = (
             rows::column(&row, "workspace")?,
             rows::column(&row, "channel")?,
             rows::column(&row, "visibility")?,
         );
         let (number, last): (i64, i64) =
             (rows::column(&row, "number")?, rows::column(&row, "last")?);
-        let count = counts.get(&room).copied().unwrap_or(0);
-        free.insert(room, (number << 32) + last - count);
+        let count = counts.get(&partition).copied().unwrap_or(0);
+        free.insert(partition, (number << 32) + last - count);
     }
     Ok(free)
 }
 
-/// Takes lines out of the index: a list of their numbers and of the terms that they have in it.
-async fn remove_messages(connection: &mut Connection, lines: Vec<Value>) -> Result<(), StoreError> {
-    if lines.is_empty() {
+/// Removes messages from the index, given as a list of their numbers and indexed terms.
+async fn remove_messages(
+    connection: &mut Connection,
+    messages: Vec<Value>,
+) -> Result<(), StoreError> {
+    if messages.is_empty() {
         return Ok(());
     }
-    let lines = Value::Array(lines).to_string();
+    let messages = Value::Array(messages).to_string();
     for statement in [sql::UNINDEX_TERMS, sql::UNCOUNT_MESSAGES, sql::UNINDEX_MESSAGES] {
-        query(statement).bind(&lines).execute(&mut *connection).await?;
+        query(statement).bind(&messages).execute(&mut *connection).await?;
     }
     Ok(())
 }

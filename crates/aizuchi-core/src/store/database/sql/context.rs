@@ -1,6 +1,6 @@
-//! The statement that a context is read with.
+//! The statement that reads a context.
 
-/// One line `m` by `u`, as a JSON list.
+/// The message `m` by the user `u`, as a JSON list.
 macro_rules! message_json {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
@@ -15,7 +15,7 @@ macro_rules! message_json {
     };
 }
 
-/// What models used up: ?2 or '' (all channels) as the channel.
+/// The models' usage; the channel is ?2, or '' for all channels.
 macro_rules! spent {
     ($channel:literal) => {
         concat!(
@@ -29,7 +29,7 @@ macro_rules! spent {
     };
 }
 
-/// How things stand around the conversation at ?13, as a JSON object.
+/// The status of the conversation's channel at ?13, as a JSON object.
 macro_rules! channel_status {
     () => {
         concat!(
@@ -70,18 +70,17 @@ macro_rules! channel_status {
 }
 
 statements! {
-    /// All of a context in one row, as of one moment.
+    /// The whole context in one row, as one snapshot.
     ///
-    /// `lines`, a JSON list: the newest ?4 of the channel ?2 since ?6, the newest ?5 of the target ?3, its lines
-    /// that are owed an answer, the parents of all threads among these, and at the top level what was answered
-    /// last in the threads that the target opened.
+    /// `lines`, a JSON list of messages: the newest ?4 of the channel ?2 since ?6, the newest ?5 of the target ?3,
+    /// its messages that are owed an answer, the parents of all threads among these, and at the top level the newest
+    /// replies in the threads that the target's messages opened.
     ///
-    /// `memories`, a JSON list: what is remembered and may be known in the channel, its own and what is public,
-    /// of channels, threads and short terms with talk since ?7, ?8 and ?9; and memos, ?11 of the priority ?10 or
-    /// more, and the ?12 newest.
+    /// `memories`, a JSON list: the memories visible from the channel, its own and public ones, of channels, threads
+    /// and short terms with messages since ?7, ?8 and ?9; and memos, ?11 of at least priority ?10, and the ?12
+    /// newest.
     ///
-    /// `circumstances`: how things stand at ?13; `compared`: the ?14 lines that its last intervention
-    /// ended with.
+    /// `circumstances`: the channel's status at ?13; `compared`: the last ?14 messages up to its newest intervention.
     CONTEXT = concat!("
         SELECT
             (SELECT revision FROM counters) AS revision,

@@ -1,7 +1,7 @@
-//! Statements that forget a person.
+//! The statements that forget a user.
 
 statements! {
-    /// Who is known by an id or a name.
+    /// All users with this id or name.
     FIND_USERS = "
         SELECT workspace, id, name, kind, role FROM users WHERE id = ?1 OR lower(name) = lower(?1)
         UNION
@@ -15,7 +15,7 @@ statements! {
     OWN_MESSAGES = "
         SELECT channel, id, text FROM messages
         WHERE workspace = ?1 AND author_kind = 'persona' AND deleted_ms IS NULL";
-    /// Takes a person out of their lines. Nothing of these stays but their place.
+    /// Turns a user's messages into anonymous tombstones.
     ERASE_MESSAGES = "
         UPDATE messages SET author = ?3, text = '', mentions = '[]', deleted_ms = coalesce(deleted_ms, ?4),
             revision = ?5
@@ -28,7 +28,7 @@ statements! {
         WHERE workspace = ?1 AND replace(mentions, ?2, ?3) <> mentions";
     CLOSE_OWED_TO_USER = "
         UPDATE owed SET asker = ?3, closed_ms = coalesce(closed_ms, ?4) WHERE workspace = ?1 AND asker = ?2";
-    /// Pages are to learn of it, too.
+    /// Marks the messages as changed, so that open pages update.
     MARK_REACTED_BY = "
         UPDATE messages SET reacted = ?3
         FROM (SELECT DISTINCT channel, message FROM reactions
@@ -45,7 +45,7 @@ statements! {
             (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = memos.id) AS lines
         FROM memos WHERE workspace = ?1";
 
-    /// The reasons in the ledger, and what may hold words that were not said.
+    /// The reasons in the ledger, which may quote unsent texts.
     REASONS = "
         SELECT id, coalesce(why, '') || ' ' || coalesce(judgment, '') AS words,
             EXISTS (SELECT 1 FROM messages WHERE decision = decisions.id AND author = ?2) AS covers
@@ -63,7 +63,7 @@ statements! {
     ERASE_OUTBOX_ITEM = "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '') WHERE id = ?1";
     ERASE_DEAD_LETTERS = "UPDATE dead_letters SET text = NULL WHERE workspace = ?1";
     DROP_ALL_EXCHANGES = "DELETE FROM exchanges";
-    DROP_ALL_EXCHANGE_LINES = "DELETE FROM exchange_lines";
+    DROP_ALL_EXCHANGE_MESSAGES = "DELETE FROM exchange_lines";
     DROP_ALL_EXCHANGE_MEMORIES = "DELETE FROM exchange_memories";
     MARK_SCRUB_DUE = "INSERT INTO scrubs VALUES (1)";
     IS_SCRUB_DUE = "SELECT EXISTS (SELECT 1 FROM scrubs) AS is_due";

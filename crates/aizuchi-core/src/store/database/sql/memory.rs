@@ -1,6 +1,6 @@
-//! Statements on memories and chores.
+//! The statements on memories and memory jobs.
 
-/// The lines behind versions of memories.
+/// The source messages of versions of memories.
 macro_rules! source_messages {
     ($versions:expr) => {
         concat!(
@@ -11,7 +11,7 @@ macro_rules! source_messages {
     };
 }
 
-/// The attempts whose prompts held a line of the channel ?2.
+/// The attempts whose prompts held a message of the channel ?2.
 macro_rules! made_from_channel {
     () => {
         "SELECT DISTINCT attempt FROM exchange_lines WHERE workspace = ?1 AND channel = ?2"
@@ -33,8 +33,8 @@ macro_rules! decisions_elsewhere {
 }
 
 statements! {
-    /// Arms chores, or has them sooner; once more, where one is being worked at. ?1 lists [workspace, scope,
-    /// channel, thread, term, due].
+    /// Schedules memory jobs, or moves them forward. A job that is in flight is scheduled once more. ?1 lists
+    /// [workspace, scope, channel, thread, term, due].
     SCHEDULE_MEMORY_JOBS = "
         INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, CAST(value ->> 5 AS BIGINT), CAST(value ->> 5 AS BIGINT)
@@ -58,24 +58,24 @@ statements! {
         SELECT EXISTS (SELECT 1 FROM chores
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
                 AND token = ?6) AS is_ours";
-    /// Ends a chore that was not armed while it was worked at; else it waits once more.
+    /// Removes a job that was not scheduled again while it was in flight; [`REPEAT_MEMORY_JOB`] handles the others.
     FINISH_MEMORY_JOB = "
         DELETE FROM chores
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5 AND again_ms IS NULL";
     REPEAT_MEMORY_JOB = "
         UPDATE chores SET due_ms = again_ms, ready_ms = again_ms, again_ms = NULL, token = NULL, attempts = 0
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    /// ?7: whether the tries so far still count.
+    /// ?7 is 1 if the attempts so far still count, else 0.
     POSTPONE_MEMORY_JOB = "
         UPDATE chores SET due_ms = ?6, ready_ms = ?6, again_ms = NULL, token = NULL, attempts = attempts * ?7
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";
-    /// Whether one of the memories and memos ?1 has changed since revision ?2, or is not there any more.
+    /// Whether one of the memories and memos ?1 has changed since revision ?2, or is gone.
     HAS_MEMORY_CHANGED_SINCE = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j
             LEFT JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
             LEFT JOIN memos AS n ON n.id = CAST(j.value AS BIGINT)
             WHERE m.touched > ?2 OR n.touched > ?2 OR (m.id IS NULL AND n.id IS NULL)) AS has_changed";
-    /// Of the lines ?2, as [channel, id], those that not everybody may read, or that are gone.
+    /// Those of the messages ?2, listed as [channel, id], that are not public, or gone.
     NON_PUBLIC_MESSAGES = "
         SELECT j.key AS place FROM json_each(?2) AS j
         LEFT JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
@@ -96,8 +96,8 @@ statements! {
         WHERE true
         ON CONFLICT (workspace, channel, line, scope, of_channel, of_thread, term)
         DO UPDATE SET gone_ms = NULL WHERE memory_sources.gone_ms IS NOT NULL";
-    /// Versions beyond the newest ?6 go at ?7. What they knew, also what was lost of it, may be behind none of
-    /// the others.
+    /// Marks the sources of versions beyond the newest ?6 as gone at ?7, also their orphaned ones, unless a remaining
+    /// version shares them.
     RETIRE_SOURCES = concat!(
         "UPDATE memory_sources AS s SET gone_ms = ?7 FROM (",
             source_messages!("(SELECT * FROM memories
@@ -114,7 +114,7 @@ statements! {
         WHERE s.workspace = ?1 AND s.channel = old.channel AND s.line = old.line AND s.scope = ?2
             AND s.of_channel = ?3 AND s.of_thread = ?4 AND s.term = ?5 AND s.gone_ms IS NULL"
     );
-    /// Versions beyond the newest ?6 go. Prompts that held one are found by the oldest that stays.
+    /// Versions beyond the newest ?6 are dropped. Prompts that held one are reassigned to the oldest that remains.
     REASSIGN_PROMPTS = "
         UPDATE OR IGNORE exchange_memories SET memory = (SELECT min(id) FROM (SELECT id FROM memories
             WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
@@ -140,17 +140,17 @@ statements! {
         FROM memories
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5
         ORDER BY id";
-    /// The memories that a line is behind.
+    /// The memories that a message is a source of.
     MEMORIES_OF_MESSAGE = "
         SELECT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
-    /// The memories that any line of a channel is behind.
+    /// The memories that any message of a channel is a source of.
     MEMORIES_OF_CHANNEL = "
         SELECT DISTINCT workspace, scope, of_channel AS channel, of_thread AS thread, term FROM memory_sources
         WHERE workspace = ?1 AND channel = ?2";
-    /// What nothing knows any more, neither a memory nor a prompt that held one.
+    /// Sources that no version and no prompt refers to any more.
     DROP_SOURCES = "DELETE FROM memory_sources WHERE gone_ms < ?1";
-    /// Nothing of the channel ?2 is in the workspace's memories any more.
+    /// The workspace's memories hold nothing of the channel ?2 any more.
     FORGET_SOURCES_OF_CHANNEL = "
         DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND scope = 'workspace'";
     FORGET_SOURCE = "DELETE FROM memory_sources WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
@@ -182,14 +182,14 @@ statements! {
         SELECT id, memo FROM memos WHERE workspace = ?1 AND realm IN ('', ?2)
         ORDER BY priority DESC, updated_ms DESC, name, id";
     ONE_MEMO = "SELECT memo FROM memos WHERE id = ?2 AND workspace = ?1";
-    /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that not everybody may know.
+    /// Whether one of the memories and memos ?1 has shown something in the channel ?2 that is not public.
     HAS_SHOWN_NON_PUBLIC = "
         SELECT EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = CAST(j.value AS BIGINT)
                 CROSS JOIN json_each(m.entries) AS e
                 WHERE m.channel = ?2 AND e.value ->> 'visibility' IS DISTINCT FROM 'public')
             OR EXISTS (SELECT 1 FROM json_each(?1) AS j CROSS JOIN memos AS m ON m.id = CAST(j.value AS BIGINT)
                 WHERE m.realm <> '') AS has_shown";
-    /// The names in a realm of other memos than ?3.
+    /// The names of a scope's memos other than ?3.
     OTHER_MEMO_NAMES = "SELECT name FROM memos WHERE workspace = ?1 AND realm = ?2 AND id <> ?3";
     PUT_MEMO = "
         INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, touched, memo)
@@ -209,7 +209,7 @@ statements! {
     SOURCES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
     REMOVE_MEMO = "DELETE FROM memos WHERE id = ?1";
     REMOVE_MEMO_SOURCES = "DELETE FROM memo_lines WHERE memo = ?1";
-    /// Prompts that held a memo hold its lines from now on.
+    /// Prompts that held a memo get its source messages into their lineage instead.
     REPLACE_MEMO_WITH_SOURCES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT l.workspace, l.channel, l.line, e.attempt
@@ -217,16 +217,16 @@ statements! {
         WHERE l.memo = ?1
         ON CONFLICT DO NOTHING";
     MEMOS_OF_MESSAGE = "SELECT memo AS id FROM memo_lines WHERE workspace = ?1 AND channel = ?2 AND line = ?3";
-    /// The memos that were made in a channel, or that a line of it is behind.
+    /// The memos that were made in a channel, or have a source message in it.
     MEMOS_OF_CHANNEL = "
         SELECT id, memo FROM memos WHERE id IN (
             SELECT id FROM memos WHERE workspace = ?1 AND channel = ?2
             UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
         ORDER BY id";
 
-    /// The channel ?2 is public no more.
+    /// The channel ?2 turned private.
     MARK_CHANNEL_PRIVATE = "UPDATE channels SET withdrawn = ?3 WHERE workspace = ?1 AND id = ?2";
-    // ?2 is a channel that is public no more. What models wrote elsewhere about its lines may repeat them.
+    // ?2 is a channel that turned private. What models wrote in other channels may quote its messages.
 
     FORGET_REASONS_OF_CHANNEL = concat!(
         "UPDATE decisions SET judgment = json_set(judgment, '$.reason', ''), why = NULL, revision = ?3
@@ -236,7 +236,7 @@ statements! {
         "UPDATE attempts SET judgment = json_set(judgment, '$.reason', '')
         WHERE judgment IS NOT NULL AND decision IN (", decisions_elsewhere!(), ")"
     );
-    /// Of memories, only the workspace's are made of lines of other channels.
+    /// Only the workspace's memories are made from messages of several channels.
     FORGET_EXCHANGES_OF_CHANNEL = concat!(
         "UPDATE exchanges SET prompt = '', answer = NULL WHERE attempt IN (
             SELECT l.attempt FROM (", made_from_channel!(), ") AS l
@@ -247,8 +247,8 @@ statements! {
 
     SET_VISIBILITY_OF_PUBLIC_MESSAGES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
 
-    /// Lines that are indexed stay where they are; only their room is public no more. Its name is then its
-    /// own, since there may be a private one already.
+    /// Indexed messages keep their numbers; only their partition turns private. It gets a visibility of its own,
+    /// since the channel may have a private partition already.
     MAKE_INDEX_PARTITION_PRIVATE = "
         UPDATE recall_rooms SET visibility = 'private ' || number
         WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";

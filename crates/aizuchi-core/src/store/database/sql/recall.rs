@@ -1,9 +1,7 @@
-//! The statements of the index of words.
+//! The statements of the full-text index.
 
-use super::super::sql::statements;
-
-/// Where a line `$line` may be seen: its channel is ?2 (null: any), and it may be seen from ?3 (null:
-/// from everywhere). What was heard in private stays there, and what is private now is so too.
+/// Whether `$line` may be seen: in the channel ?2 (null: any), from the channel ?3 (null: from everywhere). Outside
+/// its channel a message is visible only if it was heard in public and the channel still is public.
 macro_rules! is_visible {
     ($line:literal) => {
         concat!(
@@ -20,7 +18,7 @@ macro_rules! is_visible {
     };
 }
 
-/// Lines of the workspace ?1 as they stand, older than ?4 (null: of any age), out of the list ?5.
+/// Messages of the workspace ?1 with their current text, older than ?4 (null: of any age), from the list ?5.
 macro_rules! recalled_messages {
     ($which:expr) => {
         concat!(
@@ -44,7 +42,7 @@ statements! {
 
     // Writing.
 
-    /// What came or changed behind revision ?1, up to ?2, with the number that it has already.
+    /// Messages that arrived or changed after revision ?1, up to ?2, with the number that they already have.
     UNINDEXED = "
         WITH RECURSIVE spaces (workspace) AS (
             SELECT min(workspace) FROM messages
@@ -73,7 +71,7 @@ statements! {
         INSERT INTO recall_lines (number, id) SELECT CAST(value ->> 0 AS BIGINT), value ->> 2 FROM json_each(?1)";
     INDEX_TERMS = "
         INSERT INTO recall_terms (rowid, terms) SELECT value ->> 0, value ->> 1 FROM json_each(?1)";
-    /// What lines that have changed said when they were indexed.
+    /// The indexed text of messages that have changed since.
     STALE = "
         SELECT json_group_array(json_array(number, text)) AS lines
         FROM (SELECT s.number, s.text FROM recall_stale AS s WHERE NOT EXISTS
@@ -88,7 +86,7 @@ statements! {
         SET lines = lines - (SELECT count(*) FROM json_each(?1) AS j WHERE CAST(j.value ->> 0 AS BIGINT) >> 32 = number)
         WHERE number IN (SELECT CAST(value ->> 0 AS BIGINT) >> 32 FROM json_each(?1))";
     CLEAR_STALE = "DELETE FROM recall_stale";
-    /// Rewrites the index as one piece.
+    /// Merges the index into one segment.
     COMPACT = "INSERT INTO recall_terms (recall_terms) VALUES ('optimize')";
 
     WORKSPACES = "
@@ -99,7 +97,7 @@ statements! {
             FROM spaces WHERE spaces.workspace IS NOT NULL)
         SELECT workspace FROM spaces WHERE workspace IS NOT NULL";
 
-    // Reading. ?1 workspace, ?2 channel, ?3 seen from.
+    // Reading. ?1 is the workspace, ?2 the channel, ?3 the channel that the query comes from.
 
     PARTITIONS = concat!(
         "SELECT r.number, r.channel, r.lines
@@ -107,8 +105,8 @@ statements! {
         LEFT JOIN channels AS c ON c.workspace = r.workspace AND c.id = r.channel
         WHERE r.workspace = ?1 AND ", is_visible!("r")
     );
-    /// The newest ?3 lines for each of ?1, which lists [what they have, first number, last number], in
-    /// the rooms of the list ?2.
+    /// The newest ?3 matches for each of ?1, which lists [expression, first number, last number], in the partitions
+    /// listed in ?2.
     POSTINGS = "
         WITH asked (expression, first, last) AS MATERIALIZED
             (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))
@@ -119,7 +117,7 @@ statements! {
              ORDER BY rowid DESC
              LIMIT +?3) AS part) AS numbers
         FROM asked AS a";
-    /// The newest ?4 lines that are not indexed as they stand now.
+    /// The newest ?4 messages that are not indexed with their current text.
     NEWEST_UNINDEXED = concat!(
         "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM
             (SELECT m.rowid AS place, m.at_ms, m.text
@@ -135,6 +133,6 @@ statements! {
         CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
         CROSS JOIN messages AS m ON m.workspace = r.workspace AND m.channel = r.channel AND m.id = l.id
             AND m.revision <= (SELECT revision FROM recall_watermark)");
-    /// Within one moment, rows stay in their place.
+    /// Within one snapshot, row ids are stable.
     RECALLED_BY_ROWID = recalled_messages!("CROSS JOIN messages AS m ON m.rowid = CAST(j.value AS BIGINT)");
 }

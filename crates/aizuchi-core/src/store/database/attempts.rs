@@ -1,0 +1,98 @@
+//! Stores the attempts of decisions and memory jobs: each model call with its usage, prompt and answer.
+
+use serde_json::json;
+
+use crate::chat::ConversationId;
+use crate::decision::Attempt;
+use crate::event::Claim;
+use crate::memory::MemoryKey;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::sql::memory as memory_sql;
+use crate::store::database::{rows, sql};
+
+/// What a model call belongs to.
+pub enum AttemptOwner<'a> {
+    Decision(&'a Claim),
+    MemoryJob(&'a MemoryKey),
+}
+
+pub async fn put_attempt(
+    connection: &mut Connection,
+    owner: &AttemptOwner<'_>,
+    attempt: Attempt,
+) -> Result<(), StoreError> {
+    let (workspace, decision, job) = match owner {
+        AttemptOwner::Decision(claim) => {
+            (&claim.event.conversation().workspace, claim.decision.0, None)
+        }
+        AttemptOwner::MemoryJob(key) => (&key.workspace, 0, Some(key.to_string())),
+    };
+    record_spending(connection, owner, &attempt).await?;
+    let put = query(sql::PUT_ATTEMPT)
+        .bind(decision)
+        .bind(&*attempt.verb)
+        .bind(attempt.at.as_millisecond())
+        .bind(&*attempt.model)
+        .bind(&*attempt.prompt_hash)
+        .bind(attempt.prompt_bytes as i64)
+        .bind(attempt.usage.input_tokens as i64)
+        .bind(attempt.usage.cached_tokens as i64)
+        .bind(attempt.usage.output_tokens as i64)
+        .bind(attempt.latency.as_millis() as i64)
+        .bind(attempt.result.name())
+        .bind(attempt.judgment.map(|judgment| json!(judgment).to_string()))
+        .bind(attempt.error)
+        .bind(attempt.price.map(|price| price.micros as i64))
+        .bind(job)
+        .bind(json!(attempt.omissions).to_string());
+    let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
+    let Some(exchange) = attempt.exchange else { return Ok(()) };
+    let put = query(sql::PUT_EXCHANGE)
+        .bind(attempt_row)
+        .bind(attempt.at.as_millisecond())
+        .bind(&*exchange.prompt)
+        .bind(exchange.answer.as_deref());
+    put.execute(&mut *connection).await?;
+    let put = query(sql::PUT_EXCHANGE_MESSAGES)
+        .bind(attempt_row)
+        .bind(workspace.as_str())
+        .bind(json!(exchange.lineage.messages).to_string());
+    put.execute(&mut *connection).await?;
+    if !exchange.lineage.memories.is_empty() {
+        let put = query(memory_sql::PUT_EXCHANGE_MEMORIES).bind(attempt_row);
+        let put = put.bind(json!(exchange.lineage.memories).to_string());
+        put.execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// Books a model call's usage, whatever its result.
+async fn record_spending(
+    connection: &mut Connection,
+    owner: &AttemptOwner<'_>,
+    attempt: &Attempt,
+) -> Result<(), StoreError> {
+    const HOUR_MS: i64 = 3_600_000;
+    let (workspace, channel) = match owner {
+        AttemptOwner::Decision(claim) => {
+            let ConversationId { workspace, channel, .. } = claim.event.conversation();
+            (workspace, channel.as_str())
+        }
+        AttemptOwner::MemoryJob(key) => {
+            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()))
+        }
+    };
+    let at_ms = attempt.at.as_millisecond();
+    let begin = |length_ms: i64| at_ms - at_ms.rem_euclid(length_ms);
+    let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
+    let spend = query(sql::ADD_SPENDING)
+        .bind(workspace.as_str())
+        .bind(channel)
+        .bind(begin(HOUR_MS))
+        .bind(begin(24 * HOUR_MS))
+        .bind(tokens as i64)
+        .bind(attempt.price.map_or(0, |price| price.micros) as i64);
+    spend.execute(connection).await?;
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! What texts and memories were made from: whether that has changed since, who may know it, and which prompts go
+//! with it.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::chat::{ChannelId, Visibility, WorkspaceId};
+use crate::memory::{Lineage, MemoryId, MessageRef};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::sql::memory as memory_sql;
+use crate::store::database::{Counters, rows, sql};
+
+/// See [`crate::store::Store::has_changed_since`]. `None` as the channel is the whole workspace.
+pub async fn has_changed_since(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+    revision: u64,
+    lineage: &Lineage,
+) -> Result<bool, StoreError> {
+    if !lineage.memories.is_empty()
+        && has_memory_changed_since(&mut *connection, &lineage.memories, revision).await?
+    {
+        return Ok(true);
+    }
+    if lineage.messages.is_empty() {
+        return Ok(false);
+    }
+    let changed = query(sql::CHANGED_SINCE)
+        .bind(workspace.as_str())
+        .bind(revision as i64)
+        .bind(json!(lineage.messages).to_string())
+        .bind(channel.map(|channel| channel.as_str()));
+    let row = changed.fetch_one(connection).await?;
+    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
+}
+
+/// Whether one of these memories and memos has changed since a revision, or is gone.
+async fn has_memory_changed_since(
+    connection: &mut Connection,
+    memories: &[MemoryId],
+    revision: u64,
+) -> Result<bool, StoreError> {
+    let changed = query(memory_sql::HAS_MEMORY_CHANGED_SINCE)
+        .bind(json!(memories).to_string())
+        .bind(revision as i64);
+    let row = changed.fetch_one(connection).await?;
+    Ok(rows::column::<i64>(&row, "has_changed")? != 0)
+}
+
+/// Public only if all of these messages are: a memory must not reveal a private message.
+pub async fn visibility_of_messages(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    messages: &[MessageRef],
+) -> Result<Visibility, StoreError> {
+    let non_public = query(memory_sql::NON_PUBLIC_MESSAGES)
+        .bind(workspace.as_str())
+        .bind(json!(messages).to_string());
+    let non_public = non_public.fetch_all(connection).await?;
+    let is_public = !messages.is_empty() && non_public.is_empty();
+    Ok(if is_public { Visibility::Public } else { Visibility::Private })
+}
+
+/// Drops the prompts that held a memory or memo that has changed, and what models wrote about them.
+pub async fn forget_prompts(
+    connection: &mut Connection,
+    counters: &Counters,
+    id: MemoryId,
+    since: Timestamp,
+) -> Result<(), StoreError> {
+    let since = since.as_millisecond();
+    let reasons = query(memory_sql::FORGET_REASONS_OF_MEMORY).bind(id.0).bind(since);
+    let reasons = reasons.bind(counters.revision as i64);
+    reasons.execute(&mut *connection).await?;
+    for statement in [memory_sql::FORGET_VERDICTS_OF_MEMORY, memory_sql::FORGET_EXCHANGES_OF_MEMORY]
+    {
+        let forget = query(statement).bind(id.0).bind(since);
+        forget.execute(&mut *connection).await?;
+    }
+    Ok(())
+}

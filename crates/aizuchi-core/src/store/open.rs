@@ -1,0 +1,56 @@
+//! Opens and inspects a database wherever it is.
+
+use std::time::Duration;
+
+use crate::store::database::location::{DatabaseLocation, DatabaseStatus, OpenedDatabase};
+use crate::store::{StoreError, postgres, sqlite};
+
+/// How often a standby checks whether it can take over.
+const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+impl DatabaseLocation {
+    /// Opens the database for this process alone. Fails if another process owns it.
+    pub async fn open(&self) -> Result<OpenedDatabase, StoreError> {
+        let in_use = || {
+            StoreError::Broken(format!(
+                "another Aizuchi is active on {self}; stop it, or give this one a database of its own"
+            ))
+        };
+        self.open_if_free().await?.ok_or_else(in_use)
+    }
+
+    /// `None` if another process owns it and this one may stand by. Only a server allows that; a file is an error.
+    pub async fn open_if_free(&self) -> Result<Option<OpenedDatabase>, StoreError> {
+        match self {
+            DatabaseLocation::Sqlite(path) => sqlite::open(path).await.map(Some),
+            DatabaseLocation::Postgres(server) => postgres::open(server).await,
+        }
+    }
+
+    /// Opens the database as soon as no other process owns it, and also waits for a server that is down.
+    pub async fn wait_and_open(&self) -> OpenedDatabase {
+        let mut last_error = None;
+        loop {
+            tokio::time::sleep(STANDBY_POLL_INTERVAL).await;
+            match self.open_if_free().await {
+                Ok(Some(opened)) => return opened,
+                Ok(None) => last_error = None,
+                Err(error) => {
+                    let message = error.to_string();
+                    if last_error.as_ref() != Some(&message) {
+                        tracing::warn!(error = %message, "standing by; the database cannot be opened");
+                    }
+                    last_error = Some(message);
+                }
+            }
+        }
+    }
+
+    /// Looks at the database without changing anything: `check` must neither migrate nor create it.
+    pub async fn inspect(&self) -> Result<DatabaseStatus, StoreError> {
+        match self {
+            DatabaseLocation::Sqlite(path) => sqlite::inspect::inspect(path).await,
+            DatabaseLocation::Postgres(server) => postgres::inspect(server).await,
+        }
+    }
+}
