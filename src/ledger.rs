@@ -21,7 +21,7 @@ pub struct DecisionDetails {
     /// The messages that it covers, oldest first.
     pub considered: Vec<StoredMessage>,
     pub posted_messages: Vec<StoredMessage>,
-    /// The message that it reacted to or judged worth an answer.
+    /// The message that the reaction or the judgment is about.
     pub about: Option<StoredMessage>,
     /// The next message of another user after the decision was closed.
     pub answer: Option<StoredMessage>,

@@ -22,7 +22,7 @@ const ASSUMED_POST_DELAY: SignedDuration = SignedDuration::from_secs(10);
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and a user goes on within this time after the persona would have spoken.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
-/// A message within this time after another was being typed when the other appeared: the two collide.
+/// A message within this time after another one was already being typed when that one appeared: the two collide.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 
 /// Sums over all channels.
