@@ -1,33 +1,33 @@
 //! The config file: read and validated once at start, with errors that name the line.
 
 pub mod secret;
+pub mod schema;
 mod suggestions;
 pub mod problem;
 pub mod environment;
 mod tree;
 mod variables;
 mod deserialize;
-mod notices;
 pub mod values;
+pub mod zone;
 pub mod agents;
+pub mod models;
+pub mod facilitator;
+pub mod budget;
+pub mod platforms;
+pub mod channels;
+pub mod response;
+pub mod context;
+pub mod storage;
+pub mod http;
+pub mod logging;
+pub mod tools;
 pub mod minds;
 mod to_provider;
 mod to_discord;
 mod to_slack;
-pub mod models;
-pub mod response;
-pub mod facilitator;
-pub mod budget;
-pub mod storage;
-pub mod http;
-pub mod logging;
-pub mod platforms;
-pub mod tools;
-pub mod channels;
-pub mod context;
 mod checks;
-pub mod zone;
-pub mod schema;
+mod notices;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,11 +5,11 @@
 //! deterministic: equal input, policy and seed give the same events, byte for byte.
 
 pub mod history;
+pub mod timing;
 pub mod record;
 pub mod score;
-mod simulation;
 pub mod table;
-pub mod timing;
+mod simulation;
 pub mod to_import;
 
 use std::collections::HashMap;

@@ -2,15 +2,15 @@
 //! only requests from this machine.
 
 pub mod auth;
+mod markdown;
+pub mod views;
 mod api;
-mod decision;
+mod orders;
 mod events;
+mod decision;
+mod page;
 mod health;
 mod webhooks;
-mod markdown;
-mod orders;
-mod page;
-pub mod views;
 
 use std::sync::Arc;
 
