@@ -171,7 +171,9 @@ impl ApiProblem {
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Busy(_) => tracing::warn!(%error, "the store was too busy to serve a request"),
+            StoreError::Busy(_) => {
+                tracing::warn!(%error, "the store was too busy to serve a request")
+            }
             StoreError::Refused(_) | StoreError::Broken(_) => {
                 tracing::error!(%error, "the store failed to serve a request");
             }
