@@ -1,5 +1,5 @@
-//! How long it takes to read a context and to put it into words, by how much there is: messages in the
-//! database, and channels with memories of six lines each.
+//! Measures reading a context and rendering a prompt from it, by the number of messages in the database and of channels
+//! with memories of six lines each.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -16,16 +16,16 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor};
 use tokio::runtime::Runtime;
 
-/// When the newest message was said.
+/// The time of the newest message.
 const NOW_MS: i64 = 1_800_000_000_000;
 
 fn channel(number: u64) -> ChannelId {
     ChannelId::new(format!("c{number:03}"))
 }
 
-/// A database with so many messages, spread over channels; every tenth is a reply in a thread.
+/// Creates a database with this number of messages, spread over channels. Every tenth is a reply in a thread.
 async fn fill(path: &Path, messages: u64, channels: u64) {
-    // Its tables are made by the store.
+    // The store creates the tables.
     drop(sqlite::open(path).await.expect("a new database"));
     let options = SqliteConnectOptions::new().filename(path);
     let mut database = options.connect().await.expect("the database");
@@ -65,7 +65,7 @@ async fn fill(path: &Path, messages: u64, channels: u64) {
              FROM channels AS c, (SELECT 'long_term' AS term UNION SELECT 'short_term') AS t"
         ),
         format!("UPDATE counters SET revision = {messages}"),
-        // Nothing is to be indexed meanwhile.
+        // Nothing must be indexed while the benchmark runs.
         format!("UPDATE recall_watermark SET revision = {messages}"),
         "COMMIT".to_owned(),
     ];
@@ -107,8 +107,8 @@ fn contexts(criterion: &mut Criterion) {
                 ..top.clone()
             };
             let size = format!("{messages} messages, {channels} channels");
-            for (what, conversation) in [("top level", &top), ("thread", &thread)] {
-                group.bench_function(BenchmarkId::new(what, &size), |bencher| {
+            for (name, conversation) in [("top level", &top), ("thread", &thread)] {
+                group.bench_function(BenchmarkId::new(name, &size), |bencher| {
                     bencher.iter(|| {
                         let context = runtime.block_on(store.context(conversation, &window));
                         black_box(context.expect("a context"))
@@ -118,9 +118,9 @@ fn contexts(criterion: &mut Criterion) {
             let context = runtime.block_on(store.context(&top, &window)).expect("a context");
             assert!(context.target_messages().len() >= 45 && context.channel_memories.len() > 9);
             let context = Arc::new(context);
-            let scene = PromptOptions::new(now);
+            let options = PromptOptions::new(now);
             group.bench_function(BenchmarkId::new("render", &size), |bencher| {
-                bencher.iter(|| black_box(prompts.judge(&persona, &context, &scene)));
+                bencher.iter(|| black_box(prompts.judge(&persona, &context, &options)));
             });
             drop(store);
             let _ = std::fs::remove_file(&path);

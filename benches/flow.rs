@@ -1,5 +1,5 @@
-//! What the flow costs: hearing, claiming and completing, replaying. Compare figures of one run
-//! with each other; machines are noisy.
+//! Measures hearing messages, claiming and completing steps, and replays. Machines are noisy, so compare only figures
+//! of one run.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use tokio_util::sync::CancellationToken;
 const CHANNELS: u64 = 50;
 const IN_FLIGHT: usize = 64;
 
-/// The `number`th line of a made-up workspace: one each second, channel after channel.
-fn hearing(number: u64) -> InboxEntry {
+/// The `number`th message of an invented workspace: one each second, channel after channel.
+fn entry(number: u64) -> InboxEntry {
     let at = Timestamp::from_second(1_800_000_000 + number as i64).expect("in range");
     let message = Message {
         conversation: ConversationId {
@@ -47,26 +47,27 @@ fn hearing(number: u64) -> InboxEntry {
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);
-    let rest =
+    let debounce =
         Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart };
-    InboxEntry::new(Heard::Message(message, Arrival::Live), Disposition::Judge(rest), due)
+    InboxEntry::new(Heard::Message(message, Arrival::Live), Disposition::Judge(debounce), due)
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum DatabaseKind {
     File,
     /// A new database on the server that `AIZUCHI_BENCH_POSTGRES` names.
     Server,
 }
 
-impl Kind {
-    fn all() -> impl Iterator<Item = (&'static str, Kind)> {
-        let server = std::env::var_os("AIZUCHI_BENCH_POSTGRES").map(|_| ("postgres", Kind::Server));
-        std::iter::once(("sqlite", Kind::File)).chain(server)
+impl DatabaseKind {
+    fn all() -> impl Iterator<Item = (&'static str, DatabaseKind)> {
+        let server =
+            std::env::var_os("AIZUCHI_BENCH_POSTGRES").map(|_| ("postgres", DatabaseKind::Server));
+        std::iter::once(("sqlite", DatabaseKind::File)).chain(server)
     }
 
-    async fn address(self, folder: &tempfile::TempDir) -> DatabaseLocation {
-        let Kind::Server = self else {
+    async fn location(self, folder: &tempfile::TempDir) -> DatabaseLocation {
+        let DatabaseKind::Server = self else {
             return DatabaseLocation::Sqlite(folder.path().join("bench.db"));
         };
         let url = std::env::var("AIZUCHI_BENCH_POSTGRES").expect("the server's URL");
@@ -81,22 +82,22 @@ impl Kind {
     }
 }
 
-/// A database with `rows` lines in it, and the number of the next line.
-struct Filled {
+/// A filled database, and the number of the next message.
+struct FilledDatabase {
     store: Arc<DatabaseStore>,
     next: u64,
     _folder: tempfile::TempDir,
 }
 
-impl Filled {
-    fn with(runtime: &Runtime, kind: Kind, rows: u64) -> Self {
+impl FilledDatabase {
+    fn new(runtime: &Runtime, kind: DatabaseKind, rows: u64) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the database");
         let store = runtime.block_on(async {
-            let (store, writer) = kind.address(&folder).await.open().await.expect("it opens");
+            let (store, writer) = kind.location(&folder).await.open().await.expect("it opens");
             tokio::spawn(writer.run(CancellationToken::new()));
             let store = Arc::new(store);
             stream::iter(0..rows)
-                .map(|number| store.hear(hearing(number)))
+                .map(|number| store.hear(entry(number)))
                 .buffer_unordered(1024)
                 .for_each(check)
                 .await;
@@ -111,7 +112,7 @@ impl Filled {
     }
 }
 
-/// Looks at each receipt, so that a failure does not pass for speed.
+/// Checks each receipt, so that a failure is not mistaken for speed.
 async fn check(heard: Result<HearReceipt, StoreError>) {
     assert!(heard.expect("it is heard").is_new);
 }
@@ -121,8 +122,8 @@ fn hear(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("hear");
     group.throughput(Throughput::Elements(1)).sample_size(20);
     let sizes = [0, 100_000, 1_000_000];
-    for (kind, rows) in Kind::all().flat_map(|kind| sizes.map(|rows| (kind, rows))) {
-        let mut filled = Filled::with(&runtime, kind.1, rows);
+    for (kind, rows) in DatabaseKind::all().flat_map(|kind| sizes.map(|rows| (kind, rows))) {
+        let mut filled = FilledDatabase::new(&runtime, kind.1, rows);
         let size = format!("{} {rows}", kind.0);
         group.bench_function(BenchmarkId::new("one at a time", &size), |bencher| {
             bencher.iter_custom(|count| {
@@ -131,7 +132,7 @@ fn hear(criterion: &mut Criterion) {
                 runtime.block_on(async move {
                     let begin = Instant::now();
                     for number in numbers {
-                        store.hear(hearing(number)).await.expect("it is heard");
+                        store.hear(entry(number)).await.expect("it is heard");
                     }
                     begin.elapsed()
                 })
@@ -144,7 +145,7 @@ fn hear(criterion: &mut Criterion) {
                 runtime.block_on(async move {
                     let begin = Instant::now();
                     stream::iter(numbers)
-                        .map(|number| store.hear(hearing(number)))
+                        .map(|number| store.hear(entry(number)))
                         .buffer_unordered(IN_FLIGHT)
                         .for_each(check)
                         .await;
@@ -156,23 +157,23 @@ fn hear(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Takes due steps, as many as a runner has hands, and completes them side by side.
+/// Claims due steps, up to the limit of a runner, and completes them concurrently.
 async fn claim_and_complete(store: &dyn Store, steps: u64) -> Duration {
     let now = Timestamp::from_second(2_000_000_000).expect("in range");
     let begin = Instant::now();
     let mut left = steps as usize;
     while left > 0 {
-        let most = left.min(IN_FLIGHT);
+        let limit = left.min(IN_FLIGHT);
         let claims =
-            store.claim(now, SignedDuration::from_secs(100), most).await.expect("it claims");
-        assert_eq!(claims.len(), most, "there are enough steps");
+            store.claim(now, SignedDuration::from_secs(100), limit).await.expect("it claims");
+        assert_eq!(claims.len(), limit, "there are enough steps");
         let closing = DecisionClosing::new(DecisionResult::ChoseSilence, "they get along");
         let outcome = Outcome::new(StepResult::Silent(closing));
         let completed = claims.iter().map(|claim| store.complete(claim, outcome.clone(), now));
         join_all(completed).await.into_iter().for_each(|done| {
             done.expect("it completes");
         });
-        left -= most;
+        left -= limit;
     }
     begin.elapsed()
 }
@@ -181,10 +182,11 @@ fn claim(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     let mut group = criterion.benchmark_group("claim and complete");
     group.throughput(Throughput::Elements(1)).sample_size(10);
-    let kept: Vec<_> =
-        Kind::all().map(|(name, kind)| (name, Filled::with(&runtime, kind, 0))).collect();
+    let databases: Vec<_> = DatabaseKind::all()
+        .map(|(name, kind)| (name, FilledDatabase::new(&runtime, kind, 0)))
+        .collect();
     let databases =
-        kept.iter().map(|(name, filled)| (*name, filled.store.clone() as Arc<dyn Store>));
+        databases.iter().map(|(name, filled)| (*name, filled.store.clone() as Arc<dyn Store>));
     let volatile: Arc<dyn Store> = Arc::new(VolatileStore::new());
     let stores: Vec<_> = databases.chain([("volatile", volatile)]).collect();
     let mut next = 0;
@@ -193,12 +195,12 @@ fn claim(criterion: &mut Criterion) {
             bencher.iter_custom(|steps| {
                 runtime.block_on(async {
                     let arm = (next..next + steps).map(|number| {
-                        // A conversation each, so that there are as many steps.
-                        let mut hearing = hearing(number);
-                        if let Heard::Message(message, _) = &mut hearing.heard {
+                        // Every message has a conversation of its own, so that each has a step.
+                        let mut entry = entry(number);
+                        if let Heard::Message(message, _) = &mut entry.heard {
                             message.conversation.channel = ChannelId::new(format!("one {number}"));
                         }
-                        store.hear(hearing)
+                        store.hear(entry)
                     });
                     let armed = stream::iter(arm).buffer_unordered(1024);
                     armed.for_each(check).await;
@@ -211,7 +213,7 @@ fn claim(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Ten thousand invented lines in one room: bursts with rests between them.
+/// Ten thousand invented messages in one channel: bursts with pauses between them.
 fn history() -> History {
     let mut lines = String::new();
     for number in 0..10_000_u64 {
@@ -227,7 +229,7 @@ fn history() -> History {
 
 fn replayed(criterion: &mut Criterion) {
     let history = history();
-    let rules = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 4000, seed: 1 };
+    let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 4000, seed: 1 };
     let mut group = criterion.benchmark_group("replay");
     group.throughput(Throughput::Elements(history.messages() as u64)).sample_size(10);
     for name in ["every-message", "debounce-30", "quiet-300"] {
@@ -236,7 +238,7 @@ fn replayed(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let (score, _) =
-                    replay(&history, &policy, &rules, None, &|_| {}).expect("it replays");
+                    replay(&history, &policy, &settings, None, &|_| {}).expect("it replays");
                 black_box(score)
             });
         });

@@ -1,7 +1,7 @@
-//! What finding old lines costs among a million, in fifty channels: with rare words, with common
-//! ones, with a whole message, in one channel. Prints percentiles, since the slow ones matter.
+//! Measures recall among a million messages in fifty channels: with rare words, with common ones, with a whole message,
+//! and in one channel. Prints percentiles, because slow queries matter.
 //!
-//! `cargo bench --bench recall`, or with a number of lines: `cargo bench --bench recall -- 100000`.
+//! `cargo bench --bench recall`, or with a number of messages: `cargo bench --bench recall -- 100000`.
 
 use std::time::{Duration, Instant};
 
@@ -24,70 +24,72 @@ const WORDS: f64 = 60_000.0;
 const QUERIES: u64 = 500;
 
 fn main() {
-    let lines = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
-    let lines = lines.unwrap_or(1_000_000);
+    let messages = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    let messages = messages.unwrap_or(1_000_000);
     let runtime = Runtime::new().expect("a runtime");
-    runtime.block_on(measure(lines));
+    runtime.block_on(measure(messages));
 }
 
-async fn measure(lines: u64) {
+async fn measure(messages: u64) {
     let folder = tempfile::tempdir().expect("a folder for the database");
     let path = folder.path().join("bench.db");
     let (store, writer) = sqlite::open(&path).await.expect("it opens");
     tokio::spawn(writer.run(CancellationToken::new()));
     for channel in 0..CHANNELS {
-        hear(&store, Heard::Channel(room(channel))).await;
+        hear(&store, Heard::Channel(new_channel(channel))).await;
     }
     let begin = Instant::now();
-    stream::iter(0..lines)
+    stream::iter(0..messages)
         .map(|number| hear(&store, Heard::Message(message(number), Arrival::Backfilled)))
         .buffer_unordered(1024)
         .for_each(|()| async {})
         .await;
-    let rate = lines as f64 / begin.elapsed().as_secs_f64();
+    let rate = messages as f64 / begin.elapsed().as_secs_f64();
     let size = std::fs::metadata(&path).map_or(0, |file| file.len()) / 1_000_000;
-    println!("{lines} lines heard and indexed, {rate:.0} a second, {size} MB");
-    for (name, words, rarest, only) in [
+    println!("{messages} messages heard and indexed, {rate:.0} a second, {size} MB");
+    for (name, words, rarest, channel_filter) in [
         ("two words", 2, 1.0, None),
         ("two common words", 2, 0.3, None),
         ("a message of 12 words", 12, 1.0, None),
         ("a message of 40 words", 40, 1.0, None),
         ("a message, one channel", 12, 1.0, Some(ChannelId::new("c7"))),
     ] {
-        let mut took = Vec::new();
+        let mut durations = Vec::new();
         for number in 0..QUERIES {
             let query = RecallQuery {
                 workspace: WorkspaceId::new("bench"),
                 visible_from: Some(ChannelId::new("c7")),
-                channel: only.clone(),
+                channel: channel_filter.clone(),
                 text: text(1_000_000_000 + number, words, rarest),
                 before: Some(
-                    Timestamp::from_second(1_800_000_000 + lines as i64 - 50).expect("in range"),
+                    Timestamp::from_second(1_800_000_000 + messages as i64 - 50).expect("in range"),
                 ),
                 limit: 10,
             };
             let begin = Instant::now();
             store.recall(&query).await.expect("it looks");
-            took.push(begin.elapsed());
+            durations.push(begin.elapsed());
         }
-        took.sort();
-        let part = |part: f64| -> Duration { took[((took.len() - 1) as f64 * part) as usize] };
+        durations.sort();
+        let percentile = |percentile: f64| -> Duration {
+            durations[((durations.len() - 1) as f64 * percentile) as usize]
+        };
         println!(
             "{name:24} p50 {:8.2?} p95 {:8.2?} p99 {:8.2?}",
-            part(0.5),
-            part(0.95),
-            part(0.99)
+            percentile(0.5),
+            percentile(0.95),
+            percentile(0.99)
         );
     }
 }
 
 async fn hear(store: &DatabaseStore, heard: Heard) {
-    let hearing =
+    let entry =
         InboxEntry::new(heard, Disposition::Settled(Gate::CaughtUp), jiff::Timestamp::UNIX_EPOCH);
-    store.hear(hearing).await.expect("it is heard");
+    store.hear(entry).await.expect("it is heard");
 }
 
-fn room(channel: u64) -> Channel {
+fn new_channel(channel: u64) -> Channel {
     Channel {
         workspace: WorkspaceId::new("bench"),
         id: ChannelId::new(format!("c{channel}")),
@@ -117,12 +119,12 @@ fn message(number: u64) -> Message {
     }
 }
 
-/// Invented words, as unevenly frequent as those of a language: the commonest is in every second
-/// line. `rarest` 1 draws from all of them, less from the common ones only.
+/// Invented words with the frequencies of a natural language: the most common one is in every second message. With
+/// `rarest` 1 all words are drawn from, with less only the common ones.
 fn text(seed: u64, words: u64, rarest: f64) -> String {
-    let word = |place: u64| {
-        let chance = (mixed(seed.wrapping_mul(64) + place) >> 11) as f64 / (1_u64 << 53) as f64;
-        // Zipf: the logarithm of a word's rank is even.
+    let word = |index: u64| {
+        let chance = (mixed(seed.wrapping_mul(64) + index) >> 11) as f64 / (1_u64 << 53) as f64;
+        // Zipf's law: the logarithm of a word's rank is uniformly distributed.
         let rank = (WORDS.ln() * chance * rarest).exp() as u64;
         format!("w{}", mixed(rank) % 10_000_000)
     };

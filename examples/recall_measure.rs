@@ -1,5 +1,5 @@
-//! How often recall finds what people have answered: for every recorded reply to a line more than a
-//! hundred lines back, is that line among the first 1, 5, 10, 20 that its text recalls?
+//! Measures how often recall finds the message that a user answered: for every recorded reply to a message more than a
+//! hundred messages back, is that message among the first 1, 5, 10 or 20 that the reply's text recalls?
 //!
 //! `cargo run --release --example recall_measure -- RECORDED.jsonl.gz`
 
@@ -22,10 +22,10 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use tokio_util::sync::CancellationToken;
 
-/// How far back an answered line is that is worth looking for.
-const FAR: usize = 100;
-/// How many of the newest lines the caller has anyway.
-const HAS: usize = 50;
+/// The minimum distance between a reply and its message, in messages.
+const MIN_DISTANCE: usize = 100;
+/// The number of newest messages that are in the context anyway.
+const CONTEXT_MESSAGES: usize = 50;
 const RANKS: [usize; 4] = [1, 5, 10, 20];
 
 #[tokio::main]
@@ -37,7 +37,7 @@ async fn main() -> anyhow::Result<()> {
     let writer = tokio::spawn(writer.run(CancellationToken::new()));
     let begin = Instant::now();
     hear(&store, &history).await?;
-    println!("heard {} lines in {:.1?}", history.messages(), begin.elapsed());
+    println!("heard {} messages in {:.1?}", history.messages(), begin.elapsed());
     for scope in [Scope::Channel, Scope::Everywhere] {
         measure(&store, &history, scope).await?;
     }
@@ -53,13 +53,13 @@ enum Scope {
 }
 
 async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
-    let rooms = history.channels.iter().map(|room| Heard::Channel(channel(room)));
-    let lines = history.channels.iter().flat_map(|room| &room.messages);
+    let channels = history.channels.iter().map(|recorded| Heard::Channel(channel(recorded)));
+    let messages = history.channels.iter().flat_map(|recorded| &recorded.messages);
     let names: HashMap<&str, &RecordedMessage> =
-        lines.clone().map(|line| (line.author.as_str(), line)).collect();
-    let names = names.into_values().map(|line| Heard::User(user(line)));
-    let lines = lines.map(|line| Heard::Message(message(line), Arrival::Backfilled));
-    let heard = stream::iter(rooms.chain(names).chain(lines)).map(|heard| {
+        messages.clone().map(|recorded| (recorded.author.as_str(), recorded)).collect();
+    let users = names.into_values().map(|recorded| Heard::User(user(recorded)));
+    let messages = messages.map(|recorded| Heard::Message(message(recorded), Arrival::Backfilled));
+    let heard = stream::iter(channels.chain(users).chain(messages)).map(|heard| {
         store.hear(InboxEntry::new(
             heard,
             Disposition::Settled(Gate::CaughtUp),
@@ -75,10 +75,10 @@ async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
 
 async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyhow::Result<()> {
     let mut found = [0; RANKS.len()];
-    let mut took = Vec::new();
-    for room in &history.channels {
-        for (reply, answered) in far_replies(room) {
-            let channel = channel(room).id;
+    let mut durations = Vec::new();
+    for recorded in &history.channels {
+        for (reply, answered) in far_replies(recorded) {
+            let channel = channel(recorded).id;
             let query = RecallQuery {
                 workspace: workspace(),
                 visible_from: Some(channel.clone()),
@@ -86,89 +86,95 @@ async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyh
                     Scope::Channel => Some(channel),
                     Scope::Everywhere => None,
                 },
-                text: room.messages[reply].text.clone(),
-                before: Some(room.messages[reply - HAS].at()),
+                text: recorded.messages[reply].text.clone(),
+                before: Some(recorded.messages[reply - CONTEXT_MESSAGES].at()),
                 limit: 20,
             };
             let begin = Instant::now();
             let recalled = store.recall(&query).await?;
-            took.push(begin.elapsed());
-            let id = &room.messages[answered].id;
-            let rank = recalled.iter().position(|line| line.message.id.as_str() == id);
-            for (found, most) in found.iter_mut().zip(RANKS) {
-                *found += usize::from(rank.is_some_and(|rank| rank < most));
+            durations.push(begin.elapsed());
+            let id = &recorded.messages[answered].id;
+            let rank = recalled.iter().position(|recorded| recorded.message.id.as_str() == id);
+            for (found, limit) in found.iter_mut().zip(RANKS) {
+                *found += usize::from(rank.is_some_and(|rank| rank < limit));
             }
         }
     }
-    took.sort();
-    let share = |found: &usize| *found as f64 / took.len() as f64;
+    durations.sort();
+    let share = |found: &usize| *found as f64 / durations.len() as f64;
     let shares: Vec<String> = RANKS
         .iter()
         .zip(&found)
-        .map(|(most, found)| format!("@{most} {:.3}", share(found)))
+        .map(|(limit, found)| format!("@{limit} {:.3}", share(found)))
         .collect();
-    let part = |part: f64| -> Duration { took[((took.len() - 1) as f64 * part) as usize] };
+    let percentile = |percentile: f64| -> Duration {
+        durations[((durations.len() - 1) as f64 * percentile) as usize]
+    };
     println!(
         "{scope:?}: {} replies, {}; p50 {:.1?}, p95 {:.1?}, p99 {:.1?}",
-        took.len(),
+        durations.len(),
         shares.join(" "),
-        part(0.5),
-        part(0.95),
-        part(0.99)
+        percentile(0.5),
+        percentile(0.95),
+        percentile(0.99)
     );
     Ok(())
 }
 
-/// The places of replies in a room, and of the lines far back that they answer.
-fn far_replies(room: &RecordedChannel) -> Vec<(usize, usize)> {
-    let places: HashMap<&str, usize> =
-        room.messages.iter().enumerate().map(|(place, line)| (line.id.as_str(), place)).collect();
-    let replies = room.messages.iter().enumerate().flat_map(|(place, line)| {
-        let answered = line.reply_to.iter().filter_map(|id| places.get(id.as_str()));
-        answered.map(move |answered| (place, *answered))
+/// The indexes of replies in a channel, each with the index of the distant message that it answers.
+fn far_replies(recorded: &RecordedChannel) -> Vec<(usize, usize)> {
+    let indexes: HashMap<&str, usize> = recorded
+        .messages
+        .iter()
+        .enumerate()
+        .map(|(index, recorded)| (recorded.id.as_str(), index))
+        .collect();
+    let replies = recorded.messages.iter().enumerate().flat_map(|(index, recorded)| {
+        let answered = recorded.reply_to.iter().filter_map(|id| indexes.get(id.as_str()));
+        answered.map(move |answered| (index, *answered))
     });
-    replies.filter(|(reply, answered)| *reply > answered + FAR).collect()
+    replies.filter(|(reply, answered)| *reply > answered + MIN_DISTANCE).collect()
 }
 
 fn workspace() -> WorkspaceId {
     WorkspaceId::new("measure")
 }
 
-fn channel(room: &RecordedChannel) -> Channel {
+fn channel(recorded: &RecordedChannel) -> Channel {
     Channel {
         workspace: workspace(),
-        id: ChannelId::new(room.name.as_str()),
-        name: room.name.as_str().into(),
+        id: ChannelId::new(recorded.name.as_str()),
+        name: recorded.name.as_str().into(),
         visibility: Visibility::Public,
     }
 }
 
-fn user(line: &RecordedMessage) -> User {
+fn user(recorded: &RecordedMessage) -> User {
     User {
         workspace: workspace(),
-        id: UserId::new(line.author.as_str()),
-        name: line.name.as_deref().unwrap_or(&line.author).into(),
-        kind: kind(line),
+        id: UserId::new(recorded.author.as_str()),
+        name: recorded.name.as_deref().unwrap_or(&recorded.author).into(),
+        kind: kind(recorded),
         role: Role::Member,
     }
 }
 
-fn message(line: &RecordedMessage) -> Message {
+fn message(recorded: &RecordedMessage) -> Message {
     Message {
         conversation: ConversationId {
             workspace: workspace(),
-            channel: ChannelId::new(line.room.as_str()),
-            thread: line.thread.as_deref().map(MessageId::new),
+            channel: ChannelId::new(recorded.room.as_str()),
+            thread: recorded.thread.as_deref().map(MessageId::new),
         },
-        id: MessageId::new(line.id.as_str()),
-        at: line.at(),
-        author: Author { id: UserId::new(line.author.as_str()), kind: kind(line) },
-        text: line.text.as_str().into(),
+        id: MessageId::new(recorded.id.as_str()),
+        at: recorded.at(),
+        author: Author { id: UserId::new(recorded.author.as_str()), kind: kind(recorded) },
+        text: recorded.text.as_str().into(),
         mentions: Vec::new(),
         edits: 0,
     }
 }
 
-fn kind(line: &RecordedMessage) -> AuthorKind {
-    if line.bot { AuthorKind::Bot } else { AuthorKind::Human }
+fn kind(recorded: &RecordedMessage) -> AuthorKind {
+    if recorded.bot { AuthorKind::Bot } else { AuthorKind::Human }
 }

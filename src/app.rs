@@ -1,5 +1,5 @@
-//! Puts the parts together, and takes them down again: the only place that names concrete adapters
-//! and spawns tasks. Whichever task ends first stops the rest.
+//! Assembles the application and shuts it down. This is the only module that names concrete adapters and spawns
+//! tasks. The first task to end stops all others.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -50,14 +50,14 @@ use aizuchi_core::store::{Archive, Store};
 use aizuchi_discord::DiscordPlatform;
 use aizuchi_slack::SlackPlatform;
 
-/// Everything that is ready to run.
+/// The assembled application, ready to run.
 pub struct App {
     pub address: SocketAddr,
-    began: Instant,
+    started: Instant,
     metrics: Arc<Metrics>,
     listener: TcpListener,
     health: Option<TcpListener>,
-    /// It writes from the moment on that the database is open: who is active must be heard of.
+    /// Runs from the moment the database is open, because the active process has to renew its claim on the database.
     writer: JoinHandle<anyhow::Result<()>>,
     writer_stop: CancellationToken,
     runner: Runner,
@@ -70,9 +70,9 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the database and the port. Fails with a sentence if either is not to be had. `began` is
-    /// when the process did.
-    pub async fn open(config: &Config, began: Instant) -> anyhow::Result<Self> {
+    /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
+    /// started.
+    pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
         let listener = listen(config.http.listen.0).await?;
         let address = listener.local_addr().context("reading the listener's address")?;
         let health = match &config.health_check.port {
@@ -86,78 +86,59 @@ impl App {
         let clock = Clock::system();
         let persona = config.persona();
         let metrics = Arc::new(Metrics::default());
-        let under_way = Arc::new(InFlight::default());
+        let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let rooms = ChannelCache::new(config.agent_settings().rulebook);
-        restore_channel_cache(&rooms, &store, &local::workspace_id()).await?;
-        let rooms = Arc::new(rooms);
-        let inbox = |waiting, withheld| {
+        let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
+        restore_channel_cache(&channel_cache, &store, &local::workspace_id()).await?;
+        let channel_cache = Arc::new(channel_cache);
+        let inbox = |wait_settings, redaction| {
             Arc::new(Inbox {
                 store: store.clone(),
-                in_flight: under_way.clone(),
+                in_flight: in_flight.clone(),
                 clock: clock.clone(),
                 metrics: metrics.clone(),
-                channel_cache: rooms.clone(),
-                wait_settings: waiting,
-                redaction: withheld,
+                channel_cache: channel_cache.clone(),
+                wait_settings,
+                redaction,
                 command_name: Some(persona.name.as_str().into()),
                 is_announcing: config.response.announce,
                 remember_delay: Some(config.memory_delay()),
                 random_seed: seed,
             })
         };
-        let in_room = inbox(config.room_wait_settings(), Redaction::Keep);
-        let room =
-            Arc::new(LocalRoom::new(in_room, store.clone(), clock.clone(), persona.name.clone()));
+        let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep);
+        let room = Arc::new(LocalRoom::new(
+            room_inbox,
+            store.clone(),
+            clock.clone(),
+            persona.name.clone(),
+        ));
         let platform: Arc<dyn Platform> = room.clone();
         let mut platforms = Platforms(HashMap::from([(local::workspace_id(), platform)]));
-        let answers = build_command_answers(config, store.clone(), store.clone());
-        let slack = match config.resolved_slack() {
-            None => None,
-            Some(settings) => {
-                let settings = settings.settings(config.channel_sync_interval());
-                let who = aizuchi_slack::resolve_identity(&settings, &*store).await?;
-                restore_channel_cache(&rooms, &store, &who.workspace).await?;
-                let surroundings = PlatformDeps {
-                    persona: persona.clone(),
-                    inbox: inbox(config.wait_settings(), Redaction::Drop),
-                    archive: store.clone(),
-                    answers: answers.clone(),
-                };
-                let slack = Arc::new(SlackPlatform::new(settings, who, surroundings).await?);
-                platforms.0.insert(slack.identity().workspace.clone(), slack.clone());
-                Some(slack)
-            }
+        let command_replies = build_command_answers(config, store.clone(), store.clone());
+        let deps = || PlatformDeps {
+            persona: persona.clone(),
+            inbox: inbox(config.wait_settings(), Redaction::Drop),
+            archive: store.clone(),
+            answers: command_replies.clone(),
         };
-        let discord = match config.resolved_discord() {
-            None => None,
-            Some(settings) => {
-                let zone = config.time_zone_or(TimeZone::system());
-                let settings = settings.settings(config.channel_sync_interval(), zone);
-                let who = aizuchi_discord::resolve_identity(&settings, &*store).await?;
-                for workspace in who.workspaces() {
-                    restore_channel_cache(&rooms, &store, &workspace).await?;
-                }
-                let surroundings = PlatformDeps {
-                    persona: persona.clone(),
-                    inbox: inbox(config.wait_settings(), Redaction::Drop),
-                    archive: store.clone(),
-                    answers: answers.clone(),
-                };
-                let discord = Arc::new(DiscordPlatform::new(settings, who, surroundings).await?);
-                platforms.0.insert(aizuchi_discord::platform_workspace(), discord.clone());
-                Some(discord)
-            }
-        };
+        let slack = connect_slack(config, &store, &channel_cache, deps()).await?;
+        if let Some(slack) = &slack {
+            platforms.0.insert(slack.identity().workspace.clone(), slack.clone());
+        }
+        let discord = connect_discord(config, &store, &channel_cache, deps()).await?;
+        if let Some(discord) = &discord {
+            platforms.0.insert(aizuchi_discord::platform_workspace(), discord.clone());
+        }
         let agent = build_agent(
             config,
-            (store.clone(), answers),
+            (store.clone(), command_replies),
             platforms.clone(),
             clock.clone(),
             metrics.clone(),
             seed,
         )?;
-        let runner = Runner::new(agent, under_way, config.runner_settings())?;
+        let runner = Runner::new(agent, in_flight, config.runner_settings())?;
         let retention = Retention {
             store: store.clone(),
             clock: clock.clone(),
@@ -173,7 +154,7 @@ impl App {
             store,
             clock,
             metrics: metrics.clone(),
-            pulse: runner.heartbeat(),
+            heartbeat: runner.heartbeat(),
             persona,
             room_wait_seconds: config.room_wait_settings().min_wait_seconds,
             platform_wait_seconds: config.wait_settings().min_wait_seconds,
@@ -185,7 +166,7 @@ impl App {
         });
         Ok(Self {
             address,
-            began,
+            started,
             metrics,
             listener,
             health,
@@ -201,21 +182,21 @@ impl App {
         })
     }
 
-    /// The name of the Slack workspace, if it lives in one.
+    /// The name of the Slack workspace, if the bot is connected to one.
     pub fn slack_workspace(&self) -> Option<&str> {
         self.slack.as_ref().map(|slack| slack.identity().name.as_str())
     }
 
-    /// The bot's name on Discord and the number of its servers, if it lives there.
+    /// The bot's name on Discord and the number of its servers, if it is connected to Discord.
     pub fn discord_bot(&self) -> Option<(&str, usize)> {
-        let who = self.discord.as_ref()?.identity();
-        Some((&who.name, who.guilds.len()))
+        let identity = self.discord.as_ref()?.identity();
+        Some((&identity.name, identity.guilds.len()))
     }
 
-    /// Runs until `stop` is cancelled. Fails if any part ends without being asked to.
+    /// Runs until `stop` is cancelled. Fails if any task ends before that.
     pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
         let Self {
-            began,
+            started,
             metrics,
             mut writer,
             writer_stop,
@@ -249,35 +230,37 @@ impl App {
         }
         let listener = self.listener;
         tasks.spawn(async move { ("web", web::serve(listener, web).await) });
-        metrics.record_start(began.elapsed());
+        metrics.record_start(started.elapsed());
 
-        let mut failed = None;
-        let mut written = None;
+        let mut failure = None;
+        let mut writer_end = None;
         tokio::select! {
-            () = stop.cancelled() => info!("stopping: finishing what has begun"),
-            Some(ended) = tasks.join_next() => failed = Some(unexpected_end(ended)),
-            ended = &mut writer => written = Some(ended),
+            () = stop.cancelled() => info!("stopping: finishing the work in flight"),
+            Some(ended) = tasks.join_next() => failure = Some(unexpected_end(ended)),
+            ended = &mut writer => writer_end = Some(ended),
         }
         shutdown.cancel();
         while let Some(ended) = tasks.join_next().await {
             if let Ok((name, Err(error))) = ended {
-                error!("the {name} ended badly: {error:#}");
-                failed.get_or_insert(error);
+                error!(task = name, error = format!("{error:#}"), "a task failed while stopping");
+                failure.get_or_insert(error);
             }
         }
         writer_stop.cancel();
-        let was_asked = written.is_none();
-        let written = match written {
-            Some(written) => written,
+        // The writer stops last: the other tasks commit what they finish.
+        let was_asked = writer_end.is_none();
+        let writer_end = match writer_end {
+            Some(ended) => ended,
             None => writer.await,
         };
-        written.context("the writer's task")??;
+        writer_end.context("the writer's task")??;
         anyhow::ensure!(was_asked, "the database's writer ended without being asked to");
-        failed.map_or(Ok(()), Err)
+        failure.map_or(Ok(()), Err)
     }
 }
 
-/// The database, as soon as it is this process's own. Until then the listeners say that it stands by.
+/// Opens the database as soon as no other process is active on it. Until then the listeners answer that this
+/// process is on standby.
 async fn open_database(
     config: &Config,
     listeners: &[Option<&TcpListener>],
@@ -286,7 +269,7 @@ async fn open_database(
     if let Some(opened) = address.open_if_free().await? {
         return Ok(opened);
     }
-    warn!("standing by: another Aizuchi is active on {address}");
+    warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
     let mut serving = JoinSet::new();
     for listener in listeners.iter().flatten() {
@@ -295,36 +278,67 @@ async fn open_database(
     let opened = address.wait_and_open().await;
     active.cancel();
     serving.detach_all();
-    info!("it is active now");
+    info!(database = %address, "this process is active now");
     Ok(opened)
 }
 
-/// The same listener once more.
+/// A second handle to the same socket, so that it stays bound when the standby server stops.
 fn clone_listener(listener: &TcpListener) -> anyhow::Result<TcpListener> {
     let same = listener.as_fd().try_clone_to_owned().context("sharing a listener")?;
     TcpListener::from_std(same.into()).context("sharing a listener")
 }
 
-/// What was heard and ordered in a workspace holds again.
+/// The Slack workspace, if one is configured. Its channels are known before the first event arrives.
+async fn connect_slack(
+    config: &Config,
+    store: &DatabaseStore,
+    channel_cache: &ChannelCache,
+    deps: PlatformDeps,
+) -> anyhow::Result<Option<Arc<SlackPlatform>>> {
+    let Some(settings) = config.resolved_slack() else { return Ok(None) };
+    let settings = settings.settings(config.channel_sync_interval());
+    let identity = aizuchi_slack::resolve_identity(&settings, store).await?;
+    restore_channel_cache(channel_cache, store, &identity.workspace).await?;
+    Ok(Some(Arc::new(SlackPlatform::new(settings, identity, deps).await?)))
+}
+
+/// The Discord bot, if one is configured. Its channels are known before the first event arrives.
+async fn connect_discord(
+    config: &Config,
+    store: &DatabaseStore,
+    channel_cache: &ChannelCache,
+    deps: PlatformDeps,
+) -> anyhow::Result<Option<Arc<DiscordPlatform>>> {
+    let Some(settings) = config.resolved_discord() else { return Ok(None) };
+    let zone = config.time_zone_or(TimeZone::system());
+    let settings = settings.settings(config.channel_sync_interval(), zone);
+    let identity = aizuchi_discord::resolve_identity(&settings, store).await?;
+    for workspace in identity.workspaces() {
+        restore_channel_cache(channel_cache, store, &workspace).await?;
+    }
+    Ok(Some(Arc::new(DiscordPlatform::new(settings, identity, deps).await?)))
+}
+
+/// Loads a workspace's channels, users and standing orders into the cache.
 async fn restore_channel_cache(
-    rooms: &ChannelCache,
+    channel_cache: &ChannelCache,
     store: &DatabaseStore,
     workspace: &WorkspaceId,
 ) -> anyhow::Result<()> {
     for channel in store.channels(workspace).await? {
-        rooms.update_channel(&channel);
+        channel_cache.update_channel(&channel);
     }
     for user in store.users(workspace).await? {
-        rooms.update_user(&user);
+        channel_cache.update_user(&user);
     }
-    rooms.replace_orders(workspace, &store.orders(workspace).await?);
+    channel_cache.replace_orders(workspace, &store.orders(workspace).await?);
     Ok(())
 }
 
-/// Who judges, replies and remembers, as the settings say.
+/// The agent with the minds, prompts and tools that the configuration names.
 pub fn build_agent(
     config: &Config,
-    (store, answers): (Arc<dyn Store>, Arc<CommandReplies>),
+    (store, command_replies): (Arc<dyn Store>, Arc<CommandReplies>),
     platforms: Platforms,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -332,7 +346,7 @@ pub fn build_agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     Ok(Agent {
-        command_answers: answers,
+        command_answers: command_replies,
         store,
         platforms,
         minds: Minds {
@@ -358,7 +372,7 @@ pub fn build_agent(
     })
 }
 
-/// What commands are answered with.
+/// What the answers to commands are made from.
 pub fn build_command_answers(
     config: &Config,
     store: Arc<dyn Store>,
@@ -373,15 +387,16 @@ pub fn build_command_answers(
     })
 }
 
-/// The built-in mind would take no notice of tools.
+/// The built-in mind does not use tools, so only hosted models get them.
 fn has_tools(config: &Config) -> bool {
     config.minds.response.model.id.provider().is_some()
 }
 
-/// The words for models. Fails with a sentence if there are none, or they leave no room for what was said.
+/// Loads the prompt templates. Fails if they are missing, or if they leave too few of the context's tokens for
+/// messages.
 pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
     let prompts = PromptBuilder::load(config.language, config.prompts_dir())?;
-    let least = PromptVerb::ALL.map(|verb| {
+    let required = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {
             PromptVerb::Judge => (&minds.judgment, Vec::new()),
@@ -394,11 +409,11 @@ pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
         };
         prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
     });
-    let least = least.into_iter().max().unwrap_or(0);
-    let most = config.context.budget().max_tokens;
+    let required = required.into_iter().max().unwrap_or(0);
+    let available = config.context.budget().max_tokens;
     anyhow::ensure!(
-        most >= least,
-        "context.max_tokens is {most}, but it must be at least {least}: the instructions, the persona's \
+        available >= required,
+        "context.max_tokens is {available}, but it must be at least {required}: the instructions, the persona's \
          prompt and the tools leave too little room for what was said"
     );
     Ok(prompts)
@@ -414,15 +429,15 @@ fn unexpected_end(
     }
 }
 
-/// A port on all interfaces.
+/// The address of a port on all interfaces.
 pub fn all_interfaces(port: &Port) -> SocketAddr {
     let port = u16::try_from(port.0).unwrap_or(0);
-    // A machine without IPv6 has no other way.
+    // A machine without IPv6 cannot bind the IPv6 wildcard, which would cover IPv4 as well.
     let has_v6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
     if has_v6 { (Ipv6Addr::UNSPECIFIED, port).into() } else { (Ipv4Addr::UNSPECIFIED, port).into() }
 }
 
-/// Who thinks, as the settings say.
+/// One verb's model with its fallback, and the persona that it plays.
 pub fn build_mind(
     config: &minds::ResolvedMind,
     persona: &Arc<Persona>,
@@ -438,12 +453,12 @@ pub fn build_mind(
     Ok(agent::Mind { llm, persona: persona_of(config, persona) })
 }
 
-/// Who an agent is to be.
+/// The persona, with the additional system prompt of this mind if it has one.
 fn persona_of(config: &minds::ResolvedMind, persona: &Arc<Persona>) -> Arc<Persona> {
     match &config.system_prompt {
         None => persona.clone(),
-        Some(more) => {
-            let system_prompt = format!("{}\n\n{}", persona.system_prompt, more);
+        Some(addition) => {
+            let system_prompt = format!("{}\n\n{}", persona.system_prompt, addition);
             Arc::new(Persona { system_prompt, ..(**persona).clone() })
         }
     }

@@ -1,4 +1,4 @@
-//! What the program is told on the command line.
+//! The command line: its arguments, and one module for each verb.
 
 mod check;
 mod config;
@@ -77,9 +77,9 @@ enum CliCommand {
     Dev(dev::DevArgs),
 }
 
-const MODEL_ELSEWHERE: &str = "--model goes with run, check, prompt and eval only";
+const MODEL_NOT_ACCEPTED: &str = "--model goes with run, check, prompt and eval only";
 
-/// Does what the command line says, and says what went wrong in one sentence.
+/// Runs the command line, and prints an error as one line.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.run() {
@@ -93,11 +93,11 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> anyhow::Result<ExitCode> {
-        let thinkers =
+        let selection =
             self.model.as_ref().map_or(ModelSelection::Configured, ModelSelection::Override);
         match self.command.unwrap_or(CliCommand::Run) {
-            CliCommand::Run => run_app(self.config.as_deref(), thinkers),
-            CliCommand::Check => check::run(self.config.as_deref(), thinkers),
+            CliCommand::Run => run_app(self.config.as_deref(), selection),
+            CliCommand::Check => check::run(self.config.as_deref(), selection),
             CliCommand::Replay(_)
             | CliCommand::Search(_)
             | CliCommand::Why(_)
@@ -108,13 +108,13 @@ impl Cli {
             | CliCommand::Discord(_)
                 if self.model.is_some() =>
             {
-                anyhow::bail!(MODEL_ELSEWHERE)
+                anyhow::bail!(MODEL_NOT_ACCEPTED)
             }
             #[cfg(feature = "demo")]
-            CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_ELSEWHERE),
-            CliCommand::Prompt(prompt) => prompt.run(self.config.as_deref(), thinkers),
+            CliCommand::Dev(_) if self.model.is_some() => anyhow::bail!(MODEL_NOT_ACCEPTED),
+            CliCommand::Prompt(prompt) => prompt.run(self.config.as_deref(), selection),
             CliCommand::Replay(replay) => replay.run(self.config),
-            CliCommand::Eval(eval) => eval.run(self.config.as_deref(), thinkers),
+            CliCommand::Eval(eval) => eval.run(self.config.as_deref(), selection),
             CliCommand::Search(search) => search.run(self.config.as_deref()),
             CliCommand::Why(why) => why.run(self.config.as_deref()),
             CliCommand::Forget(forget) => forget.run(self.config.as_deref()),
@@ -128,9 +128,9 @@ impl Cli {
     }
 }
 
-fn run_app(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
-    let began = Instant::now();
-    let LoadedConfig { config, warnings } = Config::load(file, thinkers)?;
+fn run_app(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    let LoadedConfig { config, warnings } = Config::load(file, selection)?;
     log::init(&config.logging);
     for warning in warnings {
         warn!("{warning}");
@@ -140,8 +140,8 @@ fn run_app(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<
         let mut stops = StopSignals::listen()?;
         let stop = CancellationToken::new();
         let app = tokio::select! {
-            app = App::open(&config, began) => app?,
-            // Whoever stands by has begun nothing.
+            app = App::open(&config, started) => app?,
+            // A process on standby has nothing to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
         print(&welcome_text(&config, &app))?;
@@ -158,7 +158,7 @@ fn run_app(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<
     })
 }
 
-/// Writes to stdout. Whoever has stopped reading does not want the rest.
+/// Writes to stdout. A closed pipe is not an error.
 fn print(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -168,25 +168,25 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Nothing that would do anything to a terminal.
+/// Removes escape sequences and other control characters, so that chat text cannot control the terminal.
 fn strip_control_characters(text: &str) -> String {
     to_single_line(text)
         .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .map(|character| if character.is_control() { ' ' } else { character })
         .collect()
 }
 
-/// The beginning of what a line says.
+/// The beginning of a message's text, as one line.
 fn excerpt(text: &str) -> String {
     const SHOWN: usize = 160;
     let text = strip_control_characters(text);
-    let mut letters = text.chars();
-    let beginning: String = letters.by_ref().take(SHOWN).collect();
-    let rest = if letters.next().is_some() { "…" } else { "" };
+    let mut characters = text.chars();
+    let beginning: String = characters.by_ref().take(SHOWN).collect();
+    let rest = if characters.next().is_some() { "…" } else { "" };
     format!("{beginning}{rest}")
 }
 
-/// SIGTERM and SIGINT. Listened for before anything else is done, since a stop may come at once.
+/// SIGTERM and SIGINT. The program subscribes before it does anything else, because a signal may come at once.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -252,10 +252,10 @@ fn welcome_text(config: &Config, app: &App) -> String {
     }
 }
 
-/// Who thinks, for the operator.
+/// Which models answer and judge, for the operator.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
-    let shown = |model: &ModelId| match model {
+    let model_name = |model: &ModelId| match model {
         ModelId::Builtin => config
             .language
             .pick(
@@ -266,10 +266,12 @@ fn describe_minds(config: &Config) -> String {
         ModelId::Hosted { .. } => model.to_string(),
     };
     if response == judgment {
-        return shown(response);
+        return model_name(response);
     }
     match config.language {
-        Language::En => format!("{} answers, {} judges", shown(response), shown(judgment)),
-        Language::Ja => format!("返答 {}、判断 {}", shown(response), shown(judgment)),
+        Language::En => {
+            format!("{} answers, {} judges", model_name(response), model_name(judgment))
+        }
+        Language::Ja => format!("返答 {}、判断 {}", model_name(response), model_name(judgment)),
     }
 }

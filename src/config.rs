@@ -1,33 +1,33 @@
-//! The one file of settings. It is read once, checked at once, and says which line is wrong.
+//! The config file: read and validated once at start, with errors that name the line.
 
 pub mod secret;
+pub mod schema;
 mod suggestions;
 pub mod problem;
 pub mod environment;
 mod tree;
 mod variables;
 mod deserialize;
-mod notices;
 pub mod values;
+pub mod zone;
 pub mod agents;
+pub mod models;
+pub mod facilitator;
+pub mod budget;
+pub mod platforms;
+pub mod channels;
+pub mod response;
+pub mod context;
+pub mod storage;
+pub mod http;
+pub mod logging;
+pub mod tools;
 pub mod minds;
 mod to_provider;
 mod to_discord;
 mod to_slack;
-pub mod models;
-pub mod response;
-pub mod facilitator;
-pub mod budget;
-pub mod storage;
-pub mod http;
-pub mod logging;
-pub mod platforms;
-pub mod tools;
-pub mod channels;
-pub mod context;
 mod checks;
-pub mod zone;
-pub mod schema;
+mod notices;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,12 +71,12 @@ use aizuchi_core::runner;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::sqlite::myao2;
 
-/// An example of every setting, which is a config itself.
+/// An example of every setting. It is a valid config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");
 
-/// The local room's wait where none is set: short, so that a newcomer sees a decision soon.
+/// The default wait of the local room. It is short, so that a new user soon sees a decision.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
-/// How much longer a lease is than the longest step.
+/// By how much a lease exceeds the longest step.
 const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 
 /// The settings of Aizuchi. What is left out has its default.
@@ -115,7 +115,7 @@ pub struct Config {
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
     /// People whose lines are not looked at, by id.
     pub opted_out: Vec<ConfiguredUserId>,
-    /// Who thinks, as `agents` and the environment say.
+    /// The models of all agents, resolved from `agents` and the environment.
     #[serde(skip)]
     pub minds: ResolvedMinds,
 }
@@ -130,56 +130,58 @@ pub struct PersonaConfig {
     pub system_prompt: String,
 }
 
-/// Who is to think.
+/// Which models to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelSelection<'a> {
-    /// Whoever `agents` names.
+    /// The models that `agents` names.
     Configured,
-    /// This model for all agents, whatever the file says. How it is reached is taken from the file
-    /// where the file has a model of the same provider.
+    /// This model for all agents. Its client arguments come from an agent with a model of the same provider, if the
+    /// file has one.
     Override(&'a ModelId),
-    /// Nobody will be asked, so nobody needs a key.
+    /// No model will be called, so no API key is needed.
     NoModel,
 }
 
-/// A config, and what should be said about it.
+/// A config and its warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedConfig {
     pub config: Config,
-    /// Sentences about keys that have no effect, each with its line.
+    /// Warnings about keys that have no effect, each with its line.
     pub warnings: Vec<String>,
 }
 
 impl Config {
-    /// The settings of a file, or the defaults. Variables come from the process, then from `.env`
-    /// beside the file, or in the current folder where there is none.
-    pub fn load(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<LoadedConfig> {
+    /// Loads a file, or the defaults. Variables come from the process's environment, then from the `.env` file in the
+    /// config's folder, or in the current folder if there is no config.
+    pub fn load(
+        file: Option<&Path>,
+        selection: ModelSelection<'_>,
+    ) -> anyhow::Result<LoadedConfig> {
         let Some(file) = file else {
             let environment = Environment::from_process(Path::new(""))?;
             let mut config = Self::default();
             config
-                .resolve_minds(thinkers, &ConfigNode::parse("")?, &environment)
+                .resolve_minds(selection, &ConfigNode::parse("")?, &environment)
                 .map_err(|problem| anyhow::anyhow!("{}", problem.format_in("--model")))?;
             return Ok(LoadedConfig { config, warnings: Vec::new() });
         };
-        let shown = file.display().to_string();
+        let file_name = file.display().to_string();
         let text = std::fs::read(file)
-            .with_context(|| format!("the config file {shown} cannot be read"))?;
+            .with_context(|| format!("the config file {file_name} cannot be read"))?;
         let text = String::from_utf8(text)
-            .map_err(|_| anyhow::anyhow!("the config file {shown} is not text in UTF-8"))?;
+            .map_err(|_| anyhow::anyhow!("the config file {file_name} is not text in UTF-8"))?;
         let environment = Environment::from_process(file.parent().unwrap_or(Path::new("")))?;
-        Self::parse_with_warnings(&text, &shown, &environment, thinkers)
+        Self::parse_with_warnings(&text, &file_name, &environment, selection)
     }
 
-    /// Reads settings that need no variables, for a replay or a test: nobody will be asked anything.
-    /// What is not set has its default.
+    /// Parses a config without variables and without resolving models, for replays and tests.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let (config, _) =
             Self::parse_with_notices(text, &Environment::default(), ModelSelection::NoModel)?;
         Ok(config)
     }
 
-    /// Reads settings. Sentences about them name the file.
+    /// Parses a config. Errors and warnings name the file.
     pub fn read(text: &str, file: &str, environment: &Environment) -> anyhow::Result<LoadedConfig> {
         Self::parse_with_warnings(text, file, environment, ModelSelection::Configured)
     }
@@ -188,9 +190,9 @@ impl Config {
         text: &str,
         file: &str,
         environment: &Environment,
-        thinkers: ModelSelection<'_>,
+        selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
-        let (config, notices) = Self::parse_with_notices(text, environment, thinkers)
+        let (config, notices) = Self::parse_with_notices(text, environment, selection)
             .map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = notices.iter().map(|notice| notice.format_in(file)).collect();
         Ok(LoadedConfig { config, warnings })
@@ -199,7 +201,7 @@ impl Config {
     fn parse_with_notices(
         text: &str,
         environment: &Environment,
-        thinkers: ModelSelection<'_>,
+        selection: ModelSelection<'_>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
@@ -208,20 +210,21 @@ impl Config {
         config.check(&tree)?;
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
-        config.resolve_minds(thinkers, &tree, environment)?;
+        config.resolve_minds(selection, &tree, environment)?;
         notices.extend(notices::find_idle_settings(&config, &tree));
-        notices.sort_by_key(|notice| notice.location.map(|place| (place.line, place.column)));
+        notices
+            .sort_by_key(|notice| notice.location.map(|location| (location.line, location.column)));
         Ok((config, notices))
     }
 
-    /// Finds out who thinks.
+    /// Resolves the model of each agent.
     fn resolve_minds(
         &mut self,
-        thinkers: ModelSelection<'_>,
+        selection: ModelSelection<'_>,
         tree: &ConfigNode,
         environment: &Environment,
     ) -> Result<(), ConfigProblem> {
-        self.minds = match thinkers {
+        self.minds = match selection {
             ModelSelection::Configured => ResolvedMinds::resolve(self, tree, environment, None)?,
             ModelSelection::Override(model) => {
                 ResolvedMinds::resolve(self, tree, environment, Some(model))?
@@ -231,32 +234,33 @@ impl Config {
         Ok(())
     }
 
-    /// What no setting can know by itself.
+    /// Checks what involves more than one setting.
     fn check(&self, tree: &ConfigNode) -> Result<(), ConfigProblem> {
-        let place = |path: &[&str]| tree.location_of(path);
+        let location = |path: &[&str]| tree.location_of(path);
         let listen = self.http.listen.0;
         if !listen.ip().is_loopback() && self.http.token.is_none() {
             let sentence = "http.listen can be reached from other machines, so http.token must be \
                             set; without one, listen on 127.0.0.1";
-            return Err(ConfigProblem::for_file(place(&["http", "listen"]), sentence));
+            return Err(ConfigProblem::for_file(location(&["http", "listen"]), sentence));
         }
         let health = self.health_check.port.map(|port| port.0);
-        if place(&["http", "listen"]).is_some() && health == Some(u64::from(listen.port())) {
+        if location(&["http", "listen"]).is_some() && health == Some(u64::from(listen.port())) {
             let sentence =
                 "health_check.port and http.listen name the same port; change one of them";
-            return Err(ConfigProblem::for_file(place(&["health_check", "port"]), sentence));
+            return Err(ConfigProblem::for_file(location(&["health_check", "port"]), sentence));
         }
         if let (Some(url), Some(path)) = (&self.storage.url, &self.memory.database_path)
             && url.0 != DatabaseLocation::Sqlite(path.0.clone())
         {
             let sentence = "memory.database_path and storage.url name different places; keep \
                             storage.url";
-            return Err(ConfigProblem::for_file(place(&["memory", "database_path"]), sentence));
+            return Err(ConfigProblem::for_file(location(&["memory", "database_path"]), sentence));
         }
         checks::check(self, tree)
     }
 
-    /// Lets the health check have the port that the pages have by default: it was there first.
+    /// Moves the pages to the next port if the health check has theirs. Configs with such a health check are older than
+    /// the pages.
     fn move_pages_off_health_port(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
         let health = self.health_check.port?;
         let listen = &mut self.http.listen.0;
@@ -273,25 +277,25 @@ impl Config {
         Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
-    /// Leaves the database of myao2 alone, which its config names, and takes a file beside it.
+    /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
     fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
-        let named = self.memory.database_path.as_ref()?.0.clone();
-        if self.storage.url.is_some() || !myao2::is_at(&named) {
+        let myao2_path = self.memory.database_path.as_ref()?.0.clone();
+        if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {
             return None;
         }
-        let own = named.with_extension("aizuchi.db");
+        let own = myao2_path.with_extension("aizuchi.db");
         let sentence = format!(
             "memory.database_path is a database of myao2, which stays as it is; {} is used instead, and \
              `aizuchi import {}` brings along what myao2 kept",
             own.display(),
-            named.display()
+            myao2_path.display()
         );
         self.storage.url = Some(StorageUrl(DatabaseLocation::Sqlite(own)));
         let entry = tree.find(&["memory", "database_path"]);
         Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
-    /// Where the database is.
+    /// The location of the database.
     pub fn database_address(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());
         let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
@@ -300,32 +304,33 @@ impl Config {
         })
     }
 
-    /// The Slack workspace that it lives in.
+    /// The validated settings of the Slack workspace, if one is configured.
     pub fn resolved_slack(&self) -> Option<ResolvedSlackConfig> {
         self.slack.as_ref()?.resolve().ok()
     }
 
-    /// The Discord bot that it is.
+    /// The validated settings of the Discord bot, if one is configured.
     pub fn resolved_discord(&self) -> Option<ResolvedDiscordConfig> {
         let discord = self.discord.as_ref()?.resolve().ok()?;
         let channels = self.channels.iter();
-        let channels = channels.filter_map(|(key, own)| Some((key.0.clone(), own.threads?)));
+        let channels =
+            channels.filter_map(|(key, channel)| Some((key.0.clone(), channel.threads?)));
         Some(ResolvedDiscordConfig { channels: channels.collect(), ..discord })
     }
 
-    /// How often the list of a workspace's channels is read anew.
+    /// The interval at which the channel list of a workspace is refreshed.
     pub fn channel_sync_interval(&self) -> SignedDuration {
         duration_from_seconds(self.response.channel_sync_interval_seconds.0)
     }
 
-    /// The folder whose files take the place of prompts.
+    /// The folder with the operator's own prompt templates.
     pub fn prompts_dir(&self) -> Option<&Path> {
         self.prompts_dir.as_ref().map(|folder| folder.0.as_path())
     }
 
-    /// The time zone that is set, or another one.
-    pub fn time_zone_or(&self, other: TimeZone) -> TimeZone {
-        self.timezone.as_ref().map_or(other, |zone| zone.0.clone())
+    /// The configured time zone, or the default.
+    pub fn time_zone_or(&self, default: TimeZone) -> TimeZone {
+        self.timezone.as_ref().map_or(default, |zone| zone.0.clone())
     }
 
     pub fn persona(&self) -> Arc<Persona> {
@@ -336,32 +341,34 @@ impl Config {
         })
     }
 
-    /// How long talk rests in a real workspace.
+    /// The wait before a judgment on chat platforms.
     pub fn wait_settings(&self) -> WaitSettings {
         self.wait_settings_with_default(WaitSettings::default().min_wait_seconds)
     }
 
-    /// How long talk rests in the local room.
+    /// The wait before a judgment in the local room.
     pub fn room_wait_settings(&self) -> WaitSettings {
         self.wait_settings_with_default(ROOM_WAIT_SECONDS)
     }
 
-    /// The usual waits give way to those that are set.
-    fn wait_settings_with_default(&self, usual_wait: f64) -> WaitSettings {
-        let longest = self.response.max_wait_seconds.0;
-        let min_wait_seconds =
-            self.response.min_wait_seconds.map_or(usual_wait.min(longest), |wait| wait.0);
+    /// The configured waits, with this minimum wait if none is configured.
+    fn wait_settings_with_default(&self, default_wait: f64) -> WaitSettings {
+        let max_wait_seconds = self.response.max_wait_seconds.0;
+        let min_wait_seconds = self
+            .response
+            .min_wait_seconds
+            .map_or(default_wait.min(max_wait_seconds), |wait| wait.0);
         WaitSettings {
             wait: self.response.wait,
             min_wait_floor_seconds: self.response.min_wait_floor_seconds.0,
             min_wait_seconds,
             jitter_ratio: self.response.jitter_ratio.0,
-            max_wait_seconds: longest.max(min_wait_seconds),
+            max_wait_seconds: max_wait_seconds.max(min_wait_seconds),
             max_message_age_seconds: self.response.max_message_age_seconds.0,
         }
     }
 
-    /// How long after it was heard a line is remembered.
+    /// How long after a message was heard it is folded into memory.
     pub fn memory_delay(&self) -> SignedDuration {
         duration_from_seconds(self.memory.long_term_update_interval_seconds.0)
     }
@@ -369,17 +376,17 @@ impl Config {
     fn remember_settings(&self) -> remember::MemorySettings {
         let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
         let memory = &self.memory;
-        let usual = remember::MemorySettings::default();
+        let defaults = remember::MemorySettings::default();
         remember::MemorySettings {
             interval: self.memory_delay(),
             short_term_max_tokens: tokens(memory.short_term_summary_max_tokens.0),
             long_term_max_tokens: tokens(memory.long_term_summary_max_tokens.0),
             kept_versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
-            max_fold_tokens: usual.max_fold_tokens.min(self.context.budget().max_tokens / 2),
+            max_fold_tokens: defaults.max_fold_tokens.min(self.context.budget().max_tokens / 2),
         }
     }
 
-    /// How much of the past is in a prompt.
+    /// How many messages and memories a prompt holds.
     pub fn limits(&self) -> ContextLimits {
         let hours =
             |hours: u64| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX));
@@ -392,7 +399,8 @@ impl Config {
         }
     }
 
-    /// A few rules are no judge of when to interrupt people at work, unless somebody wants that.
+    /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its
+    /// rules are too simple to decide when to interrupt.
     fn default_mode(&self) -> Mode {
         let is_builtin = self.minds.judgment.model.id == ModelId::Builtin;
         if (self.slack.is_some() || self.discord.is_some()) && is_builtin {
@@ -402,16 +410,16 @@ impl Config {
         }
     }
 
-    /// What holds in each channel: its own settings, laid over the usual ones.
+    /// The rules of each channel: its own settings on top of the defaults.
     pub fn rulebook(&self) -> Rulebook {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
-        let usual = self.response.rules(self.default_mode(), facilitation);
+        let defaults = self.response.rules(self.default_mode(), facilitation);
         let channels = self.channels.iter();
-        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&usual)));
+        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&defaults)));
         Rulebook {
             channels: channels.collect(),
-            default_rules: usual,
-            workspace_limits: self.budget.allowance(),
+            default_rules: defaults,
+            workspace_limits: self.budget.limits(),
             answers_per_hour: Some(self.budget.answers_per_person_per_hour.0),
             soft_share: self.budget.soft_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
@@ -437,14 +445,14 @@ impl Config {
         }
     }
 
-    /// The lease outlasts whatever a step may take.
+    /// The runner's settings. The lease outlasts the longest possible step.
     pub fn runner_settings(&self) -> runner::RunnerSettings {
-        let usual = runner::RunnerSettings::default();
-        let lease = usual.lease.max(self.agent_settings().max_step_duration() + LEASE_SLACK);
-        runner::RunnerSettings { lease, ..usual }
+        let defaults = runner::RunnerSettings::default();
+        let lease = defaults.lease.max(self.agent_settings().max_step_duration() + LEASE_SLACK);
+        runner::RunnerSettings { lease, ..defaults }
     }
 
-    /// How long prompts and answers are kept.
+    /// How long prompts and model responses are kept.
     pub fn prompt_retention(&self) -> SignedDuration {
         SignedDuration::from_hours(24)
             * i32::try_from(self.retention.prompts_days.0).unwrap_or(i32::MAX)

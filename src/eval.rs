@@ -1,5 +1,5 @@
-//! Labelled cases: how often does a mind name the state that careful readers have named (seed 004), and
-//! how often does it join in where it is wanted? Nothing here is stored, and no room hears of it.
+//! Measures a mind against labeled cases: how often it names the conversation state that human annotators named, and
+//! how often it joins in where it should. Nothing here is stored or posted.
 
 pub mod case;
 pub mod answers;
@@ -12,14 +12,14 @@ pub mod decide;
 
 use aizuchi_core::context::state::ConversationState;
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateAnswer {
     /// The answer names this state.
     State(ConversationState),
-    /// It names none, or several; that counts as active, as it does in a room.
+    /// The answer names no state, or several. That counts as active, as it does in a channel.
     NoState,
-    /// There is no answer. The sentence says why, without any chat text.
+    /// There is no answer. The string says why and contains no chat text.
     Failed(String),
 }
 
@@ -28,7 +28,7 @@ impl StateAnswer {
         ConversationState::parse(answer).map_or(Self::NoState, Self::State)
     }
 
-    /// What it counts as; a call that failed says nothing about a conversation.
+    /// The state that the answer counts as. A failed call has none.
     pub fn state(&self) -> Option<ConversationState> {
         match self {
             Self::State(state) => Some(*state),

@@ -1,5 +1,5 @@
-//! The ledger, told to people: what was looked at, which gates let it pass, what was judged, how it
-//! ended and what happened next. The page of a decision and `aizuchi why` say the same.
+//! A decision as text: the messages it considered, the gates it passed, the judgment, the result and what happened
+//! next. The page of a decision and `aizuchi why` show the same values.
 
 pub mod labels;
 
@@ -14,24 +14,24 @@ use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmis
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
-/// A decision with the lines that it names.
+/// A decision with the messages that it refers to.
 pub struct DecisionDetails {
     pub decision: Decision,
     pub channel_name: Arc<str>,
-    /// What it covers, oldest first.
+    /// The messages that it covers, oldest first.
     pub considered: Vec<StoredMessage>,
     pub posted_messages: Vec<StoredMessage>,
-    /// What would be, or was, answered or reacted to.
+    /// The message that the reaction or the judgment is about.
     pub about: Option<StoredMessage>,
-    /// What somebody else said next.
+    /// The next message of another user after the decision was closed.
     pub answer: Option<StoredMessage>,
 }
 
-/// Something that is known of a decision or a call.
+/// One labeled value of a decision or a model call.
 pub struct LabeledValue {
     pub name: &'static str,
     pub value: String,
-    /// If it is a moment: browsers show it in their own time.
+    /// Set if the value is a time. Browsers show it in their own time zone.
     pub moment: Option<Timestamp>,
 }
 
@@ -51,13 +51,13 @@ pub fn format_time(at: Timestamp) -> String {
 
 impl DecisionDetails {
     pub async fn load(archive: &dyn Archive, decision: Decision) -> Result<Self, StoreError> {
-        let place = &decision.conversation;
-        let (workspace, channel) = (&place.workspace, &place.channel);
-        let reacted = decision.reaction.as_ref().map(|(on, _)| on);
+        let conversation = &decision.conversation;
+        let (workspace, channel) = (&conversation.workspace, &conversation.channel);
+        let reacted_to = decision.reaction.as_ref().map(|(message, _)| message);
         let judged = decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref());
-        let answered = decision.follow_up.first_reply.as_ref().map(|answered| &answered.message);
-        let known = archive.channels(workspace).await?;
-        let known = known.into_iter().find(|known| known.id == *channel);
+        let next = decision.follow_up.first_reply.as_ref().map(|reply| &reply.message);
+        let channels = archive.channels(workspace).await?;
+        let known = channels.into_iter().find(|known| known.id == *channel);
         let read = async |ids: &[MessageId]| load_messages(archive, workspace, channel, ids).await;
         let one = async |id: Option<&MessageId>| {
             Ok::<_, StoreError>(read(id.map(std::slice::from_ref).unwrap_or_default()).await?.pop())
@@ -66,51 +66,58 @@ impl DecisionDetails {
             channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
             considered: read(&decision.messages).await?,
             posted_messages: read(&decision.posted_messages).await?,
-            about: one(reacted.or(judged)).await?,
-            answer: one(answered).await?,
+            about: one(reacted_to.or(judged)).await?,
+            answer: one(next).await?,
             decision,
         })
     }
 
-    /// How it came about, all but the calls.
+    /// How the decision came about, without its model calls.
     pub fn labeled_values(&self, language: Language) -> Vec<LabeledValue> {
         let decision = &self.decision;
-        let mut facts =
+        let mut values =
             vec![LabeledValue::new_time(language.pick("Opened", "開始"), decision.opened)];
-        facts.extend(
+        values.extend(
             decision.closed.map(|at| LabeledValue::new_time(language.pick("Closed", "終了"), at)),
         );
-        facts.extend(
-            decision.evaluation.iter().flat_map(|weighed| evaluation_values(weighed, language)),
+        values.extend(
+            decision
+                .evaluation
+                .iter()
+                .flat_map(|evaluation| evaluation_values(evaluation, language)),
         );
-        facts.extend(decision.gate.map(|gate| {
+        values.extend(decision.gate.map(|gate| {
             LabeledValue::new(
                 language.pick("Settled by a rule", "適用されたルール"),
                 describe_settling_gate(gate, language),
             )
         }));
-        facts.extend(
+        values.extend(
             decision.judgment.iter().flat_map(|judgment| judgment_values(judgment, language)),
         );
-        facts.extend(self.about.as_ref().map(|line| {
-            LabeledValue::new(language.pick("About", "判断の対象"), quote_message(line, language))
+        values.extend(self.about.as_ref().map(|message| {
+            LabeledValue::new(
+                language.pick("About", "判断の対象"),
+                quote_message(message, language),
+            )
         }));
-        facts.extend(decision.reaction.as_ref().map(|(_, emoji)| {
+        values.extend(decision.reaction.as_ref().map(|(_, emoji)| {
             LabeledValue::new(
                 language.pick("Reacted with", "付けたリアクション"),
                 emoji.to_string(),
             )
         }));
-        facts
+        values
     }
 
-    /// What happened when it was over, once something has.
+    /// What happened after the decision was closed. `None` until something has.
     pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
         let next = &self.decision.follow_up;
-        let answered = next.first_reply.as_ref().map(|answered| {
-            let line = self.answer.as_ref();
-            let name = line.map_or(language.pick("somebody", "誰か"), |line| &*line.author_name);
-            let after = format_duration(answered.delay, language);
+        let reply = next.first_reply.as_ref().map(|reply| {
+            let message = self.answer.as_ref();
+            let name = message
+                .map_or(language.pick("somebody", "誰か"), |message| &*message.author_name);
+            let after = format_duration(reply.delay, language);
             match language {
                 Language::En => format!("{name} said something after {after}"),
                 Language::Ja => format!("{after}後に {name} さんが発言しました"),
@@ -121,7 +128,7 @@ impl DecisionDetails {
             (Language::En, count) => format!("{count} reactions to what I said"),
             (Language::Ja, count) => format!("私の発言にリアクション {count} 件"),
         });
-        let all: Vec<String> = answered.into_iter().chain(reactions).collect();
+        let all: Vec<String> = reply.into_iter().chain(reactions).collect();
         let name = language.pick("What happened next", "その後");
         (!all.is_empty()).then(|| LabeledValue::new(name, all.join(language.pick("; ", "、"))))
     }
@@ -133,37 +140,37 @@ async fn load_messages(
     channel: &ChannelId,
     ids: &[MessageId],
 ) -> Result<Vec<StoredMessage>, StoreError> {
-    let mut lines = Vec::with_capacity(ids.len());
+    let mut messages = Vec::with_capacity(ids.len());
     for id in ids {
-        lines.extend(archive.message(workspace, channel, id).await?);
+        messages.extend(archive.message(workspace, channel, id).await?);
     }
-    Ok(lines)
+    Ok(messages)
 }
 
-/// What a line says, unless it was deleted.
-pub fn message_text(line: &StoredMessage, language: Language) -> String {
+/// The text of a message, or a note that it was deleted.
+pub fn message_text(message: &StoredMessage, language: Language) -> String {
     let deleted = language.pick("(deleted)", "（削除されました）");
-    if line.is_deleted { deleted.to_owned() } else { line.message.text.to_string() }
+    if message.is_deleted { deleted.to_owned() } else { message.message.text.to_string() }
 }
 
-fn quote_message(line: &StoredMessage, language: Language) -> String {
-    format!("{}: {}", line.author_name, message_text(line, language))
+fn quote_message(message: &StoredMessage, language: Language) -> String {
+    format!("{}: {}", message.author_name, message_text(message, language))
 }
 
-/// A gate that settled a decision, by its name and in a sentence.
+/// The gate that settled a decision: its label and its reason.
 fn describe_settling_gate(gate: Gate, language: Language) -> String {
     label_with_reason(gate, gate_reason(gate, language), language)
 }
 
-/// The same of a gate that settled a line when it was heard.
+/// The gate that settled a message when it was heard: its label and its reason.
 pub fn describe_gate_when_heard(gate: Gate, language: Language) -> String {
     label_with_reason(gate, heard_reason(gate, language), language)
 }
 
-/// Why a line was settled when it was heard.
+/// Why a gate settled a message when it was heard.
 pub fn heard_reason(gate: Gate, language: Language) -> &'static str {
     match gate {
-        // Any other mode hears lines.
+        // `off` is the only mode in which messages are not heard.
         Gate::ChannelMode => {
             language.pick("I am turned off in this channel", "このチャンネルではオフになっています")
         }
@@ -179,20 +186,20 @@ fn label_with_reason(gate: Gate, reason: &str, language: Language) -> String {
     }
 }
 
-fn evaluation_values(weighed: &Evaluation, language: Language) -> Vec<LabeledValue> {
-    let mode = labels::mode(weighed.mode, language);
-    let mut facts = vec![LabeledValue::new(language.pick("Mode", "モード"), mode)];
+fn evaluation_values(evaluation: &Evaluation, language: Language) -> Vec<LabeledValue> {
+    let mode = labels::mode(evaluation.mode, language);
+    let mut values = vec![LabeledValue::new(language.pick("Mode", "モード"), mode)];
     let passed: Vec<&str> =
-        weighed.passed_gates.iter().map(|gate| labels::gate(*gate, language)).collect();
+        evaluation.passed_gates.iter().map(|gate| labels::gate(*gate, language)).collect();
     if !passed.is_empty() {
         let name = language.pick("Rules that let it pass", "通過したルール");
-        facts.push(LabeledValue::new(name, passed.join(language.pick(", ", "、"))));
+        values.push(LabeledValue::new(name, passed.join(language.pick(", ", "、"))));
     }
-    let state = weighed.conversation_state.map(|state| labels::state(state, language));
-    facts.extend(
+    let state = evaluation.conversation_state.map(|state| labels::state(state, language));
+    values.extend(
         state.map(|state| LabeledValue::new(language.pick("The talk", "会話の状態"), state)),
     );
-    facts
+    values
 }
 
 fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue> {
@@ -200,29 +207,29 @@ fn judgment_values(judgment: &Judgment, language: Language) -> Vec<LabeledValue>
         true => language.pick("speak", "発言する"),
         false => language.pick("stay silent", "黙っている"),
     };
-    let mut facts = vec![LabeledValue::new(language.pick("Verdict", "結論"), wants)];
+    let mut values = vec![LabeledValue::new(language.pick("Verdict", "結論"), wants)];
     if !judgment.reason.is_empty() {
-        facts.push(LabeledValue::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
+        values.push(LabeledValue::new(language.pick("Reason", "理由"), judgment.reason.as_str()));
     }
     let confidence = format!("{:.2}", judgment.confidence);
-    facts.push(LabeledValue::new(language.pick("Confidence", "確信度"), confidence));
+    values.push(LabeledValue::new(language.pick("Confidence", "確信度"), confidence));
     let delay = judgment.delay_seconds.filter(|_| judgment.should_respond);
     let delay =
         delay.map(|delay| format_duration(SignedDuration::from_secs(delay.into()), language));
-    facts.extend(delay.map(|delay| LabeledValue::new(language.pick("Delay", "待ち時間"), delay)));
+    values.extend(delay.map(|delay| LabeledValue::new(language.pick("Delay", "待ち時間"), delay)));
     let emoji = judgment.reaction.as_deref().filter(|_| !judgment.should_respond);
-    facts.extend(emoji.map(|emoji| {
+    values.extend(emoji.map(|emoji| {
         LabeledValue::new(language.pick("Proposed reaction", "提案されたリアクション"), emoji)
     }));
-    facts
+    values
 }
 
-/// What a call was for, and what became of it.
+/// What a model call was for, and its result.
 pub fn call_title(attempt: &Attempt, language: Language) -> String {
     format!(
         "{}: {}",
         labels::verb(&attempt.verb, language),
-        labels::attempt_end_label(attempt.result, language)
+        labels::attempt_result(attempt.result, language)
     )
 }
 
@@ -233,37 +240,37 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         format!("{} · {} · {}", usage.input_tokens, usage.cached_tokens, usage.output_tokens);
     let tokens_name = language
         .pick("Tokens (in, of which cached, out)", "トークン（入力・うちキャッシュ・出力）");
-    let mut facts = vec![
+    let mut values = vec![
         LabeledValue::new(language.pick("Model", "モデル"), attempt.model.to_string()),
         LabeledValue::new_time(language.pick("At", "時刻"), attempt.at),
         LabeledValue::new(language.pick("Took", "所要時間"), took),
         LabeledValue::new(tokens_name, tokens),
     ];
     let price = attempt.price.map(|price| format!("{:.6} {currency}", price.micros as f64 / 1e6));
-    facts.extend(price.map(|price| LabeledValue::new(language.pick("Price", "費用"), price)));
-    let left_out = attempt.omissions.iter().map(|left| left_out(left, language));
-    let left_out = left_out.collect::<Vec<_>>().join(language.pick(", ", "、"));
-    if !left_out.is_empty() {
+    values.extend(price.map(|price| LabeledValue::new(language.pick("Price", "費用"), price)));
+    let omissions = attempt.omissions.iter().map(|omission| describe_omission(omission, language));
+    let omissions = omissions.collect::<Vec<_>>().join(language.pick(", ", "、"));
+    if !omissions.is_empty() {
         let name = language.pick("Left out for want of room", "入りきらず省いたもの");
-        facts.push(LabeledValue::new(name, left_out));
+        values.push(LabeledValue::new(name, omissions));
     }
     let error = attempt.error.clone();
-    facts.extend(
+    values.extend(
         error.map(|error| LabeledValue::new(language.pick("What went wrong", "エラー"), error)),
     );
-    facts
+    values
 }
 
-fn left_out(left: &PromptOmission, language: Language) -> String {
-    let section = labels::section(&left.section, language);
-    let (count, tokens) = (left.count, left.tokens);
+fn describe_omission(omission: &PromptOmission, language: Language) -> String {
+    let section = labels::section(&omission.section, language);
+    let (count, tokens) = (omission.count, omission.tokens);
     match language {
         Language::En => format!("{section}: {count} ({tokens} tokens)"),
         Language::Ja => format!("{section}: {count} 件（{tokens} トークン）"),
     }
 }
 
-/// How long something took, as people say it.
+/// A duration in the largest unit that fits.
 fn format_duration(length: SignedDuration, language: Language) -> String {
     let seconds = length.as_secs();
     let (count, unit) = match seconds {
@@ -280,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_told_in_the_unit_that_fits() {
+    fn durations_use_the_fitting_unit() {
         for (seconds, english, japanese) in [
             (0, "0 s", "0 秒"),
             (119, "119 s", "119 秒"),
@@ -289,8 +296,9 @@ mod tests {
             (7_200, "2 h", "2 時間"),
             (172_800, "2 days", "2 日"),
         ] {
-            let told = |language| format_duration(SignedDuration::from_secs(seconds), language);
-            assert_eq!((&*told(Language::En), &*told(Language::Ja)), (english, japanese));
+            let formatted =
+                |language| format_duration(SignedDuration::from_secs(seconds), language);
+            assert_eq!((&*formatted(Language::En), &*formatted(Language::Ja)), (english, japanese));
         }
     }
 }

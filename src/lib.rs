@@ -1,16 +1,16 @@
 //! Aizuchi: a companion that lives in a chat as a member and decides by itself when to speak.
 //!
-//! This crate is the program around `aizuchi-core` and the platforms' adapters: settings, replay, pages and the
-//! command line. The modules stand in reading order, and a module may name only modules above it.
+//! This crate is the program around `aizuchi-core` and the platform adapters: configuration, replay, evaluation,
+//! web pages and the command line. The modules are in reading order, and a module may name only modules above it.
 
-// Settings.
+// The configuration file.
 pub mod config;
 
-// The same pipeline on a virtual clock, measured; and what its mind says, measured.
+// Measuring: the pipeline on a virtual clock, and a model against labeled cases.
 pub mod replay;
 pub mod eval;
 
-// The ledger in words, pages, and the whole put together.
+// The ledger as text, the pages, the assembled application and its command line.
 pub mod ledger;
 pub mod web;
 pub mod app;

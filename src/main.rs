@@ -1,4 +1,4 @@
-//! The `aizuchi` program; everything is in the library.
+//! The `aizuchi` program. Everything is in the library.
 
 fn main() -> std::process::ExitCode {
     aizuchi::cli::main()

@@ -1,15 +1,15 @@
-//! The whole pipeline over a recorded history on a virtual clock: how often would it have asked a
-//! judge, whom would it have reached, on whom would it have trodden?
+//! Runs the whole pipeline over a recorded history on a virtual clock. It measures how often the judge would have
+//! been asked, which open questions it would have reached, and how often it would have interrupted a conversation.
 //!
-//! Single-threaded, room by room, each its own workspace; with equal input, policy and seed the
-//! events are equal to the byte.
+//! A replay is single-threaded and takes one channel after the other, each in a workspace of its own. It is
+//! deterministic: equal input, policy and seed give the same events, byte for byte.
 
 pub mod history;
+pub mod timing;
 pub mod record;
 pub mod score;
-mod simulation;
 pub mod table;
-pub mod timing;
+mod simulation;
 pub mod to_import;
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::builder::PromptBuilder;
 
-/// A way to decide, by name.
+/// A named configuration to replay under.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub name: String,
@@ -47,13 +47,13 @@ impl Policy {
         Ok(Self { name: name.context("a policy's file needs a name")?, config })
     }
 
-    /// What a workspace gets that sets nothing.
+    /// The defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
         Self { name: "default".to_owned(), config: Config::default() }
     }
 }
 
-/// Who judges.
+/// The mind that judges in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayJudge {
     Silent,
@@ -64,51 +64,51 @@ pub enum ReplayJudge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySettings {
     pub judge: ReplayJudge,
-    /// The median of what a model call takes, in virtual milliseconds.
+    /// The median latency of a model call, in virtual milliseconds.
     pub latency_ms: u64,
     pub seed: u64,
 }
 
-/// Replays a history under one policy. `progress` is told how many messages each room had.
+/// Replays a history under one policy. Calls `progress` with the number of messages after each channel.
 pub fn replay(
     history: &History,
     policy: &Policy,
-    rules: &ReplaySettings,
+    settings: &ReplaySettings,
     mut events: Option<Box<dyn Write + Send>>,
     progress: &dyn Fn(u64),
 ) -> anyhow::Result<(ReplayScore, Option<Box<dyn Write + Send>>)> {
-    let began = Instant::now();
+    let started = Instant::now();
     let mut score = ReplayScore { policy: policy.name.clone(), ..ReplayScore::default() };
-    let mind: Arc<dyn Llm> = match rules.judge {
+    let mind: Arc<dyn Llm> = match settings.judge {
         ReplayJudge::Silent => Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
         ReplayJudge::Speak => Arc::new(ScriptedMind::judging(ScriptedJudgment::Always)),
         ReplayJudge::Builtin => Arc::new(BuiltinMind),
     };
     let prompts = PromptBuilder::load(policy.config.language, policy.config.prompts_dir())?;
     let prompts = Arc::new(prompts);
-    for room in &history.channels {
-        let recorder = Arc::new(Recorder::new(empty_record(room, policy, events.take())));
-        simulation::run(room, policy, rules, &prompts, mind.clone(), &recorder)?;
+    for channel in &history.channels {
+        let recorder = Arc::new(Recorder::new(empty_record(channel, policy, events.take())));
+        simulation::run(channel, policy, settings, &prompts, mind.clone(), &recorder)?;
         let mut record = into_record(recorder)?;
         if let Some(error) = record.first_error.take() {
             return Err(error);
         }
-        score.add(room, &record);
+        score.add(channel, &record);
         events = record.output;
-        progress(room.messages.len() as u64);
+        progress(channel.messages.len() as u64);
     }
-    score.elapsed_seconds = began.elapsed().as_secs_f64();
+    score.elapsed_seconds = started.elapsed().as_secs_f64();
     Ok((score, events))
 }
 
 fn empty_record(
-    room: &RecordedChannel,
+    channel: &RecordedChannel,
     policy: &Policy,
     output: Option<Box<dyn Write + Send>>,
 ) -> Record {
     Record {
         policy: policy.name.as_str().into(),
-        room: room.name.as_str().into(),
+        channel: channel.name.as_str().into(),
         now: jiff::Timestamp::UNIX_EPOCH,
         heard_humans: HashMap::new(),
         calls: Vec::new(),
@@ -126,7 +126,7 @@ fn empty_record(
     }
 }
 
-/// The stage is over, so nobody else holds the recorder.
+/// The simulation has ended, so this is the only reference to the recorder.
 fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
     let recorder =
         Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;

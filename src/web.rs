@@ -1,15 +1,16 @@
-//! The local room in a browser, its JSON API and health. Everything here is for this machine only.
+//! The local room in a browser, its JSON API, health checks and web hooks. Without `http.token`, pages and API answer
+//! only requests from this machine.
 
 pub mod auth;
+mod markdown;
+pub mod views;
 mod api;
-mod decision;
+mod orders;
 mod events;
+mod decision;
+mod page;
 mod health;
 mod webhooks;
-mod markdown;
-mod orders;
-mod page;
-pub mod views;
 
 use std::sync::Arc;
 
@@ -35,10 +36,10 @@ use aizuchi_core::runner::Heartbeat;
 use aizuchi_core::store::{Archive, Store, StoreError};
 use aizuchi_slack::SlackPlatform;
 
-/// What the pages need.
+/// What the request handlers need.
 pub struct Web {
     pub room: Arc<LocalRoom>,
-    /// The Slack workspace, if it lives in one.
+    /// The Slack workspace, if the bot is connected to one.
     pub slack: Option<Arc<SlackPlatform>>,
     pub platforms: Platforms,
     pub archive: Arc<dyn Archive>,
@@ -47,37 +48,37 @@ pub struct Web {
     pub revisions: watch::Receiver<u64>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
-    pub pulse: Heartbeat,
+    pub heartbeat: Heartbeat,
     pub persona: Arc<Persona>,
-    /// How long the room's talk rests before it is judged, in seconds.
+    /// The wait before a conversation of the local room is judged, in seconds.
     pub room_wait_seconds: f64,
-    /// The same in a real workspace.
+    /// The wait on a chat platform, in seconds.
     pub platform_wait_seconds: f64,
     /// The model that answers, or `builtin`.
     pub response_model: String,
     /// The model that judges, or `builtin`.
     pub judgment_model: String,
-    /// What prices are in.
+    /// The currency of all prices.
     pub currency: String,
-    /// What opens the pages to other machines; without it, only this one is answered.
+    /// Opens the pages to other machines. Without it, only requests from this machine are answered.
     pub token: Option<AccessToken>,
-    /// Ends the event streams, so that a stop need not wait for browsers.
+    /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
 }
 
-/// How long a stop waits for clients that are in the middle of something.
+/// How long a shutdown waits for requests in flight.
 const DRAIN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
-/// A body may be this large. Far more than a line may have, so that whoever pastes too much gets a
-/// sentence about it and not a connection that breaks in the middle.
+/// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much
+/// text gets an error message and not a broken connection.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Serves the room until its `shutdown`.
+/// Serves the pages, the API and the web hooks until `web.shutdown` is cancelled.
 pub async fn serve(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
     let shutdown = web.shutdown.clone();
     serve_until(shutdown, listener, router(web)).await
 }
 
-/// Serves `/live` and `/ready` to supervisors on other machines, and nothing else.
+/// Serves only `/live` and `/ready`, for supervisors on other machines.
 pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Result<()> {
     let shutdown = web.shutdown.clone();
     let router = Router::new()
@@ -87,7 +88,7 @@ pub async fn serve_health(listener: TcpListener, web: Arc<Web>) -> anyhow::Resul
     serve_until(shutdown, listener, router).await
 }
 
-/// Says that it lives and that another one is active, to whoever asks for anything.
+/// Serves `/live`, and answers all other requests with the error that another process is active.
 pub async fn serve_standby(
     listener: TcpListener,
     shutdown: CancellationToken,
@@ -103,14 +104,14 @@ async fn serve_until(
 ) -> anyhow::Result<()> {
     let served =
         axum::serve(listener, router).with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let too_long = async {
+    let drain_timeout = async {
         shutdown.cancelled().await;
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         served = served => served.context("serving the room"),
-        () = too_long => {
-            tracing::info!("connections that did not end are cut");
+        () = drain_timeout => {
+            tracing::info!("closing connections that did not end in time");
             Ok(())
         }
     }
@@ -148,13 +149,13 @@ fn router(web: Arc<Web>) -> Router {
             ApiProblem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
         })
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
-        // Whoever calls here is known by a signature, wherever they are.
+        // Web hooks come from other machines. They are authenticated by their signature.
         .route("/slack/events", post(webhooks::slack))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(web)
 }
 
-/// An answer that says what is wrong.
+/// An error response with a message for the user.
 #[derive(Debug)]
 pub(crate) struct ApiProblem {
     status: StatusCode,
@@ -170,9 +171,11 @@ impl ApiProblem {
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Busy(_) => tracing::warn!("a page could not be served: {error}"),
+            StoreError::Busy(_) => {
+                tracing::warn!(%error, "the store was too busy to serve a request")
+            }
             StoreError::Refused(_) | StoreError::Broken(_) => {
-                tracing::error!("a page could not be served: {error}");
+                tracing::error!(%error, "the store failed to serve a request");
             }
         }
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())

@@ -1,4 +1,4 @@
-//! `check`: would it run? One line for each thing that it needs, and nothing is changed.
+//! `aizuchi check`: reports whether Aizuchi would start, one line for each requirement. It changes nothing.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -22,84 +22,84 @@ use aizuchi_core::store::{Archive, StoreError};
 use aizuchi_discord::diagnose::diagnose as examine_discord;
 use aizuchi_slack::diagnose::diagnose as examine_slack;
 
-/// How long somebody who listens on our port may take to say whether it is one of us.
+/// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What was found out, and whether it stands in the way.
+/// The result of one check: a description, or the reason why Aizuchi would not start.
 struct CheckResult {
     subject: &'static str,
     result: Result<String, String>,
 }
 
-pub fn run(file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
+pub fn run(file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let findings = runtime.block_on(run_checks(file, thinkers));
+    let results = runtime.block_on(run_checks(file, selection));
     let mut has_failed = false;
-    for CheckResult { subject: what, result: told } in &findings {
-        has_failed |= told.is_err();
-        let (mark, told) = match told {
-            Ok(told) => ("ok  ", told),
-            Err(told) => ("FAIL", told),
+    for CheckResult { subject, result } in &results {
+        has_failed |= result.is_err();
+        let (mark, description) = match result {
+            Ok(description) => ("ok  ", description),
+            Err(reason) => ("FAIL", reason),
         };
-        print(&format!("{mark}  {what:<9} {told}"))?;
+        print(&format!("{mark}  {subject:<9} {description}"))?;
     }
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn run_checks(file: Option<&Path>, thinkers: ModelSelection<'_>) -> Vec<CheckResult> {
-    let finding = |what, told| CheckResult { subject: what, result: told };
-    let LoadedConfig { config, warnings } = match Config::load(file, thinkers) {
+async fn run_checks(file: Option<&Path>, selection: ModelSelection<'_>) -> Vec<CheckResult> {
+    let check = |subject, result| CheckResult { subject, result };
+    let LoadedConfig { config, warnings } = match Config::load(file, selection) {
         Ok(loaded) => loaded,
-        Err(error) => return vec![finding("config", Err(format!("{error:#}")))],
+        Err(error) => return vec![check("config", Err(format!("{error:#}")))],
     };
-    let shown = file.map_or("no file; everything has its default".to_owned(), |file| {
+    let source = file.map_or("no file; everything has its default".to_owned(), |file| {
         file.display().to_string()
     });
-    let mut findings = vec![finding("config", Ok(shown))];
-    findings.extend(warnings.into_iter().map(|warning| finding("note", Ok(warning))));
-    findings.push(finding("prompts", check_prompts(&config)));
-    let found = config.database_address().inspect().await;
-    // One that runs on this database holds its ports as well.
-    let is_running = matches!(found, Ok(DatabaseStatus::InUse));
+    let mut results = vec![check("config", Ok(source))];
+    results.extend(warnings.into_iter().map(|warning| check("note", Ok(warning))));
+    results.push(check("prompts", check_prompts(&config)));
+    let status = config.database_address().inspect().await;
+    // A process that uses this database listens on its ports as well.
+    let is_running = matches!(status, Ok(DatabaseStatus::InUse));
     let pages = check_port(config.http.listen.0, is_running).await;
     let is_ours = matches!(&pages, Ok(PortState::UsedByAizuchi));
-    findings.push(finding("database", check_database(&config, found, is_ours)));
-    findings.push(finding("pages", pages.map(|port| port.describe(config.http.listen.0))));
-    if let Some(health) = &config.health_check.port {
-        let address = app::all_interfaces(health);
-        let told = check_port(address, is_running).await.map(|port| port.describe(address));
-        findings.push(finding("health", told));
+    results.push(check("database", check_database(&config, status, is_ours)));
+    results.push(check("pages", pages.map(|port| port.describe(config.http.listen.0))));
+    if let Some(port) = &config.health_check.port {
+        let address = app::all_interfaces(port);
+        let health = check_port(address, is_running).await;
+        results.push(check("health", health.map(|port| port.describe(address))));
     }
-    findings.extend(check_slack(&config).await);
-    findings.extend(check_discord(&config).await);
+    results.extend(check_slack(&config).await);
+    results.extend(check_discord(&config).await);
     for (model, agents) in configured_models(&config) {
-        findings.push(finding("model", check_model(&model, &agents).await));
+        results.push(check("model", check_model(&model, &agents).await));
     }
-    findings
+    results
 }
 
-/// What stands between us and the Slack workspace, if there is to be one.
+/// Checks the connection to the Slack workspace, if one is configured.
 async fn check_slack(config: &Config) -> Vec<CheckResult> {
     let Some(settings) = config.resolved_slack() else { return Vec::new() };
     let settings = settings.settings(config.channel_sync_interval());
-    // Before the first start there is nothing to look into.
-    let kept = ReadOnlyDatabase::open(&config.database_address())
+    // Before the first start there is no database.
+    let database = ReadOnlyDatabase::open(&config.database_address())
         .await
         .ok()
         .map(ReadOnlyDatabase::into_store);
-    let kept = kept.as_ref().map(|kept| kept as &dyn Archive);
-    let named: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
-    let told = examine_slack(&settings, &named, kept).await;
-    told.into_iter().map(|told| CheckResult { subject: "slack", result: told }).collect()
+    let archive = database.as_ref().map(|store| store as &dyn Archive);
+    let channels: Vec<String> = config.channels.keys().map(|key| key.0.clone()).collect();
+    let results = examine_slack(&settings, &channels, archive).await;
+    results.into_iter().map(|result| CheckResult { subject: "slack", result }).collect()
 }
 
-/// What stands between us and Discord, if it is to live there.
+/// Checks the connection to Discord, if a bot is configured.
 async fn check_discord(config: &Config) -> Vec<CheckResult> {
     let Some(settings) = config.resolved_discord() else { return Vec::new() };
     let settings =
         settings.settings(config.channel_sync_interval(), config.time_zone_or(TimeZone::system()));
-    let told = examine_discord(&settings, &config.rulebook()).await;
-    told.into_iter().map(|told| CheckResult { subject: "discord", result: told }).collect()
+    let results = examine_discord(&settings, &config.rulebook()).await;
+    results.into_iter().map(|result| CheckResult { subject: "discord", result }).collect()
 }
 
 fn check_prompts(config: &Config) -> Result<String, String> {
@@ -109,33 +109,33 @@ fn check_prompts(config: &Config) -> Result<String, String> {
 
 fn check_database(
     config: &Config,
-    found: Result<DatabaseStatus, StoreError>,
+    status: Result<DatabaseStatus, StoreError>,
     is_ours: bool,
 ) -> Result<String, String> {
-    let shown = config.database_address();
-    match found {
-        Ok(DatabaseStatus::Missing) => Ok(format!("{shown} will be created")),
-        Ok(DatabaseStatus::UpToDate) => Ok(shown.to_string()),
+    let address = config.database_address();
+    match status {
+        Ok(DatabaseStatus::Missing) => Ok(format!("{address} will be created")),
+        Ok(DatabaseStatus::UpToDate) => Ok(address.to_string()),
         Ok(DatabaseStatus::Outdated) => {
-            Ok(format!("{shown} will be brought up to date at the next start"))
+            Ok(format!("{address} will be brought up to date at the next start"))
         }
         Ok(DatabaseStatus::InUse) if is_ours => {
-            Ok(format!("{shown} is in use by an Aizuchi that runs"))
+            Ok(format!("{address} is in use by an Aizuchi that runs"))
         }
-        Ok(DatabaseStatus::InUse) if matches!(shown, DatabaseLocation::Postgres(_)) => {
-            Ok(format!("another Aizuchi is active on {shown}; this one would stand by"))
+        Ok(DatabaseStatus::InUse) if matches!(address, DatabaseLocation::Postgres(_)) => {
+            Ok(format!("another Aizuchi is active on {address}; this one would stand by"))
         }
         Ok(DatabaseStatus::InUse) => {
-            Err(format!("{shown} is in use by an Aizuchi that runs with other settings"))
+            Err(format!("{address} is in use by an Aizuchi that runs with other settings"))
         }
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// A port that would do.
+/// The state of a port that does not prevent a start.
 enum PortState {
     Free,
-    /// By the Aizuchi that runs on our database.
+    /// Used by the running Aizuchi with the same database.
     UsedByAizuchi,
 }
 
@@ -164,55 +164,55 @@ async fn check_port(address: SocketAddr, is_running: bool) -> Result<PortState, 
     }
 }
 
-/// Asks whoever listens there whether it is one of us.
+/// Asks the process that listens at the address whether it is an Aizuchi.
 async fn is_aizuchi(address: SocketAddr) -> bool {
     let ip =
         if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
-    let ask = async {
+    let request = async {
         let mut stream = TcpStream::connect((ip, address.port())).await?;
         stream.write_all(b"GET /live HTTP/1.0\r\nHost: localhost\r\n\r\n").await?;
         let mut answer = Vec::new();
         stream.take(4096).read_to_end(&mut answer).await?;
         std::io::Result::Ok(answer)
     };
-    let answer = tokio::time::timeout(PROBE_TIMEOUT, ask).await;
+    let answer = tokio::time::timeout(PROBE_TIMEOUT, request).await;
     let answer = answer.ok().and_then(Result::ok).unwrap_or_default();
     String::from_utf8_lossy(&answer).contains(r#""status":"live""#)
 }
 
-/// Every model that is configured, once, with the agents that it serves.
+/// Each configured model once, with the agents that use it.
 fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&'static str>)> {
     let minds = &config.minds;
-    // Nobody asks the last two yet, so they matter only to those who have named them.
+    // A default for memory or state is not checked: only a model that the config names has to answer.
     let memory = config.agents.memory.as_ref().map(|_| ("memory", &minds.memory));
     let state = config.agents.state.as_ref().map(|_| ("state", &minds.state));
     let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
     let agents = agents.into_iter().chain(memory).chain(state);
-    let mut found: Vec<(ResolvedModel, Vec<&'static str>)> = Vec::new();
+    let mut models: Vec<(ResolvedModel, Vec<&'static str>)> = Vec::new();
     for (agent, mind) in agents {
         for model in std::iter::once(&mind.model).chain(&mind.fallback) {
             let is_same = |(other, _): &&mut (ResolvedModel, Vec<_>)| {
                 other.id == model.id && other.endpoint == model.endpoint
             };
-            match found.iter_mut().find(is_same) {
+            match models.iter_mut().find(is_same) {
                 Some((_, agents)) => agents.push(agent),
-                None => found.push((model.clone(), vec![agent])),
+                None => models.push((model.clone(), vec![agent])),
             }
         }
     }
-    for (_, agents) in &mut found {
+    for (_, agents) in &mut models {
         agents.dedup();
     }
-    found
+    models
 }
 
 async fn check_model(model: &ResolvedModel, agents: &[&str]) -> Result<String, String> {
-    let told = format!("{} ({})", model.id, agents.join(", "));
-    let Some(settings) = model.settings() else { return Ok(told) };
+    let description = format!("{} ({})", model.id, agents.join(", "));
+    let Some(settings) = model.settings() else { return Ok(description) };
     let clock = Clock::system();
-    let began = clock.now();
+    let started = clock.now();
     let mind = ProviderMind::new(&settings, clock.clone()).map_err(|error| format!("{error:#}"))?;
     mind.check().await.map_err(|error| error.to_string())?;
-    let seconds = clock.now().duration_since(began).as_secs_f64();
-    Ok(format!("{told} answered in {seconds:.1} s"))
+    let seconds = clock.now().duration_since(started).as_secs_f64();
+    Ok(format!("{description} answered in {seconds:.1} s"))
 }

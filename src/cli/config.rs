@@ -1,4 +1,4 @@
-//! `aizuchi config`: what can be set.
+//! `aizuchi config`: the documentation and the schema of the config file, and its import from kotonoha.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,11 +47,11 @@ impl ConfigArgs {
 }
 
 fn load_variables(file: Option<&Path>) -> anyhow::Result<Environment> {
-    let usual = Path::new(".env");
-    let Some(file) = file.or_else(|| usual.exists().then_some(usual)) else {
+    let default = Path::new(".env");
+    let Some(file) = file.or_else(|| default.exists().then_some(default)) else {
         return Environment::from_process(Path::new(""));
     };
-    let shown = file.display().to_string();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
-    Environment::new([], &text, &shown)
+    let file_name = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file_name}"))?;
+    Environment::new([], &text, &file_name)
 }

@@ -1,4 +1,4 @@
-//! `aizuchi dev`: what stands in for the outside world, for people who develop or try things out.
+//! `aizuchi dev`: stand-ins for Slack and Discord, for development and demos.
 
 use std::net::SocketAddr;
 use std::process::{Command, ExitCode};
@@ -63,7 +63,7 @@ impl DevArgs {
         log::init_plain("warn");
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
-            // Before anything is said, so that whoever reads it may stop us.
+            // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
             match self.command {
                 DevCommand::Slack(slack) => slack.run(stops).await,
@@ -100,7 +100,7 @@ async fn listen(address: SocketAddr) -> anyhow::Result<(TcpListener, SocketAddr)
     Ok((listener, address))
 }
 
-/// Serves until somebody stops it.
+/// Serves until SIGTERM or SIGINT.
 async fn serve_until_stopped<S>(
     mut stops: StopSignals,
     serve: impl FnOnce(CancellationToken) -> S,
@@ -121,7 +121,7 @@ where
 }
 
 impl PageArgs {
-    /// Says what there is, and shows it if wished.
+    /// Prints the welcome text, and opens the page in a browser if asked to.
     fn announce(&self, welcome: &str, address: SocketAddr) -> anyhow::Result<()> {
         print(welcome)?;
         if self.open_browser == OpenBrowser::Yes {
@@ -155,11 +155,11 @@ fn discord_welcome(settings: &discord::FakeDiscordSettings, address: SocketAddr)
     )
 }
 
-/// Shows a page in whatever browser there is.
+/// Opens a page in the default browser.
 fn open(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let opened = Command::new(program).arg(address).status();
     if !opened.is_ok_and(|status| status.success()) {
-        warn!("no browser could be opened; the page is at {address}");
+        warn!(address, "opening a browser failed; open the page by hand");
     }
 }

@@ -1,4 +1,4 @@
-//! `aizuchi discord`: what a server needs to let the bot in.
+//! `aizuchi discord`: the link that adds the bot to a server.
 
 use std::path::Path;
 use std::process::ExitCode;

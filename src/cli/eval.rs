@@ -1,4 +1,4 @@
-//! `aizuchi eval`: labelled cases in, how often their labels were named out.
+//! `aizuchi eval`: measures a mind against labeled cases.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::app;
 use crate::cli::{log, print};
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::eval::case::{self, Case, text_of};
+use crate::eval::case::{self, Case, read_file};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item;
 use crate::eval::prompts::{CasePrompts, ask_all};
@@ -62,17 +62,17 @@ impl EvalArgs {
     pub fn run(
         self,
         file: Option<&Path>,
-        thinkers: ModelSelection<'_>,
+        selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
         log::init_plain("warn");
         let asks_model =
             self.mind == MindChoice::Model && self.answers.is_none() && self.dump_prompts.is_none();
         anyhow::ensure!(
-            asks_model || !matches!(thinkers, ModelSelection::Override(_)),
+            asks_model || !matches!(selection, ModelSelection::Override(_)),
             "--model goes with --mind model, where no answers are given and no prompts are written"
         );
-        let thinkers = if asks_model { thinkers } else { ModelSelection::NoModel };
-        let config = self.config(file, thinkers)?;
+        let selection = if asks_model { selection } else { ModelSelection::NoModel };
+        let config = self.config(file, selection)?;
         match self.task {
             EvalTask::Decide => self.decide(&config),
             EvalTask::State => self.evaluate_states(&config),
@@ -82,26 +82,27 @@ impl EvalArgs {
     fn decide(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let items = item::open(&self.cases)?;
         let mind = app::build_mind(&config.minds.judgment, &config.persona(), &Clock::system())?;
-        let questions = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
-        let prompts: Vec<Prompt> = items.iter().map(|item| questions.prompt(item)).collect();
+        let prompt_builder = decide::prompts::ItemPrompts::new(config, &mind.persona)?;
+        let prompts: Vec<Prompt> = items.iter().map(|item| prompt_builder.prompt(item)).collect();
         let ids: Vec<&str> = items.iter().map(|item| &*item.id).collect();
         if let Some(folder) = &self.dump_prompts {
             return dump(folder, &ids, &prompts);
         }
         let rules = decide::eval_rules(config);
-        let (name, found) = match self.collected_answers(&ids)? {
-            Some((name, answers)) => {
-                let answered = answers.iter().zip(&prompts);
-                let found = answered
-                    .map(|(answer, prompt)| ItemAnswer::from_answer(answer, prompt, &rules));
-                (name, found.collect())
+        let (name, answers) = match self.collected_answers(&ids)? {
+            Some((name, texts)) => {
+                let answers = texts
+                    .iter()
+                    .zip(&prompts)
+                    .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
+                (name, answers.collect())
             }
             None => (mind.llm.model().to_owned(), ask_decisions(&mind, &prompts, &rules, config)?),
         };
-        let report = decide::report::DecisionReport::new(name, &items, &found);
+        let report = decide::report::DecisionReport::new(name, &items, &answers);
         let baselines = decide::baseline::all(&items);
-        let baselines = baselines.iter().map(|(name, found)| {
-            decide::report::DecisionReport::new((*name).to_owned(), &items, found)
+        let baselines = baselines.iter().map(|(name, answers)| {
+            decide::report::DecisionReport::new((*name).to_owned(), &items, answers)
         });
         let baselines: Vec<decide::report::DecisionReport> = baselines.collect();
         if self.json {
@@ -112,44 +113,45 @@ impl EvalArgs {
         } else {
             print(&decide::report::tables(&report, &baselines))?;
         }
-        Ok(exit_code(found.iter().any(|found| matches!(found, ItemAnswer::Failed(_)))))
+        Ok(exit_code(answers.iter().any(|answer| matches!(answer, ItemAnswer::Failed(_)))))
     }
 
     fn evaluate_states(&self, config: &Config) -> anyhow::Result<ExitCode> {
         let cases = case::open(&self.cases)?;
         let mind = app::build_mind(&config.minds.state, &config.persona(), &Clock::system())?;
-        let questions = CasePrompts::new(config, &mind.persona)?;
-        let prompts: Vec<Prompt> = cases.iter().map(|case| questions.prompt(case)).collect();
+        let prompt_builder = CasePrompts::new(config, &mind.persona)?;
+        let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
         let ids: Vec<&str> = cases.iter().map(|case| &*case.id).collect();
         if let Some(folder) = &self.dump_prompts {
             return dump(folder, &ids, &prompts);
         }
-        let (name, findings) = match self.collected_answers(&ids)? {
-            Some((name, answers)) => {
-                (name, answers.iter().map(|answer| StateAnswer::from_answer(answer)).collect())
+        let (name, answers) = match self.collected_answers(&ids)? {
+            Some((name, texts)) => {
+                (name, texts.iter().map(|text| StateAnswer::from_answer(text)).collect())
             }
             None => (mind.llm.model().to_owned(), ask_states(&mind, &prompts, config)?),
         };
-        self.print(&cases, name, &findings)?;
-        Ok(exit_code(findings.iter().any(|finding| matches!(finding, StateAnswer::Failed(_)))))
+        self.print(&cases, name, &answers)?;
+        Ok(exit_code(answers.iter().any(|answer| matches!(answer, StateAnswer::Failed(_)))))
     }
 
-    /// Answers that were made elsewhere, with where.
+    /// The answers of `--answers`, if it is given, with the name of the file.
     fn collected_answers(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
         let Some(file) = &self.answers else { return Ok(None) };
-        let shown = file.display().to_string();
-        let answers = answers::read(&shown, &text_of(file)?, ids)?;
-        Ok(Some((shown, answers)))
+        let file_name = file.display().to_string();
+        let answers = answers::read(&file_name, &read_file(file)?, ids)?;
+        Ok(Some((file_name, answers)))
     }
 
-    /// A prompt is the same whoever is asked.
-    fn config(&self, file: Option<&Path>, thinkers: ModelSelection<'_>) -> anyhow::Result<Config> {
-        let LoadedConfig { mut config, .. } = Config::load(file, thinkers)?;
+    /// Loads the config. The agent's own system prompt stays in place even if no model is asked, so that the prompts are
+    /// the same for every mind.
+    fn config(&self, file: Option<&Path>, selection: ModelSelection<'_>) -> anyhow::Result<Config> {
+        let LoadedConfig { mut config, .. } = Config::load(file, selection)?;
         let (agent, mind, name) = match self.task {
             EvalTask::Decide => (&config.agents.judgment, &mut config.minds.judgment, "judgment"),
             EvalTask::State => (&config.agents.state, &mut config.minds.state, "state"),
         };
-        if thinkers == ModelSelection::NoModel {
+        if selection == ModelSelection::NoModel {
             mind.system_prompt = agent.as_ref().and_then(|agent| agent.system_prompt.clone());
         } else {
             anyhow::ensure!(
@@ -161,8 +163,8 @@ impl EvalArgs {
         Ok(config)
     }
 
-    fn print(&self, cases: &[Case], name: String, findings: &[StateAnswer]) -> anyhow::Result<()> {
-        let report = StateReport::new(name, cases, findings);
+    fn print(&self, cases: &[Case], name: String, answers: &[StateAnswer]) -> anyhow::Result<()> {
+        let report = StateReport::new(name, cases, answers);
         let baselines = [
             StateReport::new("always ACTIVE".to_owned(), cases, &baseline::always_active(cases)),
             StateReport::new("keywords".to_owned(), cases, &baseline::keywords(cases)),
@@ -188,12 +190,12 @@ fn ask_decisions(
 ) -> anyhow::Result<Vec<ItemAnswer>> {
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
-    let (limit, clock) = (config.minds.longest_call(), Clock::system());
+    let (timeout, clock) = (config.minds.longest_call(), Clock::system());
     let progress = || bar.inc(1);
-    let asking = decide::prompts::ask_all(mind, prompts, rules, limit, &clock, &progress);
-    let found = runtime.block_on(asking);
+    let calls = decide::prompts::ask_all(mind, prompts, rules, timeout, &clock, &progress);
+    let answers = runtime.block_on(calls);
     bar.finish_and_clear();
-    Ok(found)
+    Ok(answers)
 }
 
 fn ask_states(
@@ -203,25 +205,26 @@ fn ask_states(
 ) -> anyhow::Result<Vec<StateAnswer>> {
     let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
-    let (limit, clock) = (config.minds.longest_call(), Clock::system());
-    let findings = runtime.block_on(ask_all(mind, prompts, limit, &clock, &|| bar.inc(1)));
+    let (timeout, clock) = (config.minds.longest_call(), Clock::system());
+    let answers = runtime.block_on(ask_all(mind, prompts, timeout, &clock, &|| bar.inc(1)));
     bar.finish_and_clear();
-    Ok(findings)
+    Ok(answers)
 }
 
-/// One file a case, with what a model would get and nothing else.
+/// Writes one file for each case, with exactly the prompt that a model would get.
 fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<ExitCode> {
-    let cannot = |path: &Path| format!("cannot write {}", path.display());
-    std::fs::create_dir_all(folder).with_context(|| cannot(folder))?;
+    let cannot_write = |path: &Path| format!("cannot write {}", path.display());
+    std::fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
     for (id, prompt) in ids.iter().zip(prompts) {
         let path = folder.join(format!("{id}.txt"));
-        std::fs::write(&path, prompt.full_text().as_bytes()).with_context(|| cannot(&path))?;
+        std::fs::write(&path, prompt.full_text().as_bytes())
+            .with_context(|| cannot_write(&path))?;
     }
     print(&format!("{} prompts are in {}", prompts.len(), folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shown on a terminal only.
+/// A progress bar, hidden unless stderr is a terminal.
 fn progress_bar(cases: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

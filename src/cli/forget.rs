@@ -1,4 +1,4 @@
-//! `forget`: takes a person out of the database, for good.
+//! `aizuchi forget`: deletes a user from the database.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,47 +34,47 @@ impl ForgetArgs {
         runtime.block_on(async {
             let (store, writer) = address.open().await?;
             let stop = CancellationToken::new();
-            let forgetting = async {
-                let told = self.forget(&store).await;
+            let forget = async {
+                let report = self.forget(&store).await;
                 stop.cancel();
-                told
+                report
             };
-            let (written, told) = tokio::join!(writer.run(stop.clone()), forgetting);
-            written?;
-            print(&told?)?;
+            let (writer_end, report) = tokio::join!(writer.run(stop.clone()), forget);
+            writer_end?;
+            print(&report?)?;
             Ok(ExitCode::SUCCESS)
         })
     }
 
     async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {
-        let found = store.find_users(&self.user).await?;
-        let asked = to_single_line(&self.user);
-        anyhow::ensure!(!found.is_empty(), "nobody is known by the id or name \"{asked}\"");
-        let is_own = found.iter().any(|user| user.kind == AuthorKind::Persona);
-        anyhow::ensure!(!is_own, "\"{asked}\" is what I am called; I cannot forget myself");
-        let is_one = found.iter().all(|other| other.id == found[0].id);
+        let users = store.find_users(&self.user).await?;
+        let wanted = to_single_line(&self.user);
+        anyhow::ensure!(!users.is_empty(), "nobody is known by the id or name \"{wanted}\"");
+        let is_own = users.iter().any(|user| user.kind == AuthorKind::Persona);
+        anyhow::ensure!(!is_own, "\"{wanted}\" is what I am called; I cannot forget myself");
+        let is_one = users.iter().all(|other| other.id == users[0].id);
         anyhow::ensure!(
             is_one,
-            "\"{asked}\" may be any of {}; name one of these ids",
-            found.iter().map(describe_user).collect::<Vec<_>>().join(", ")
+            "\"{wanted}\" may be any of {}; name one of these ids",
+            users.iter().map(describe_user).collect::<Vec<_>>().join(", ")
         );
-        let mut forgotten = ForgetReport::default();
-        // The same person may be known in more than one workspace.
-        for user in &found {
-            let here = store.forget_user(user, Clock::system().now()).await?;
-            forgotten.messages += here.messages;
-            forgotten.own_messages += here.own_messages;
-            forgotten.memos += here.memos;
-            forgotten.memories += here.memories;
+        let mut total = ForgetReport::default();
+        // One id may belong to a user in more than one workspace.
+        for user in &users {
+            let report = store.forget_user(user, Clock::system().now()).await?;
+            total.messages += report.messages;
+            total.own_messages += report.own_messages;
+            total.memos += report.memos;
+            total.memories += report.memories;
         }
         Ok(format!(
             "{} is forgotten: {} lines, {} lines of my own that repeated them, {} memos; {} memories are \
              written anew at the next start",
-            describe_user(&found[0]),
-            forgotten.messages,
-            forgotten.own_messages,
-            forgotten.memos,
-            forgotten.memories,
+            describe_user(&users[0]),
+            total.messages,
+            total.own_messages,
+            total.memos,
+            total.memories,
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! `aizuchi import`: what another program kept is brought along.
+//! `aizuchi import`: imports the data of another bot, or recorded messages.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -49,23 +49,22 @@ impl ImportArgs {
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             let workspace = self.workspace(&config).await?;
-            let belongings = self.read(&config, &workspace).await?;
+            let data = self.read(&config, &workspace).await?;
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
-            let bringing = async {
-                let report =
-                    import_with_progress(belongings, Arc::new(store), &config, &workspace).await;
+            let import = async {
+                let report = import_with_progress(data, Arc::new(store), &config, &workspace).await;
                 stop.cancel();
                 report
             };
-            let (written, report) = tokio::join!(writer.run(stop.clone()), bringing);
-            written?;
+            let (writer_end, report) = tokio::join!(writer.run(stop.clone()), import);
+            writer_end?;
             print(&describe_report(&report?, &config))?;
             Ok(ExitCode::SUCCESS)
         })
     }
 
-    /// The one that is named, or the one that the config's token is of.
+    /// The workspace of `--workspace`, or the one that the configured Slack token belongs to.
     async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
         let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
         if let Some(named) = named {
@@ -75,17 +74,19 @@ impl ImportArgs {
             "the input does not say which workspace it is of: --workspace takes the id of the Slack \
              team, which begins with T and stands in the address of the workspace's web page",
         )?;
-        let who = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
-        Ok(who.context("asking Slack which workspace it is; --workspace can name it")?.workspace)
+        let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
+        Ok(identity
+            .context("asking Slack which workspace it is; --workspace can name it")?
+            .workspace)
     }
 
     async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<ImportData> {
-        let shown = self.input.display();
-        anyhow::ensure!(self.input.exists(), "{shown} does not exist");
-        anyhow::ensure!(self.input.is_file(), "{shown} is not a file");
+        let input = self.input.display();
+        anyhow::ensure!(self.input.exists(), "{input} does not exist");
+        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
         let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
-        if let Some(mut old) = Myao2Database::open(&self.input).await? {
-            let circumstances = Myao2Options {
+        if let Some(mut database) = Myao2Database::open(&self.input).await? {
+            let options = Myao2Options {
                 workspace: workspace.clone(),
                 persona,
                 persona_name: config.persona.name.0.clone(),
@@ -95,70 +96,69 @@ impl ImportArgs {
                 },
                 zone: config.time_zone_or(TimeZone::system()),
             };
-            return Ok(aizuchi_import::myao2::read(&mut old, &circumstances).await?);
+            return Ok(aizuchi_import::myao2::read(&mut database, &options).await?);
         }
         let history = History::open(&self.input)?;
         anyhow::ensure!(
             !history.channels.is_empty(),
-            "{shown} is neither a database of myao2 nor recorded messages"
+            "{input} is neither a database of myao2 nor recorded messages"
         );
         Ok(to_import::read(&history, workspace, persona.as_ref()))
     }
 }
 
 async fn import_with_progress(
-    belongings: ImportData,
+    data: ImportData,
     store: Arc<DatabaseStore>,
     config: &Config,
     workspace: &WorkspaceId,
 ) -> anyhow::Result<ImportReport> {
     let clock = Clock::system();
-    let rooms = ChannelCache::new(config.agent_settings().rulebook);
+    let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
     for channel in store.channels(workspace).await? {
-        rooms.update_channel(&channel);
+        channel_cache.update_channel(&channel);
     }
-    rooms.replace_orders(workspace, &store.orders(workspace).await?);
+    channel_cache.replace_orders(workspace, &store.orders(workspace).await?);
     let inbox = Inbox {
         store: store.clone(),
         in_flight: Arc::new(InFlight::default()),
-        channel_cache: Arc::new(rooms),
+        channel_cache: Arc::new(channel_cache),
         clock: clock.clone(),
         metrics: Arc::new(Metrics::default()),
         wait_settings: aizuchi_import::wait_settings(),
         redaction: Redaction::Drop,
-        // Whoever was ordered about then was another.
+        // Old messages may hold commands, which were for the other bot.
         command_name: None,
         is_announcing: false,
-        // What is remembered of it comes along; the rest is remembered with what is said next.
+        // The memories are imported, too. What they lack is remembered along with the next new messages.
         remember_delay: None,
         random_seed: 0,
     };
     let history_from = config.resolved_slack().map(|slack| clock.now() - slack.history);
-    Ok(aizuchi_import::import_data(belongings, &inbox, &*store, history_from).await?)
+    Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
 }
 
 fn describe_report(report: &ImportReport, config: &Config) -> String {
-    let ImportReport { channels, users, messages: lines, memories, memos, skipped: left_out } =
-        report;
-    let tally = |what: &str, ImportCount { new, existing: known }: &ImportCount| {
-        format!("{what:<9} {new} brought along, {known} here already\n")
+    let ImportReport { channels, users, messages, memories, memos, skipped } = report;
+    let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
+        format!("{kind:<9} {new} brought along, {existing} here already\n")
     };
-    let mut told = String::new();
-    for (what, count) in [
+    let mut text = String::new();
+    for (kind, count) in [
         ("channels", channels),
         ("people", users),
-        ("messages", lines),
+        ("messages", messages),
         ("memories", memories),
         ("memos", memos),
     ] {
-        told += &tally(what, count);
+        text += &row(kind, count);
     }
-    for SkippedItems { kind: what, count, reason: why } in left_out {
-        told += &format!("left out  {what}: {count}; {why}\n");
+    for SkippedItems { kind, count, reason } in skipped {
+        text += &format!("left out  {kind}: {count}; {reason}\n");
     }
     if channels.new > 0 {
-        told += "note      Who may read the new channels is not known, so what was said there stays there, also \
+        text += "note      Who may read the new channels is not known, so what was said there stays there, also \
                  when Slack says that they are public.\n";
     }
-    format!("{told}database  {}", config.database_address())
+    format!("{text}database  {}", config.database_address())
 }

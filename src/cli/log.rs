@@ -1,4 +1,4 @@
-//! The log: lines for people on a terminal, JSON elsewhere, always on stderr.
+//! Sets up logging to stderr: text on a terminal, JSON elsewhere.
 
 use std::io::IsTerminal;
 
@@ -11,11 +11,11 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 
-/// Logs as the config says; `RUST_LOG` outranks its levels.
+/// Initializes logging from the config. `RUST_LOG` overrides the configured levels.
 pub fn init(logging: &LoggingConfig) {
     let level = logging.level.filter();
-    // Other people's code may tell more than it should when it tells much.
-    let others = match logging.level {
+    // Dependencies may log chat text or secrets at their verbose levels.
+    let dependencies = match logging.level {
         logging::LogLevel::Debug => "info",
         logging::LogLevel::Info | logging::LogLevel::Warning => "warn",
         logging::LogLevel::Error | logging::LogLevel::Critical => "error",
@@ -23,49 +23,49 @@ pub fn init(logging: &LoggingConfig) {
     let loggers = logging.loggers.iter().flat_map(|(logger, level)| {
         targets(&logger.0).into_iter().map(|target| format!(",{target}={}", level.filter()))
     });
-    // The crates of this program are all named `aizuchi…`, and a target is matched by its beginning.
-    let filter = filter(&format!("{others},aizuchi={level}{}", loggers.collect::<String>()));
+    // A filter matches targets by prefix, and all crates of this workspace are named `aizuchi…`.
+    let filter = filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>()));
     let is_terminal = std::io::stderr().is_terminal();
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    let layer = fmt::layer().with_writer(std::io::stderr);
     let log = tracing_subscriber::registry();
     match logging.format {
         LogFormat::Auto if is_terminal => {
-            log.with(lines.with_ansi(true).with_filter(filter)).init()
+            log.with(layer.with_ansi(true).with_filter(filter)).init()
         }
-        LogFormat::Text => log.with(lines.with_ansi(false).with_filter(filter)).init(),
+        LogFormat::Text => log.with(layer.with_ansi(false).with_filter(filter)).init(),
         LogFormat::Auto | LogFormat::Json => {
-            log.with(lines.json().with_span_list(false).with_filter(filter)).init()
+            log.with(layer.json().with_span_list(false).with_filter(filter)).init()
         }
     }
 }
 
-/// The log targets of a part of this program, whichever of its crates has it: `aizuchi::agent` is
-/// `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
+/// The log targets of a configured logger. Configs name modules as if the program were one crate: `aizuchi::agent` is
+/// `aizuchi_core::agent`, and `aizuchi::platform::slack` is `aizuchi_slack`.
 fn targets(logger: &str) -> Vec<String> {
-    let Some(part) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
-    let core = match part.strip_prefix("platform::") {
+    let Some(module) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
+    let core = match module.strip_prefix("platform::") {
         Some(platform @ ("slack" | "discord")) => format!("aizuchi_{platform}"),
-        Some(_) | None => format!("aizuchi_core::{part}"),
+        Some(_) | None => format!("aizuchi_core::{module}"),
     };
     vec![logger.to_owned(), core]
 }
 
-/// For verbs that end by themselves and whose reader looks on.
+/// Initializes logging as plain text, for verbs that run in the foreground and end by themselves.
 pub fn init_plain(level: &str) {
     let is_terminal = std::io::stderr().is_terminal();
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
-    tracing_subscriber::registry().with(lines.with_filter(filter(level))).init();
+    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(is_terminal);
+    tracing_subscriber::registry().with(layer.with_filter(filter(level))).init();
 }
 
-/// What is written, by target and level. Two targets never are, whatever is asked for: `genai`
-/// writes whole requests and answers into its trace, and `hyper` what goes over the wire.
+/// The filter by target and level. Two targets are excluded whatever `RUST_LOG` says: `genai` traces whole requests
+/// and responses, and `hyper` traces the bytes of connections.
 fn filter<S: Subscriber + for<'a> LookupSpan<'a>>(levels: &str) -> impl Filter<S> + use<S> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels));
-    let is_discreet = |metadata: &Metadata<'_>| {
-        let part = metadata.target().split("::").next().unwrap_or_default();
-        part != "genai" && part != "hyper"
+    let is_allowed = |metadata: &Metadata<'_>| {
+        let crate_name = metadata.target().split("::").next().unwrap_or_default();
+        crate_name != "genai" && crate_name != "hyper"
     };
-    filter.and(filter_fn(is_discreet))
+    filter.and(filter_fn(is_allowed))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_found_in_their_crates() {
+    fn loggers_match_the_targets_of_their_crates() {
         assert_eq!(targets("sqlx"), ["sqlx"]);
         assert_eq!(targets("aizuchi::agent"), ["aizuchi::agent", "aizuchi_core::agent"]);
         assert_eq!(

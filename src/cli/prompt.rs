@@ -1,4 +1,5 @@
-//! `aizuchi prompt`: what a model would be asked now. It only looks, also while an Aizuchi is running.
+//! `aizuchi prompt`: prints the prompt that a model would get now. It opens the database read-only, so it also works
+//! while an Aizuchi is running.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -39,13 +40,13 @@ pub struct PromptArgs {
 }
 
 impl PromptArgs {
-    /// Prints the prompt; how many tokens its sections come to goes to stderr.
+    /// Prints the prompt to stdout, and the estimated size of its sections to stderr.
     pub fn run(
         self,
         file: Option<&Path>,
-        thinkers: ModelSelection<'_>,
+        selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
-        let LoadedConfig { config, .. } = Config::load(file, thinkers)?;
+        let LoadedConfig { config, .. } = Config::load(file, selection)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let prompts = runtime.block_on(self.prompts(&config))?;
         if prompts.is_empty() {
@@ -83,28 +84,28 @@ impl PromptArgs {
 
     async fn conversation(&self, database: &ReadOnlyDatabase) -> anyhow::Result<ConversationId> {
         let wanted = &self.channel;
-        let found = database.find_channels(wanted).await?;
-        let ids: Vec<&str> = found.iter().map(|(_, channel)| channel.as_str()).collect();
+        let channels = database.find_channels(wanted).await?;
+        let ids: Vec<&str> = channels.iter().map(|(_, channel)| channel.as_str()).collect();
         anyhow::ensure!(
-            found.len() < 2,
+            channels.len() < 2,
             "{wanted:?} may be any of {}; name one of these ids",
             ids.join(", ")
         );
-        let nowhere = || format!("there is no channel {wanted:?} in the database");
-        let (workspace, channel) = found.into_iter().next().with_context(nowhere)?;
+        let unknown = || format!("there is no channel {wanted:?} in the database");
+        let (workspace, channel) = channels.into_iter().next().with_context(unknown)?;
         let thread = self.thread.as_deref().map(MessageId::new);
         if let Some(thread) = &thread {
-            let shown = to_single_line(thread.as_str());
+            let shown_id = to_single_line(thread.as_str());
             anyhow::ensure!(
                 database.has_message(&workspace, &channel, thread).await?,
-                "there is no message {shown:?} in this channel"
+                "there is no message {shown_id:?} in this channel"
             );
         }
         Ok(ConversationId { workspace, channel, thread })
     }
 }
 
-/// How many tokens each section comes to, as estimated, and what was left out.
+/// The estimated tokens of each section, and what was left out.
 fn sections(prompt: &Prompt) -> String {
     let mut lines =
         vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.total_tokens())];

@@ -1,4 +1,4 @@
-//! `aizuchi replay`: recorded talk in, a table of what each policy would have done out.
+//! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -50,7 +50,7 @@ enum JudgeArg {
     Builtin,
 }
 
-/// How many bad lines are told one by one.
+/// The number of bad lines that are listed.
 const MAX_REPORTED_LINES: usize = 10;
 
 impl ReplayArgs {
@@ -76,12 +76,12 @@ impl ReplayArgs {
         anyhow::ensure!(!history.channels.is_empty(), "{} holds no messages", self.input.display());
         let scores = self.replay(&history, &policies)?;
         self.print(&history, &scores)?;
-        let is_refused = self.strict && !history.bad_lines.is_empty();
-        Ok(if is_refused { ExitCode::from(2) } else { ExitCode::SUCCESS })
+        let is_rejected = self.strict && !history.bad_lines.is_empty();
+        Ok(if is_rejected { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
     fn replay(&self, history: &History, policies: &[Policy]) -> anyhow::Result<Vec<ReplayScore>> {
-        let rules =
+        let settings =
             ReplaySettings { judge: self.judge.into(), latency_ms: self.latency, seed: self.seed };
         let mut events: Option<Box<dyn Write + Send>> = None;
         if let Some(path) = &self.events {
@@ -94,7 +94,7 @@ impl ReplayArgs {
         for policy in policies {
             bar.set_message(policy.name.clone());
             let (score, output) =
-                replay::replay(history, policy, &rules, events, &|messages| bar.inc(messages))?;
+                replay::replay(history, policy, &settings, events, &|messages| bar.inc(messages))?;
             events = output;
             scores.push(score);
         }
@@ -143,7 +143,7 @@ impl From<JudgeArg> for replay::ReplayJudge {
     }
 }
 
-/// Shown on a terminal only.
+/// A progress bar, hidden unless stderr is a terminal.
 fn progress_bar(messages: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

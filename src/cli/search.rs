@@ -1,4 +1,5 @@
-//! `aizuchi search`: old lines by their words. It only looks, also while an Aizuchi is running.
+//! `aizuchi search`: finds messages by their words. It opens the database read-only, so it also works while an Aizuchi
+//! is running.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ impl SearchArgs {
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {
-            let results: Vec<Value> = found.iter().map(result).collect();
+            let results: Vec<Value> = found.iter().map(to_json).collect();
             print(&serde_json::to_string_pretty(&json!({ "results": results }))?)?;
         } else if found.is_empty() {
             print("Nothing was found.")?;
@@ -65,7 +66,7 @@ impl SearchArgs {
         Ok(found)
     }
 
-    /// Every workspace, or the channels that are meant.
+    /// Every workspace, or the channels that `--channel` may mean.
     async fn search_scopes(
         &self,
         database: &ReadOnlyDatabase,
@@ -74,33 +75,34 @@ impl SearchArgs {
             let workspaces = database.workspaces().await?.into_iter();
             return Ok(workspaces.map(|workspace| (workspace, None)).collect());
         };
-        let meant = database.find_channels(wanted).await?.into_iter();
-        let places: Vec<_> = meant.map(|(workspace, channel)| (workspace, Some(channel))).collect();
-        anyhow::ensure!(!places.is_empty(), "there is no channel {wanted:?} in the database");
-        Ok(places)
+        let channels = database.find_channels(wanted).await?.into_iter();
+        let scopes: Vec<_> =
+            channels.map(|(workspace, channel)| (workspace, Some(channel))).collect();
+        anyhow::ensure!(!scopes.is_empty(), "there is no channel {wanted:?} in the database");
+        Ok(scopes)
     }
 }
 
-/// One line on a terminal.
-fn format_result(line: &RecalledMessage) -> String {
-    let at = line.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let channel = strip_control_characters(strip_hash(&line.channel_name));
-    let (name, text) = (strip_control_characters(&line.author_name), excerpt(&line.message.text));
+/// A result as one line of text.
+fn format_result(found: &RecalledMessage) -> String {
+    let at = found.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let channel = strip_control_characters(strip_hash(&found.channel_name));
+    let (name, text) = (strip_control_characters(&found.author_name), excerpt(&found.message.text));
     format!("{at}  #{channel}  {name}: {text}")
 }
 
-fn result(line: &RecalledMessage) -> Value {
-    let message = &line.message;
+fn to_json(found: &RecalledMessage) -> Value {
+    let message = &found.message;
     json!({
         "id": message.id,
         "channel": message.conversation.channel,
-        "channel_name": line.channel_name,
+        "channel_name": found.channel_name,
         "ts": message.at.as_millisecond() as f64 / 1000.0,
         "user": message.author.id,
-        "name": line.author_name,
+        "name": found.author_name,
         "text": message.text,
         "thread": message.conversation.thread,
-        "score": line.score,
+        "score": found.score,
     })
 }
 

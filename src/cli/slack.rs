@@ -1,4 +1,4 @@
-//! `aizuchi slack`: what a workspace needs to know of the app.
+//! `aizuchi slack`: the manifest that creates the Slack app.
 
 use std::process::ExitCode;
 
@@ -38,21 +38,21 @@ impl SlackArgs {
             (1..=MAX_APP_NAME_LENGTH).contains(&length),
             "an app's name on Slack has 1 to {MAX_APP_NAME_LENGTH} characters"
         );
-        let delivery = match http {
+        let transport = match http {
             None => ManifestTransport::SocketMode,
             Some(url) => ManifestTransport::Webhooks(parse_https_address(url)?),
         };
-        print(&serde_json::to_string_pretty(&build_manifest(&name, &delivery))?)?;
+        print(&serde_json::to_string_pretty(&build_manifest(&name, &transport))?)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Slack sends its requests encrypted, or not at all.
+/// Checks the address for web hooks. Slack requires HTTPS.
 fn parse_https_address(url: String) -> anyhow::Result<String> {
     let host = url.strip_prefix("https://").unwrap_or_default();
-    let is_fine = !host.is_empty()
+    let is_valid = !host.is_empty()
         && !host.starts_with(['/', ':'])
-        && !host.contains(|letter: char| letter.is_whitespace() || "?#".contains(letter));
-    anyhow::ensure!(is_fine, "--http takes an address like https://aizuchi.example.com");
+        && !host.contains(|character: char| character.is_whitespace() || "?#".contains(character));
+    anyhow::ensure!(is_valid, "--http takes an address like https://aizuchi.example.com");
     Ok(url)
 }

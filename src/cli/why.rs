@@ -1,4 +1,5 @@
-//! `aizuchi why`: why it spoke, or why it did not. It only looks, also while an Aizuchi is running.
+//! `aizuchi why`: explains why the persona spoke or did not. It opens the database read-only, so it also works while an
+//! Aizuchi is running.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ pub struct WhyArgs {
     json: bool,
 }
 
-/// A message, and every decision that covers it or that it came of.
+/// A message with every decision that covers it or that it resulted from.
 struct MessageDecisions {
     message: StoredMessage,
     decisions: Vec<DecisionDetails>,
@@ -45,16 +46,17 @@ impl WhyArgs {
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let found = runtime.block_on(self.find_message(&config.database_address()))?;
         if self.json {
-            let lines: Vec<_> = found.iter().map(|found| views::message(&found.message)).collect();
-            let accounts = found.iter().flat_map(|found| &found.decisions);
+            let messages: Vec<_> =
+                found.iter().map(|found| views::message(&found.message)).collect();
+            let decisions = found.iter().flat_map(|found| &found.decisions);
             let decisions: Vec<_> =
-                accounts.map(|account| views::decision(&account.decision)).collect();
-            let all = json!({ "messages": lines, "decisions": decisions });
+                decisions.map(|details| views::decision(&details.decision)).collect();
+            let all = json!({ "messages": messages, "decisions": decisions });
             print(&serde_json::to_string_pretty(&all)?)?;
         } else {
             let (language, currency) = (config.language, &config.models.currency.0);
-            let told = found.iter().map(|found| found.format(language, currency));
-            print(&told.collect::<Vec<_>>().join("\n\n"))?;
+            let texts = found.iter().map(|found| found.format(language, currency));
+            print(&texts.collect::<Vec<_>>().join("\n\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -64,15 +66,15 @@ impl WhyArgs {
         address: &DatabaseLocation,
     ) -> anyhow::Result<Vec<MessageDecisions>> {
         let database = ReadOnlyDatabase::open(address).await?;
-        let places = self.find_channels(&database).await?;
+        let channels = self.find_channels(&database).await?;
         let archive = database.into_store();
         let id = MessageId::new(self.message.as_str());
         let mut found = Vec::new();
-        for (workspace, channel) in places {
-            if let Some(line) = archive.message(&workspace, &channel, &id).await? {
+        for (workspace, channel) in channels {
+            if let Some(message) = archive.message(&workspace, &channel, &id).await? {
                 found.push(MessageDecisions {
-                    decisions: load_decisions(&archive, &line).await?,
-                    message: line,
+                    decisions: load_decisions(&archive, &message).await?,
+                    message,
                 });
             }
         }
@@ -87,65 +89,69 @@ impl WhyArgs {
         Ok(found)
     }
 
-    /// Where the message may be: platforms number messages anew in each channel.
+    /// The channels that may hold the message: on some platforms an id is unique only within its channel.
     async fn find_channels(
         &self,
         database: &ReadOnlyDatabase,
     ) -> anyhow::Result<Vec<(WorkspaceId, ChannelId)>> {
         if let Some(wanted) = &self.channel {
-            let places = database.find_channels(wanted).await?;
+            let channels = database.find_channels(wanted).await?;
             let shown = strip_control_characters(wanted);
-            anyhow::ensure!(!places.is_empty(), "there is no channel {shown:?} in the database");
-            return Ok(places);
+            anyhow::ensure!(!channels.is_empty(), "there is no channel {shown:?} in the database");
+            return Ok(channels);
         }
-        let mut places = Vec::new();
+        let mut all = Vec::new();
         for workspace in database.workspaces().await? {
             let channels = database.channels(&workspace).await?.into_iter();
-            places.extend(channels.map(|channel| (workspace.clone(), channel.id)));
+            all.extend(channels.map(|channel| (workspace.clone(), channel.id)));
         }
-        Ok(places)
+        Ok(all)
     }
 }
 
-/// Newest last.
+/// Loads the decisions on a message, newest last.
 async fn load_decisions(
     archive: &DatabaseStore,
-    line: &StoredMessage,
+    message: &StoredMessage,
 ) -> anyhow::Result<Vec<DecisionDetails>> {
-    let place = &line.message.conversation;
+    let conversation = &message.message.conversation;
     let query = DecisionQuery::Messages {
-        workspace: place.workspace.clone(),
-        channel: place.channel.clone(),
-        messages: vec![line.message.id.clone()],
+        workspace: conversation.workspace.clone(),
+        channel: conversation.channel.clone(),
+        messages: vec![message.message.id.clone()],
     };
-    let mut accounts = Vec::new();
+    let mut decisions = Vec::new();
     for decision in archive.decisions(query).await? {
-        accounts.push(DecisionDetails::load(archive, decision).await?);
+        decisions.push(DecisionDetails::load(archive, decision).await?);
     }
-    Ok(accounts)
+    Ok(decisions)
 }
 
 impl MessageDecisions {
     fn format(&self, language: Language, currency: &str) -> String {
-        let mut told = vec![format_message(&self.message, language)];
-        told.extend(self.describe_gate(language));
-        told.extend(
-            self.decisions.iter().map(|account| format_decision(account, language, currency)),
+        let mut lines = vec![format_message(&self.message, language)];
+        lines.extend(self.describe_gate(language));
+        lines.extend(
+            self.decisions.iter().map(|details| format_decision(details, language, currency)),
         );
-        told.join("\n")
+        lines.join("\n")
     }
 
-    /// What became of a line that no decision is about.
+    /// How the message was settled when it was heard, if no decision says it.
     fn describe_gate(&self, language: Language) -> Option<String> {
-        let is_told = !self.decisions.is_empty();
+        let has_decisions = !self.decisions.is_empty();
         match self.message.gate {
-            // Why it said this is told by the decision.
-            Some(Gate::OwnLine) if is_told => None,
+            // The decision explains why the persona posted this.
+            Some(Gate::OwnLine) if has_decisions => None,
             Some(gate) => {
                 let name = language.pick("Settled when it was heard", "聞いた時点で適用");
-                Some(fact(name, &ledger::describe_gate_when_heard(gate, language), language))
+                Some(format_value(
+                    name,
+                    &ledger::describe_gate_when_heard(gate, language),
+                    language,
+                ))
             }
-            None if is_told => None,
+            None if has_decisions => None,
             None => Some(
                 language
                     .pick("  nothing was decided about it", "  これについての判断はありません")
@@ -155,56 +161,60 @@ impl MessageDecisions {
     }
 }
 
-fn format_decision(account: &DecisionDetails, language: Language, currency: &str) -> String {
-    let decision = &account.decision;
+fn format_decision(details: &DecisionDetails, language: Language, currency: &str) -> String {
+    let decision = &details.decision;
     let name = language.pick("Decision", "判断");
-    let channel = strip_control_characters(account.channel_name.trim_start_matches('#'));
+    let channel = strip_control_characters(details.channel_name.trim_start_matches('#'));
     let mut lines = vec![format!("{name} {} · #{channel}", decision.id)];
-    let looked_at = language.pick("Looked at", "対象にした発言");
-    let considered = account.considered.iter();
-    lines.extend(considered.map(|line| fact(looked_at, &format_message(line, language), language)));
-    let facts = account.labeled_values(language);
-    lines.extend(facts.iter().map(|one| fact(one.name, &one.value, language)));
+    let considered_name = language.pick("Looked at", "対象にした発言");
+    let considered = details.considered.iter();
+    lines.extend(considered.map(|message| {
+        format_value(considered_name, &format_message(message, language), language)
+    }));
+    let values = details.labeled_values(language);
+    lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));
     let calls = decision.attempts.iter();
     lines.extend(calls.map(|attempt| call(attempt, language, currency)));
-    let ended = labels::ended(decision.ended, language);
+    let ended = labels::decision_result(decision.ended, language);
     let why = decision.why.as_deref().filter(|why| !why.is_empty());
     let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
-    lines.push(fact(language.pick("How it ended", "結果"), &ended, language));
-    let said_name = language.pick("Said", "発言");
+    lines.push(format_value(language.pick("How it ended", "結果"), &ended, language));
+    let posted_name = language.pick("Said", "発言");
     lines.extend(
-        account
+        details
             .posted_messages
             .iter()
-            .map(|line| fact(said_name, &format_message(line, language), language)),
+            .map(|message| format_value(posted_name, &format_message(message, language), language)),
     );
-    lines.extend(account.aftermath(language).map(|next| fact(next.name, &next.value, language)));
+    lines.extend(
+        details.aftermath(language).map(|next| format_value(next.name, &next.value, language)),
+    );
     lines.join("\n")
 }
 
 fn call(attempt: &Attempt, language: Language, currency: &str) -> String {
     let title = ledger::call_title(attempt, language);
-    let facts = ledger::call_values(attempt, language, currency);
-    let told: Vec<String> = facts
+    let values = ledger::call_values(attempt, language, currency);
+    let values: Vec<String> = values
         .iter()
-        .map(|fact| format!("{}{}{}", fact.name, language.pick(": ", "："), fact.value))
+        .map(|value| format!("{}{}{}", value.name, language.pick(": ", "："), value.value))
         .collect();
-    let told = match language {
-        Language::En => format!("{title} ({})", told.join("; ")),
-        Language::Ja => format!("{title}（{}）", told.join("、")),
+    let call = match language {
+        Language::En => format!("{title} ({})", values.join("; ")),
+        Language::Ja => format!("{title}（{}）", values.join("、")),
     };
-    fact(language.pick("Call", "呼び出し"), &told, language)
+    format_value(language.pick("Call", "呼び出し"), &call, language)
 }
 
-fn fact(name: &str, value: &str, language: Language) -> String {
+fn format_value(name: &str, value: &str, language: Language) -> String {
     format!("  {name}{}{}", language.pick(": ", "："), strip_control_characters(value))
 }
 
-fn format_message(line: &StoredMessage, language: Language) -> String {
-    let at = ledger::format_time(line.message.at);
+fn format_message(message: &StoredMessage, language: Language) -> String {
+    let at = ledger::format_time(message.message.at);
     format!(
         "{at}  {}: {}",
-        strip_control_characters(&line.author_name),
-        excerpt(&ledger::message_text(line, language))
+        strip_control_characters(&message.author_name),
+        excerpt(&ledger::message_text(message, language))
     )
 }

@@ -1,4 +1,4 @@
-//! Who thinks about what: the agents, their models, and how those are reached.
+//! The `agents` section: their models, and how these are reached.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -123,13 +123,13 @@ pub struct ClientArgs {
 pub const CLIENT_ARGS: [&str; 6] =
     ["api_key", "api_base", "timeout", "max_retries", "num_retries", "extra_headers"];
 
-/// The keys of [`Params`] that are known here.
+/// The known keys of [`ModelParamsConfig`].
 pub const PARAMS: [&str; 6] =
     ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
 
 impl ClientArgs {
-    /// What is not set here is as there. Keys and headers are for the server that they were given
-    /// for, so they do not come along to another one.
+    /// Fills in missing values from `other`. The API key and headers are taken over only for the same server, since they
+    /// must not be sent to another one.
     pub fn or(self, other: &Self) -> Self {
         let timeout = self.timeout.or(other.timeout);
         let max_retries = self.max_retries.or(other.max_retries);
@@ -150,7 +150,7 @@ impl ClientArgs {
 }
 
 impl ModelParamsConfig {
-    /// Without the keys that only their own provider may know.
+    /// Without the parameters that may exist only at one provider.
     pub fn without_unknown_keys(&self) -> Self {
         Self { others: BTreeMap::new(), ..self.clone() }
     }
@@ -177,7 +177,7 @@ impl StopSequences {
     }
 }
 
-/// By hand, since serde's `flatten` forgets where a value stands.
+// Implemented by hand, because serde's `flatten` loses the locations of values.
 impl<'de> Deserialize<'de> for ModelParamsConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -203,9 +203,9 @@ impl<'de> Deserialize<'de> for ModelParamsConfig {
                         "seed" => params.seed = section.next_value()?,
                         "reasoning_effort" => params.reasoning_effort = section.next_value()?,
                         key if CLIENT_ARGS.contains(&key) => {
-                            let must =
+                            let sentence =
                                 format!("the key \"{key}\" belongs in client_args, not here");
-                            return Err(de::Error::custom(must));
+                            return Err(de::Error::custom(sentence));
                         }
                         _ => {
                             params.others.insert(key, section.next_value()?);
@@ -220,7 +220,7 @@ impl<'de> Deserialize<'de> for ModelParamsConfig {
     }
 }
 
-/// By hand, since serde's `untagged` has no sentence for what is neither.
+// Implemented by hand, because serde's `untagged` has no useful error message.
 impl<'de> Deserialize<'de> for StopSequences {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;

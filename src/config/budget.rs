@@ -1,4 +1,4 @@
-//! What may be used up, in the whole workspace and in single channels.
+//! Budgets of the whole workspace and of single channels.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub enum ChannelBudget {
 }
 
 impl BudgetConfig {
-    pub fn allowance(&self) -> BudgetLimits {
+    pub fn limits(&self) -> BudgetLimits {
         BudgetLimits {
             tokens_per_day: self.tokens_per_day.map(|tokens| tokens.0),
             micros_per_day: self.money_per_day.map(micros),
@@ -65,7 +65,7 @@ impl BudgetConfig {
 }
 
 impl ChannelBudget {
-    pub fn allowance(&self) -> BudgetLimits {
+    pub fn limits(&self) -> BudgetLimits {
         match self {
             ChannelBudget::MoneyPerMonth(money) => {
                 BudgetLimits { micros_per_month: Some(micros(*money)), ..BudgetLimits::default() }
@@ -86,21 +86,21 @@ fn micros(money: Money) -> u64 {
 
 impl Default for BudgetConfig {
     fn default() -> Self {
-        let usual = Rulebook::default();
+        let defaults = Rulebook::default();
         Self {
             tokens_per_day: None,
             money_per_day: None,
             money_per_month: None,
             posts_per_hour: None,
             answers_per_person_per_hour: BoundedInteger(
-                usual.answers_per_hour.unwrap_or(MAX_LIMIT),
+                defaults.answers_per_hour.unwrap_or(MAX_LIMIT),
             ),
-            soft_share: Ratio(usual.soft_share),
+            soft_share: Ratio(defaults.soft_share),
         }
     }
 }
 
-/// By hand, since serde's `untagged` has no sentence for what is neither.
+// Implemented by hand, because serde's `untagged` has no useful error message.
 impl<'de> Deserialize<'de> for ChannelBudget {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for ChannelBudget {
                 Money::try_from(amount).map(ChannelBudget::MoneyPerMonth).map_err(E::custom)
             }
 
-            /// A number in quotes is one wherever a setting asks for a number.
+            /// Accepts a quoted number, as all number settings do.
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ChannelBudget, E> {
                 let amount: Option<f64> = text.parse().ok();
                 match amount.filter(|amount| amount.is_finite()) {

@@ -1,4 +1,4 @@
-//! What holds for single channels.
+//! Settings of single channels.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,29 +42,29 @@ pub struct ChannelConfig {
 pub struct ChannelKey(pub String);
 
 impl ChannelConfig {
-    /// What is not set here is as usual.
-    pub fn apply_to(&self, usual: &ChannelRules) -> ChannelRules {
+    /// The rules of the channel: these settings on top of the defaults.
+    pub fn apply_to(&self, defaults: &ChannelRules) -> ChannelRules {
         let cooldown = |wait: Seconds| duration_from_seconds(wait.0);
         ChannelRules {
-            mode: self.mode.unwrap_or(usual.mode),
-            quiet_hours: self.quiet_hours.map_or(usual.quiet_hours, |hours| hours.0),
-            min_confidence: self.min_confidence.map_or(usual.min_confidence, |least| least.0),
+            mode: self.mode.unwrap_or(defaults.mode),
+            quiet_hours: self.quiet_hours.map_or(defaults.quiet_hours, |hours| hours.0),
+            min_confidence: self.min_confidence.map_or(defaults.min_confidence, |ratio| ratio.0),
             reactions: self
                 .reactions
                 .as_deref()
-                .map_or_else(|| usual.reactions.clone(), emoji_names),
-            facilitation: self.facilitator.apply_to(&usual.facilitation),
-            cooldown: self.cooldown_seconds.map_or(usual.cooldown, cooldown),
-            max_share: self.max_share.map_or(usual.max_share, |most| most.0),
+                .map_or_else(|| defaults.reactions.clone(), emoji_names),
+            facilitation: self.facilitator.apply_to(&defaults.facilitation),
+            cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
+            max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget
                 .as_ref()
-                .map_or(usual.budget_limits, ChannelBudget::allowance),
+                .map_or(defaults.budget_limits, ChannelBudget::limits),
         }
     }
 }
 
-/// The emoji themselves.
+/// The emoji names as plain strings.
 pub fn emoji_names(reactions: &[EmojiName]) -> Vec<String> {
     reactions.iter().map(|reaction| reaction.0.clone()).collect()
 }
@@ -74,7 +74,7 @@ impl TryFrom<String> for ChannelKey {
 
     fn try_from(value: String) -> Result<Self, &'static str> {
         let name = value.strip_prefix('#').unwrap_or(&value);
-        let is_fine = !name.is_empty() && !name.contains(char::is_whitespace);
-        is_fine.then_some(Self(value)).ok_or("it must be \"#\" and a channel's name, or its id")
+        let is_valid = !name.is_empty() && !name.contains(char::is_whitespace);
+        is_valid.then_some(Self(value)).ok_or("it must be \"#\" and a channel's name, or its id")
     }
 }

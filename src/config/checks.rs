@@ -1,4 +1,4 @@
-//! What rules must be to each other, which no setting can know by itself.
+//! Checks that involve more than one setting.
 
 use jiff::SignedDuration;
 
@@ -9,15 +9,15 @@ use crate::config::tree::ConfigNode;
 use aizuchi_core::agent;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules};
 
-/// The tree is only asked for what is set, and where.
+/// Checks a config. The tree tells which keys are set, and where.
 pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let response = &config.response;
     let is_shorter =
-        response.min_wait_seconds.is_some_and(|rest| response.max_wait_seconds.0 < rest.0);
-    if is_shorter && let Some(place) = tree.location_of(&["response", "max_wait_seconds"]) {
+        response.min_wait_seconds.is_some_and(|min| response.max_wait_seconds.0 < min.0);
+    if is_shorter && let Some(location) = tree.location_of(&["response", "max_wait_seconds"]) {
         let sentence = "response.max_wait_seconds must be at least response.min_wait_seconds, for \
                         how long the talk rests before it is judged";
-        return Err(ConfigProblem::for_file(Some(place), sentence));
+        return Err(ConfigProblem::for_file(Some(location), sentence));
     }
     check_slack(config, tree)?;
     check_discord(config, tree)?;
@@ -32,8 +32,8 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
 fn check_slack(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let Some(slack) = &config.slack else { return Ok(()) };
     let slack = slack.resolve().map_err(|sentence| {
-        let place = tree.find(&["slack"]).map(|entry| entry.key_location);
-        ConfigProblem::for_file(place, sentence)
+        let location = tree.find(&["slack"]).map(|entry| entry.key_location);
+        ConfigProblem::for_file(location, sentence)
     })?;
     check_settle("slack", slack.settle, tree)
 }
@@ -41,26 +41,26 @@ fn check_slack(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> 
 fn check_discord(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let Some(discord) = &config.discord else { return Ok(()) };
     let discord = discord.resolve().map_err(|sentence| {
-        let place = tree.find(&["discord"]).map(|entry| entry.key_location);
-        ConfigProblem::for_file(place, sentence)
+        let location = tree.find(&["discord"]).map(|entry| entry.key_location);
+        ConfigProblem::for_file(location, sentence)
     })?;
     check_settle("discord", discord.settle, tree)
 }
 
-/// A post that was not confirmed may still be on its way while the call for it lasts.
+/// Checks that the settle time exceeds the timeout of a post. An unconfirmed post may still arrive until then.
 fn check_settle(
     section: &str,
     settle: SignedDuration,
     tree: &ConfigNode,
 ) -> Result<(), ConfigProblem> {
-    let post = agent::AgentSettings::default().post_timeout;
-    if settle > post {
+    let post_timeout = agent::AgentSettings::default().post_timeout;
+    if settle > post_timeout {
         return Ok(());
     }
     let sentence = format!(
         "{section}.settle_seconds must be more than {}: so long may a post take, and one that is still \
          on its way would be posted twice",
-        post.as_secs()
+        post_timeout.as_secs()
     );
     Err(ConfigProblem::for_file(tree.location_of(&[section, "settle_seconds"]), sentence))
 }
@@ -70,55 +70,40 @@ fn check_facilitation(
     tree: &ConfigNode,
     section: &[&str],
 ) -> Result<(), ConfigProblem> {
-    let FacilitationRules {
-        rest_seconds,
-        max_rest_seconds: longest_rest_seconds,
-        min_messages,
-        buffer_size,
-        ..
-    } = rules.facilitation;
-    let usual = FacilitationRules::default();
-    if longest_rest_seconds < rest_seconds {
-        let rest = Bound { key: "rest_seconds", default: usual.rest_seconds.to_string() };
-        let usual = usual.max_rest_seconds.to_string();
-        return Err(bounds_problem(
-            rest,
-            Bound { key: "max_rest_seconds", default: usual },
-            tree,
-            section,
-        ));
+    let FacilitationRules { rest_seconds, max_rest_seconds, min_messages, buffer_size, .. } =
+        rules.facilitation;
+    let defaults = FacilitationRules::default();
+    if max_rest_seconds < rest_seconds {
+        let min = Bound { key: "rest_seconds", default: defaults.rest_seconds.to_string() };
+        let max = Bound { key: "max_rest_seconds", default: defaults.max_rest_seconds.to_string() };
+        return Err(bounds_problem(min, max, tree, section));
     }
     if buffer_size < min_messages {
-        let least = Bound { key: "min_messages", default: usual.min_messages.to_string() };
-        let usual = usual.buffer_size.to_string();
-        return Err(bounds_problem(
-            least,
-            Bound { key: "buffer_size", default: usual },
-            tree,
-            section,
-        ));
+        let min = Bound { key: "min_messages", default: defaults.min_messages.to_string() };
+        let max = Bound { key: "buffer_size", default: defaults.buffer_size.to_string() };
+        return Err(bounds_problem(min, max, tree, section));
     }
     Ok(())
 }
 
 struct Bound {
     key: &'static str,
-    /// Where nothing sets it.
+    /// The value if the key is not set.
     default: String,
 }
 
-/// Told where one of the two is set.
-fn bounds_problem(least: Bound, most: Bound, tree: &ConfigNode, section: &[&str]) -> ConfigProblem {
+/// The problem that `max` is below `min`, located at the one of them that is set.
+fn bounds_problem(min: Bound, max: Bound, tree: &ConfigNode, section: &[&str]) -> ConfigProblem {
     let at = |key| tree.location_of(&[section, &[key]].concat());
     let path: Vec<String> =
         section.iter().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
     let path = path.join(".");
-    let (place, key, bound, other) = match at(most.key) {
-        Some(place) => (Some(place), most.key, "at least", least),
-        None => (at(least.key), least.key, "at most", most),
+    let (location, key, bound, other) = match at(max.key) {
+        Some(location) => (Some(location), max.key, "at least", min),
+        None => (at(min.key), min.key, "at most", max),
     };
-    let Bound { key: other, default: usual } = other;
+    let Bound { key: other, default: defaults } = other;
     let sentence =
-        format!("{path}.{key} must be {bound} {other}, which is {usual} where nothing sets it");
-    ConfigProblem::for_file(place, sentence)
+        format!("{path}.{key} must be {bound} {other}, which is {defaults} where nothing sets it");
+    ConfigProblem::for_file(location, sentence)
 }

@@ -1,4 +1,4 @@
-//! How long a prompt may be.
+//! The `context` section: how long a prompt may be.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

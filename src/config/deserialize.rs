@@ -1,6 +1,5 @@
-//! Reads the tree into the types of settings. A value is read as what its setting asks for, an
-//! unknown key is an error, a key with nothing behind it is not set, and every problem is told
-//! where it stands.
+//! Deserializes the tree into the config types. The setting decides the type of a value, an unknown key is an error,
+//! a key without a value counts as not set, and every problem carries its location.
 
 use std::slice;
 
@@ -16,7 +15,7 @@ use crate::config::secret::{displayable, is_secret_key};
 use crate::config::suggestions;
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigText, ConfigValue};
 
-/// Reads a whole config.
+/// Deserializes a whole config.
 pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigProblem> {
     match &node.value {
         ConfigValue::Empty | ConfigValue::Section(_) => {
@@ -37,7 +36,7 @@ pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigPr
 #[derive(Clone, Copy)]
 struct NodeDeserializer<'t> {
     node: &'t ConfigNode,
-    /// Nothing of it may be shown.
+    /// The value must not be shown.
     is_secret: bool,
 }
 
@@ -55,7 +54,7 @@ impl<'t> NodeDeserializer<'t> {
         ConfigProblem::for_value(self.node.location, self.describe_value(), must)
     }
 
-    /// What stands there, as far as it may be told.
+    /// A description of the value for error messages. `None` if it must not be shown.
     fn describe_value(self) -> Option<String> {
         match &self.node.value {
             ConfigValue::Empty => Some("empty".to_owned()),
@@ -67,12 +66,12 @@ impl<'t> NodeDeserializer<'t> {
             {
                 displayable(&text.text)
             }
-            ConfigValue::Text(text) => displayable(&text.text).map(|shown| format!("\"{shown}\"")),
+            ConfigValue::Text(text) => displayable(&text.text).map(|text| format!("\"{text}\"")),
         }
     }
 
-    /// Like `is`, where a text is none of the kinds that are asked for: it may be a secret that
-    /// slipped out of its key.
+    /// Like [`Self::describe_value`], for places where no text is expected: it never shows a text, which may be a secret
+    /// under the wrong key.
     fn describe_kind(self) -> Option<String> {
         match &self.node.value {
             ConfigValue::Text(_) => Some("a text".to_owned()),
@@ -105,7 +104,7 @@ impl<'t> NodeDeserializer<'t> {
 impl<'t> Deserializer<'t> for NodeDeserializer<'t> {
     type Error = ConfigProblem;
 
-    /// For values that are passed on as they are.
+    /// For values that are passed through without a known type.
     fn deserialize_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {
         match &self.node.value {
             ConfigValue::Empty => visitor.visit_unit(),
@@ -172,7 +171,7 @@ impl<'t> Deserializer<'t> for NodeDeserializer<'t> {
         self.deserialize_string(visitor)
     }
 
-    /// A key with nothing behind it, or with an empty text, is as good as no key.
+    /// A key without a value or with an empty text counts as not set.
     fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, ConfigProblem> {
         match &self.node.value {
             ConfigValue::Empty => visitor.visit_none(),
@@ -235,13 +234,13 @@ impl<'t> Deserializer<'t> for NodeDeserializer<'t> {
     fn deserialize_enum<V: Visitor<'t>>(
         self,
         _: &'static str,
-        words: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ConfigProblem> {
-        let must = format!("it must be {}", suggestions::join_list(words, "or"));
+        let must = format!("it must be {}", suggestions::join_list(variants, "or"));
         let text = self.expect_text(&must)?;
-        match words.iter().find(|&&word| word == text.text) {
-            Some(&word) => visitor.visit_enum(word.into_deserializer()),
+        match variants.iter().find(|&&variant| variant == text.text) {
+            Some(&variant) => visitor.visit_enum(variant.into_deserializer()),
             None => Err(self.invalid_value(must)),
         }
     }
@@ -266,16 +265,16 @@ impl<'t> SeqAccess<'t> for ListAccess<'t> {
         seed: T,
     ) -> Result<Option<T::Value>, ConfigProblem> {
         let Some(node) = self.items.next() else { return Ok(None) };
-        let reader = NodeDeserializer { node, is_secret: self.is_secret };
-        seed.deserialize(reader)
+        let deserializer = NodeDeserializer { node, is_secret: self.is_secret };
+        seed.deserialize(deserializer)
             .map(Some)
-            .map_err(|problem| problem.at(node.location, reader.describe_value()))
+            .map_err(|problem| problem.at(node.location, deserializer.describe_value()))
     }
 }
 
 struct SectionAccess<'t> {
     entries: slice::Iter<'t, ConfigEntry>,
-    /// Its key has been given, its value not yet.
+    /// The entry whose key was returned and whose value was not yet.
     open: Option<&'t ConfigEntry>,
     is_secret: bool,
     skips_empty: bool,
@@ -312,15 +311,16 @@ impl<'t> MapAccess<'t> for SectionAccess<'t> {
     ) -> Result<T::Value, ConfigProblem> {
         let entry = self.open.take().expect("serde asks for a value after its key");
         let is_secret = self.is_secret || is_secret_key(&entry.key);
-        let reader = NodeDeserializer { node: &entry.node, is_secret };
-        seed.deserialize(reader).map_err(|problem| {
-            problem.at(entry.node.location, reader.describe_value()).within(&entry.key)
+        let deserializer = NodeDeserializer { node: &entry.node, is_secret };
+        seed.deserialize(deserializer).map_err(|problem| {
+            problem.at(entry.node.location, deserializer.describe_value()).within(&entry.key)
         })
     }
 }
 
-/// Written without quotes, and a number.
+/// Whether the text is a number without quotes.
 fn is_number(text: &ConfigText) -> bool {
-    let begins_like_one = text.text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-    !text.is_quoted && begins_like_one && text.text.parse::<f64>().is_ok_and(f64::is_finite)
+    let starts_like_number =
+        text.text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    !text.is_quoted && starts_like_number && text.text.parse::<f64>().is_ok_and(f64::is_finite)
 }

@@ -1,5 +1,5 @@
-//! What variables hold: those of the process, and where it has none, those of a `.env` file. The
-//! process's own environment is never changed.
+//! Environment variables: those of the process first, then those of a `.env` file. The environment of the process is
+//! never changed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Variables by name.
+/// The variables by name.
 #[derive(Clone, Default, PartialEq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
 }
 
 impl Environment {
-    /// The process's variables, and those of `.env` in a folder.
+    /// The variables of the process, and of the `.env` file in a folder.
     pub fn from_process(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(".env");
         let text = match std::fs::read_to_string(&file) {
@@ -34,7 +34,7 @@ impl Environment {
         Self::new(process, &text, &file.display().to_string())
     }
 
-    /// Variables of the process outrank those of the file.
+    /// Variables of the process take precedence over those of the file.
     pub fn new(
         process: impl IntoIterator<Item = (String, String)>,
         text: &str,
@@ -47,7 +47,7 @@ impl Environment {
             variables.insert(name, value);
         }
         for (name, value) in process {
-            // A variable that is set to nothing hides nothing.
+            // An empty variable of the process does not override one of the file.
             if !value.is_empty() || !variables.contains_key(&name) {
                 variables.insert(name, value);
             }
@@ -59,26 +59,26 @@ impl Environment {
         self.variables.get(name).map(String::as_str)
     }
 
-    /// Variables by name.
+    /// The variables by name.
     pub fn variables(&self) -> &BTreeMap<String, String> {
         &self.variables
     }
 
-    /// A variable that is set to something.
+    /// The trimmed value of a variable, unless it is empty.
     pub fn get_non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).map(str::trim).filter(|value| !value.is_empty())
     }
 }
 
-/// Names only: the values may be secrets.
+// Shows names only, because the values may be secrets.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.variables.keys()).finish()
     }
 }
 
-/// A `$` without a brace is a `$`, as in the config: a password may hold one. Values in single
-/// quotes, of one line or several, are plain anyway.
+/// Escapes every `$` without a brace, so that it stays literal as in the config: a password may contain one. Values in
+/// single quotes, of one line or several, are literal anyway.
 fn escape_bare_dollars(text: &str) -> String {
     let mut is_quoted = false;
     let line = |line: &str| {
@@ -97,16 +97,17 @@ fn escape_bare_dollars(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The line is found again by its text, which is not shown.
+/// Describes a line that cannot be read. dotenvy reports only its text, which may be a secret, so the line number is
+/// looked up by the text.
 fn line_error(error: &dotenvy::Error, text: &str, file: &str) -> anyhow::Error {
     let line = match error {
         dotenvy::Error::LineParse(line, _) => text.find(line.trim_end()),
         _ => None,
     };
-    let place =
+    let location =
         line.map_or(String::new(), |at| format!(":{}", text[..at].matches('\n').count() + 1));
     anyhow::anyhow!(
-        "{file}{place}: this line cannot be read; it must be NAME=value, with a value of several \
+        "{file}{location}: this line cannot be read; it must be NAME=value, with a value of several \
          words in quotes"
     )
 }

@@ -1,4 +1,4 @@
-//! How it listens where it helps a discussion along.
+//! The `facilitator` section.
 
 use jiff::SignedDuration;
 use schemars::JsonSchema;
@@ -27,18 +27,21 @@ pub struct FacilitatorConfig {
 }
 
 impl FacilitatorConfig {
-    /// What is not set here is as usual.
-    pub fn apply_to(&self, usual: &FacilitationRules) -> FacilitationRules {
-        let lines = |count: BoundedInteger<1, 1000>| usize::try_from(count.0).unwrap_or(usize::MAX);
+    /// The rules for facilitation: these settings on top of the defaults.
+    pub fn apply_to(&self, defaults: &FacilitationRules) -> FacilitationRules {
+        let count_of =
+            |count: BoundedInteger<1, 1000>| usize::try_from(count.0).unwrap_or(usize::MAX);
         let minutes =
             |count: BoundedInteger<0, 525_600>| SignedDuration::from_mins(count.0.cast_signed());
         FacilitationRules {
-            rest_seconds: self.rest_seconds.map_or(usual.rest_seconds, |rest| rest.0),
-            max_rest_seconds: self.max_rest_seconds.map_or(usual.max_rest_seconds, |rest| rest.0),
-            min_messages: self.min_messages.map_or(usual.min_messages, lines),
-            buffer_size: self.buffer_size.map_or(usual.buffer_size, lines),
-            cooldown: self.cooldown_minutes.map_or(usual.cooldown, minutes),
-            compare_window: self.compare_window.map_or(usual.compare_window, lines),
+            rest_seconds: self.rest_seconds.map_or(defaults.rest_seconds, |rest| rest.0),
+            max_rest_seconds: self
+                .max_rest_seconds
+                .map_or(defaults.max_rest_seconds, |rest| rest.0),
+            min_messages: self.min_messages.map_or(defaults.min_messages, count_of),
+            buffer_size: self.buffer_size.map_or(defaults.buffer_size, count_of),
+            cooldown: self.cooldown_minutes.map_or(defaults.cooldown, minutes),
+            compare_window: self.compare_window.map_or(defaults.compare_window, count_of),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where it can be reached.
+//! The `http` and `health_check` sections.
 
 use std::net::SocketAddr;
 
@@ -56,7 +56,7 @@ impl TryFrom<String> for HttpToken {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_fine = value.trim().chars().count() >= 16;
-        is_fine.then(|| Self(Secret::new(&value))).ok_or("it must have at least 16 characters")
+        let is_valid = value.trim().chars().count() >= 16;
+        is_valid.then(|| Self(Secret::new(&value))).ok_or("it must have at least 16 characters")
     }
 }

@@ -1,4 +1,4 @@
-//! What is written to the log, and how.
+//! The `logging` section.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Default for LoggingConfig {
 }
 
 impl LogLevel {
-    /// As the log's filter calls it.
+    /// The name of the level in a log filter.
     pub fn filter(self) -> &'static str {
         match self {
             LogLevel::Debug => "debug",
@@ -71,9 +71,10 @@ impl TryFrom<String> for LoggerName {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
-        let is_fine = !value.is_empty() && value.chars().all(is_of_name);
-        is_fine.then_some(Self(value)).ok_or("it must be the name of a part, like sqlx")
+        let is_name_character =
+            |character: char| character.is_ascii_alphanumeric() || "_-.:".contains(character);
+        let is_valid = !value.is_empty() && value.chars().all(is_name_character);
+        is_valid.then_some(Self(value)).ok_or("it must be the name of a part, like sqlx")
     }
 }
 

@@ -1,5 +1,4 @@
-//! Which model each agent thinks with and how it is reached, once everything is taken into account
-//! that the agents leave out.
+//! Resolves which model each agent uses and how it is reached, with everything that the agents leave out.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_import::kotonoha::to_model_id;
 
-/// Who thinks, for each agent.
+/// The mind of each agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedMinds {
     pub response: ResolvedMind,
@@ -24,41 +23,41 @@ pub struct ResolvedMinds {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedMind {
-    /// The agent's own part of the prompt.
+    /// The agent's addition to the system prompt.
     pub system_prompt: Option<String>,
     pub model: ResolvedModel,
-    /// Asked when the first one cannot be.
+    /// Asked when the first model is unavailable.
     pub fallback: Option<ResolvedModel>,
 }
 
-/// A model that can be asked.
+/// A model with everything that is needed to call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedModel {
     pub id: ModelId,
     pub params: ModelParamsConfig,
-    /// None for the built-in mind.
+    /// `None` for the built-in mind.
     pub endpoint: Option<ModelEndpoint>,
 }
 
 /// How a model is reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelEndpoint {
-    /// Where its API is. It ends with a slash.
+    /// The base URL of the API, with a trailing slash.
     pub base: String,
     pub key: Option<Secret>,
     pub connect_timeout_seconds: f64,
     pub timeout_seconds: f64,
-    /// How often a call is tried at all.
+    /// The maximum number of attempts for one call.
     pub attempts: u64,
     pub headers: BTreeMap<String, Secret>,
 }
 
-/// What names the model of `state`, where the config does not.
+/// Names the model of `state` if the config does not.
 const STATE_MODEL_VARIABLE: &str = "EAVESDROP_JUDGE_MODEL";
-/// The model of `state`, where nothing names another and there is a key for it.
+/// The model of `state` if nothing names another and there is an API key for it.
 const DEFAULT_STATE_MODEL: &str = "claude-haiku-4-5";
 
-/// No model at all.
+/// The built-in mind for all agents.
 impl Default for ResolvedMinds {
     fn default() -> Self {
         let model = ResolvedModel {
@@ -72,19 +71,13 @@ impl Default for ResolvedMinds {
 }
 
 impl ResolvedMinds {
-    /// No model at all.
+    /// The built-in mind for all agents.
     pub fn builtin() -> Self {
-        let model = ResolvedModel {
-            id: ModelId::Builtin,
-            params: ModelParamsConfig::default(),
-            endpoint: None,
-        };
-        let mind = ResolvedMind { system_prompt: None, model, fallback: None };
-        Self { response: mind.clone(), judgment: mind.clone(), memory: mind.clone(), state: mind }
+        Self::default()
     }
 
-    /// If `all` is given, every agent thinks with it. Fails if a model needs a key and there is none.
-    /// The tree is only asked for places.
+    /// Resolves the minds of a config. With `all`, every agent uses that model. Fails if a model needs an API key and
+    /// there is none. The tree provides the locations for errors.
     pub fn resolve(
         config: &Config,
         tree: &ConfigNode,
@@ -95,14 +88,14 @@ impl ResolvedMinds {
         if *agents == AgentsConfig::default() && all.is_none() {
             return Ok(Self::builtin());
         }
-        let search = MindResolver { config, tree, environment };
+        let resolver = MindResolver { config, tree, environment };
         let response = agents.response.clone().unwrap_or_default();
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
         if let Some(model) = all {
             let state = inherit_settings(agents.state.as_ref(), &judgment);
             let mind = |agent: &AgentConfig, name: &str| {
-                search.resolve_mind(&search.with_model(agent, model), name, ModelSource::Flag)
+                resolver.resolve_mind(&resolver.with_model(agent, model), name, ModelSource::Flag)
             };
             return Ok(Self {
                 response: mind(&response, "response")?,
@@ -111,31 +104,31 @@ impl ResolvedMinds {
                 state: mind(&state, "state")?,
             });
         }
-        let (state, named_by) = search.state_agent(&judgment)?;
+        let (state, source) = resolver.state_agent(&judgment)?;
         Ok(Self {
-            response: search.resolve_mind(&response, "response", ModelSource::Config)?,
-            judgment: search.resolve_mind(&judgment, "judgment", ModelSource::Config)?,
-            memory: search.resolve_mind(&memory, "memory", ModelSource::Config)?,
-            state: search.resolve_mind(&state, "state", named_by)?,
+            response: resolver.resolve_mind(&response, "response", ModelSource::Config)?,
+            judgment: resolver.resolve_mind(&judgment, "judgment", ModelSource::Config)?,
+            memory: resolver.resolve_mind(&memory, "memory", ModelSource::Config)?,
+            state: resolver.resolve_mind(&state, "state", source)?,
         })
     }
 }
 
 impl ResolvedMinds {
-    /// Every model that may be asked, those to fall back on as well.
+    /// Every model that may be called, including fallbacks.
     pub fn models_in_use(&self, state: StateCall) -> impl Iterator<Item = &ModelId> {
-        let of_state = match state {
+        let state_mind = match state {
             StateCall::Fused => None,
             StateCall::Separate => Some(&self.state),
         };
-        let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(of_state);
+        let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(state_mind);
         minds
             .flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
             .map(|model| &model.id)
     }
 }
 
-/// What says which model an agent thinks with.
+/// Where the model of an agent is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ModelSource {
     Config,
@@ -143,7 +136,7 @@ enum ModelSource {
     Flag,
 }
 
-/// What an agent leaves out is what another has.
+/// Fills in what an agent leaves out from another one. An agent with a model of its own inherits nothing.
 fn inherit_settings(own: Option<&AgentConfig>, other: &AgentConfig) -> AgentConfig {
     let own = own.cloned().unwrap_or_default();
     if own.model_id.is_some() {
@@ -165,27 +158,32 @@ struct MindResolver<'a> {
 }
 
 impl MindResolver<'_> {
-    /// The same agent with another model, and none to fall back on. How it is reached is as some
-    /// agent reaches this provider, and what only its provider knows is kept where that stays.
+    /// The same agent with another model and no fallback. The client arguments come from an agent of the same provider.
+    /// Parameters that may exist only at one provider are dropped if the provider changes.
     fn with_model(&self, agent: &AgentConfig, model: &ModelId) -> AgentConfig {
-        let is_same = agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
+        let is_same_provider =
+            agent.model_id.as_ref().and_then(ModelId::provider) == model.provider();
         let params = agent.params.as_ref();
-        let of_another =
+        let other_client_args =
             || model.provider().map(|provider| self.client_args_for(provider)).unwrap_or_default();
         AgentConfig {
             model_id: Some(model.clone()),
             system_prompt: agent.system_prompt.clone(),
-            params: if is_same {
+            params: if is_same_provider {
                 params.cloned()
             } else {
                 params.map(ModelParamsConfig::without_unknown_keys)
             },
-            client_args: if is_same { agent.client_args.clone() } else { of_another() },
+            client_args: if is_same_provider {
+                agent.client_args.clone()
+            } else {
+                other_client_args()
+            },
             fallback: None,
         }
     }
 
-    /// The agent for states, and the variable that names its model, if one does.
+    /// The agent for conversation states, and where its model is named.
     fn state_agent(
         &self,
         judgment: &AgentConfig,
@@ -194,7 +192,7 @@ impl MindResolver<'_> {
         if own.is_some_and(|own| own.model_id.is_some()) {
             return Ok((inherit_settings(own, judgment), ModelSource::Config));
         }
-        let of = |model_id: ModelId| {
+        let agent_for = |model_id: ModelId| {
             let client_args = match &model_id {
                 ModelId::Builtin => ClientArgs::default(),
                 ModelId::Hosted { provider, .. } => self.client_args_for(*provider),
@@ -203,13 +201,13 @@ impl MindResolver<'_> {
             inherit_settings(own, &other)
         };
         if let Some(name) = self.environment.get_non_empty(STATE_MODEL_VARIABLE) {
-            let model_id = to_model_id(name).parse().map_err(|wrong| {
+            let model_id = to_model_id(name).parse().map_err(|error| {
                 ConfigProblem::for_file(
                     None,
-                    format!("the variable {STATE_MODEL_VARIABLE} cannot be used: {wrong}"),
+                    format!("the variable {STATE_MODEL_VARIABLE} cannot be used: {error}"),
                 )
             })?;
-            return Ok((of(model_id), ModelSource::Variable(STATE_MODEL_VARIABLE)));
+            return Ok((agent_for(model_id), ModelSource::Variable(STATE_MODEL_VARIABLE)));
         }
         let anthropic = Provider::Anthropic;
         let has_key = self.client_args_for(anthropic).api_key.is_some()
@@ -217,20 +215,21 @@ impl MindResolver<'_> {
         if has_key {
             let model_id =
                 ModelId::Hosted { provider: anthropic, name: DEFAULT_STATE_MODEL.to_owned() };
-            return Ok((of(model_id), ModelSource::Config));
+            return Ok((agent_for(model_id), ModelSource::Config));
         }
         Ok((inherit_settings(own, judgment), ModelSource::Config))
     }
 
-    /// How another agent reaches this provider.
+    /// The client arguments of the first agent that has a key for this provider.
     fn client_args_for(&self, provider: Provider) -> ClientArgs {
         let AgentsConfig { response, judgment, memory, state } = &self.config.agents;
         let agents = [state, judgment, response, memory].into_iter().flatten();
-        let is_of = |agent: &&AgentConfig| match &agent.model_id {
+        let is_of_provider = |agent: &&AgentConfig| match &agent.model_id {
             Some(ModelId::Hosted { provider: other, .. }) => *other == provider,
             Some(ModelId::Builtin) | None => false,
         };
-        let mut agents = agents.filter(is_of).filter(|agent| agent.client_args.api_key.is_some());
+        let mut agents =
+            agents.filter(is_of_provider).filter(|agent| agent.client_args.api_key.is_some());
         agents.next().map(|agent| agent.client_args.clone()).unwrap_or_default()
     }
 
@@ -238,17 +237,18 @@ impl MindResolver<'_> {
         &self,
         agent: &AgentConfig,
         name: &str,
-        named_by: ModelSource,
+        source: ModelSource,
     ) -> Result<ResolvedMind, ConfigProblem> {
         let params = agent.params.clone().unwrap_or_default();
         let id = agent.model_id.clone().unwrap_or(ModelId::Builtin);
         let path = [name];
         let model =
-            self.resolve_model(id.clone(), params.clone(), &agent.client_args, &path, named_by)?;
+            self.resolve_model(id.clone(), params.clone(), &agent.client_args, &path, source)?;
         let fallback = agent.fallback.as_ref().map(|fallback| {
-            let is_same = fallback.model_id.provider() == id.provider();
-            let taken_over = if is_same { params.clone() } else { params.without_unknown_keys() };
-            let params = fallback.params.clone().unwrap_or(taken_over);
+            let is_same_provider = fallback.model_id.provider() == id.provider();
+            let inherited =
+                if is_same_provider { params.clone() } else { params.without_unknown_keys() };
+            let params = fallback.params.clone().unwrap_or(inherited);
             let path = [name, "fallback"];
             self.resolve_model(
                 fallback.model_id.clone(),
@@ -268,26 +268,26 @@ impl MindResolver<'_> {
         params: ModelParamsConfig,
         client_args: &ClientArgs,
         path: &[&str],
-        named_by: ModelSource,
+        source: ModelSource,
     ) -> Result<ResolvedModel, ConfigProblem> {
         let provider = match &id {
             ModelId::Builtin => return Ok(ResolvedModel { id, params, endpoint: None }),
             ModelId::Hosted { provider, .. } => *provider,
         };
-        // A key that was given for the provider must not travel to other servers.
+        // A key of the provider must not be sent to another server.
         let is_elsewhere = client_args
             .api_base
             .as_ref()
             .is_some_and(|base| base.as_base() != provider.default_api_base());
-        let of_provider = || self.key_from_environment(provider).filter(|_| !is_elsewhere);
-        let key = client_args.api_key.clone().or_else(of_provider);
+        let provider_key = || self.key_from_environment(provider).filter(|_| !is_elsewhere);
+        let key = client_args.api_key.clone().or_else(provider_key);
         if let (None, None, Some(variable)) = (&key, &client_args.api_base, provider.key_variable())
         {
-            return Err(self.missing_key_problem(provider, variable, path, named_by));
+            return Err(self.missing_key_problem(provider, variable, path, source));
         }
         let models = &self.config.models;
         let base = client_args.api_base.as_ref();
-        let server = ModelEndpoint {
+        let endpoint = ModelEndpoint {
             base: base.map_or(provider.default_api_base().to_owned(), |base| base.as_base()),
             key,
             connect_timeout_seconds: models.connect_timeout_seconds.0 as f64,
@@ -297,7 +297,7 @@ impl MindResolver<'_> {
             attempts: client_args.max_retries.map_or(models.attempts.0, |retries| retries.0 + 1),
             headers: client_args.extra_headers.clone(),
         };
-        Ok(ResolvedModel { id, params, endpoint: Some(server) })
+        Ok(ResolvedModel { id, params, endpoint: Some(endpoint) })
     }
 
     fn key_from_environment(&self, provider: Provider) -> Option<Secret> {
@@ -309,34 +309,34 @@ impl MindResolver<'_> {
         provider: Provider,
         variable: &str,
         path: &[&str],
-        named_by: ModelSource,
+        source: ModelSource,
     ) -> ConfigProblem {
         let agent = path.join(".");
         let remedy = format!(
             "set agents.{agent}.client_args.api_key, or the variable {variable} in the \
              environment or in a .env file"
         );
-        let named_by = match named_by {
+        let source = match source {
             ModelSource::Config => None,
             ModelSource::Variable(variable) => Some(format!("the variable {variable}")),
             ModelSource::Flag => Some("--model".to_owned()),
         };
-        if let Some(named_by) = named_by {
+        if let Some(source) = source {
             return ConfigProblem::for_file(
                 None,
                 format!(
-                    "{named_by} names a model of {}, which needs a key: {remedy}",
+                    "{source} names a model of {}, which needs a key: {remedy}",
                     provider.name()
                 ),
             );
         }
         let path: Vec<&str> = ["agents"].iter().chain(path).chain(&["model_id"]).copied().collect();
-        let place = self.tree.find(&path).map(|entry| entry.node.location);
+        let location = self.tree.find(&path).map(|entry| entry.node.location);
         let sentence = format!(
             "{} is a model of {}, which needs a key: {remedy}",
             path.join("."),
             provider.name()
         );
-        ConfigProblem::for_file(place, sentence)
+        ConfigProblem::for_file(location, sentence)
     }
 }

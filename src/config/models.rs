@@ -1,4 +1,4 @@
-//! What holds for all models: patience and prices.
+//! The `models` section: timeouts, attempts and prices of all models.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct PriceConfig {
 pub struct Currency(pub String);
 
 impl ModelsConfig {
-    /// The table as the agent reads it.
+    /// The price table of the agent.
     pub fn prices(&self) -> Prices {
         let price = |(id, price): (&ModelId, &PriceConfig)| {
             let cached_input = price.cached_input.unwrap_or(price.input).0;
@@ -73,7 +73,8 @@ impl TryFrom<String> for Currency {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_fine = value.len() == 3 && value.bytes().all(|letter| letter.is_ascii_uppercase());
-        is_fine.then_some(Self(value)).ok_or("it must be three capital letters, like USD")
+        let is_valid =
+            value.len() == 3 && value.bytes().all(|character| character.is_ascii_uppercase());
+        is_valid.then_some(Self(value)).ok_or("it must be three capital letters, like USD")
     }
 }

@@ -1,6 +1,5 @@
-//! Keys that are accepted and do nothing, and why: those of myao2 that nothing needs any more,
-//! those whose feature this version does not have yet, and those that other settings make idle. Each
-//! new feature takes its line away.
+//! Warnings about keys that are accepted without effect: keys of myao2 that are obsolete, keys whose feature is not
+//! implemented yet, and keys that other settings make ineffective.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +14,20 @@ use aizuchi_core::llm::model::ModelId;
 
 struct Notice {
     path: &'static [&'static str],
-    /// Values that the notice is about; all, if it names none.
+    /// The notice applies to values that contain one of these, or to all values if there are none.
     values: &'static [&'static str],
     kind: NoticeKind,
 }
 
 enum NoticeKind {
-    /// Taken away before anything else reads it. The sentence goes on after “is no longer used:”.
+    /// Removed before the config is deserialized. The text continues “is no longer used:”.
     Obsolete(&'static str),
-    /// Read and checked. The sentence goes on after “has no effect in this version yet”.
+    /// Deserialized and checked. The text continues “has no effect in this version yet”.
     NotImplemented(&'static str),
 }
 
 const NOTICES: &[Notice] = &[
-    // Of myao2.
+    // Keys of myao2.
     obsolete(
         &["response", "check_interval_seconds"],
         "channels are not looked through in intervals any more, each message sets the time of its \
@@ -71,7 +70,7 @@ const NOTICES: &[Notice] = &[
             "a format of Python says nothing here; it is auto, text or json, and auto is used",
         ),
     },
-    // Not here yet.
+    // Not implemented yet.
     not_implemented(&["tools"]),
 ];
 
@@ -83,11 +82,11 @@ const fn not_implemented(path: &'static [&'static str]) -> Notice {
     Notice { path, values: &[], kind: NoticeKind::NotImplemented("") }
 }
 
-/// Says what has no effect, in the order of the file, and takes away what nothing reads.
+/// Returns the warnings about keys without effect, and removes obsolete keys from the tree.
 pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
-    let mut said = Vec::new();
+    let mut problems = Vec::new();
     if tree.value == ConfigValue::Empty {
-        said.push(ConfigProblem::for_file(
+        problems.push(ConfigProblem::for_file(
             None,
             "the file sets nothing, so everything has its default",
         ));
@@ -104,56 +103,56 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
                 format!("{path} has no effect in this version yet{why}")
             }
         };
-        said.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
+        problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
         if let NoticeKind::Obsolete(_) = notice.kind {
             remove(tree, notice.path);
         }
     }
     let loggers = tree.find(&["logging", "loggers"]);
     for logger in loggers.map_or(&[][..], |loggers| loggers.node.entries()) {
-        // The parts of this program are named like aizuchi::agent.
+        // Loggers of this program have names like aizuchi::agent, without dots.
         if logger.key.contains('.') || logger.key == "LiteLLM" {
             let key = displayable(&logger.key).unwrap_or("a key".to_owned());
             let sentence = format!(
                 "logging.loggers.{key} has no effect: it is a part of another program; the parts \
                  of this one are named like aizuchi::agent"
             );
-            said.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
+            problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
-        take_unknown_client_args(&mut agent.node, &path, &mut said);
-        check_param_spelling(&agent.node, &path, &mut said);
+        take_unknown_client_args(&mut agent.node, &path, &mut problems);
+        check_param_spelling(&agent.node, &path, &mut problems);
         if let Some(fallback) = entry(&mut agent.node, "fallback") {
             let path = format!("{path}.fallback");
-            take_unknown_client_args(&mut fallback.node, &path, &mut said);
-            check_param_spelling(&fallback.node, &path, &mut said);
+            take_unknown_client_args(&mut fallback.node, &path, &mut problems);
+            check_param_spelling(&fallback.node, &path, &mut problems);
         }
     }
-    said
+    problems
 }
 
-/// Says what other settings make idle. The tree is only asked for places.
+/// Returns the warnings about keys that other settings make ineffective. The tree provides the locations.
 pub fn find_idle_settings(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem> {
     let notices = [
         idle_state_agent_notice(config, tree),
         missing_prices_notice(config, tree),
-        builtin_judge(config, tree),
+        builtin_judge_notice(config, tree),
     ];
     notices.into_iter().flatten().collect()
 }
 
-/// A few rules are no judge in a real workspace.
-fn builtin_judge(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
+/// The warning that on a chat platform the built-in mind judges and therefore only answers mentions.
+fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let is_builtin = config.minds.judgment.model.id == ModelId::Builtin;
-    let is_real = config.slack.is_some() || config.discord.is_some();
-    let is_left_out = is_real && is_builtin && config.response.mode.is_none();
-    let place = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
-    let place = place.map(|entry| entry.key_location);
+    let has_platform = config.slack.is_some() || config.discord.is_some();
+    let has_no_mode = has_platform && is_builtin && config.response.mode.is_none();
+    let location = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
+    let location = location.map(|entry| entry.key_location);
     let sentence = "no model is named in agents, so the built-in mind judges and nothing is said \
                     unasked; response.mode: companion lets it";
-    is_left_out.then(|| ConfigProblem::for_file(place, sentence))
+    has_no_mode.then(|| ConfigProblem::for_file(location, sentence))
 }
 
 fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
@@ -168,9 +167,9 @@ fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigP
     }
 }
 
-/// Money is counted by prices, so a model without one may cost whatever it costs.
+/// The warning that a limit on money cannot work, because a model has no price.
 fn missing_prices_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
-    let (limit, place) = first_money_limit(tree)?;
+    let (limit, location) = first_money_limit(tree)?;
     let models: Vec<String> = config
         .minds
         .models_in_use(config.decision.state)
@@ -187,10 +186,10 @@ fn missing_prices_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigPro
         "{limit} cannot count what {} costs: there is no price in models.prices",
         join_list(&models, "or")
     );
-    Some(ConfigProblem::for_file(Some(place), sentence))
+    Some(ConfigProblem::for_file(Some(location), sentence))
 }
 
-/// The path of the first limit in the file that is an amount of money.
+/// The path and location of the first limit on money in the file.
 fn first_money_limit(tree: &ConfigNode) -> Option<(String, ConfigLocation)> {
     let mut limits = Vec::new();
     if let Some(budget) = tree.find(&["budget"]) {
@@ -203,7 +202,7 @@ fn first_money_limit(tree: &ConfigNode) -> Option<(String, ConfigLocation)> {
             money_limits(budget, &format!("channels.{key}.budget"), &mut limits);
         }
     }
-    limits.into_iter().min_by_key(|(_, place)| (place.line, place.column))
+    limits.into_iter().min_by_key(|(_, location)| (location.line, location.column))
 }
 
 fn money_limits(budget: &ConfigEntry, path: &str, limits: &mut Vec<(String, ConfigLocation)>) {
@@ -229,29 +228,30 @@ fn is_set(entry: &ConfigEntry) -> bool {
     }
 }
 
-/// What LiteLLM knows and nothing here reads.
-fn take_unknown_client_args(agent: &mut ConfigNode, path: &str, said: &mut Vec<ConfigProblem>) {
+/// Removes unknown client arguments. Configs of myao2 may have any argument of LiteLLM.
+fn take_unknown_client_args(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
     let Some(client_args) = entry(agent, "client_args") else { return };
     let ConfigValue::Section(entries) = &mut client_args.node.value else { return };
-    for unread in entries.extract_if(.., |entry| !CLIENT_ARGS.contains(&entry.key.as_str())) {
-        let meant = misspelled_word(&unread.key, &CLIENT_ARGS)
-            .map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
-        let key = displayable(&unread.key).unwrap_or("a key".to_owned());
-        let sentence = format!("{path}.client_args.{key} has no effect{meant}");
-        said.push(ConfigProblem::for_file(Some(unread.key_location), sentence));
+    for unknown in entries.extract_if(.., |entry| !CLIENT_ARGS.contains(&entry.key.as_str())) {
+        let suggestion = misspelled_word(&unknown.key, &CLIENT_ARGS)
+            .map_or(String::new(), |suggestion| format!("; did you mean \"{suggestion}\"?"));
+        let key = displayable(&unknown.key).unwrap_or("a key".to_owned());
+        let sentence = format!("{path}.client_args.{key} has no effect{suggestion}");
+        problems.push(ConfigProblem::for_file(Some(unknown.key_location), sentence));
     }
 }
 
-/// Params that are not known here are passed on, so a slip would go unnoticed.
-fn check_param_spelling(agent: &ConfigNode, path: &str, said: &mut Vec<ConfigProblem>) {
+/// Warns about parameters that look misspelled. Unknown parameters are passed to the model, so a typo would go
+/// unnoticed.
+fn check_param_spelling(agent: &ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
     let params = agent.find(&["params"]).map_or(&[][..], |params| params.node.entries());
     for param in params.iter().filter(|param| !PARAMS.contains(&param.key.as_str())) {
-        if let Some(meant) = misspelled_word(&param.key, &PARAMS) {
+        if let Some(suggestion) = misspelled_word(&param.key, &PARAMS) {
             let key = displayable(&param.key).unwrap_or("a key".to_owned());
             let sentence = format!(
-                "{path}.params.{key} is passed to the model as it stands; did you mean \"{meant}\"?"
+                "{path}.params.{key} is passed to the model as it stands; did you mean \"{suggestion}\"?"
             );
-            said.push(ConfigProblem::for_file(Some(param.key_location), sentence));
+            problems.push(ConfigProblem::for_file(Some(param.key_location), sentence));
         }
     }
 }

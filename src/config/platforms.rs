@@ -1,4 +1,4 @@
-//! The workspaces it lives in.
+//! The `slack` and `discord` sections.
 
 use std::collections::BTreeMap;
 
@@ -64,26 +64,26 @@ pub enum ReplyInSetting {
     Thread,
 }
 
-/// A Slack workspace that can be reached.
+/// The validated settings of a Slack workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedSlackConfig {
     pub bot_token: Secret,
     pub transport: SlackTransport,
     pub reply_in: ReplyInSetting,
-    /// How long Slack may take with a post that it did not confirm.
+    /// How long a post that Slack did not confirm may take to appear.
     pub settle: SignedDuration,
-    /// How much of a channel's past is read when it is first seen.
+    /// How much of a channel's history is read when the channel is first seen.
     pub history: SignedDuration,
-    /// Where Slack's API is, if it is elsewhere; it ends with a slash.
+    /// The base URL of the API with a trailing slash, if it is not the default.
     pub api_base: Option<String>,
 }
 
-/// How a workspace's events come.
+/// How the events of a workspace arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SlackTransport {
-    /// Socket Mode: this machine opens the connections.
+    /// Socket Mode: this process opens the connections.
     SocketMode { app_token: Secret, connections: usize },
-    /// Slack sends requests to `/slack/events`.
+    /// Web hooks: Slack sends requests to `/slack/events`.
     Http { signing_secret: Secret },
 }
 
@@ -137,26 +137,26 @@ impl TryFrom<u64> for ArchiveMinutes {
     }
 }
 
-/// A Discord bot that can be logged in.
+/// The validated settings of a Discord bot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedDiscordConfig {
     pub token: Secret,
     pub threads: ThreadsSetting,
-    /// What is different in channels, by `#name` or id.
+    /// Overrides for channels, by `#name` or id.
     pub channels: BTreeMap<String, ThreadsSetting>,
     pub archive_minutes: Option<u16>,
-    /// How long Discord may take with a post that it did not confirm.
+    /// How long a post that Discord did not confirm may take to appear.
     pub settle: SignedDuration,
-    /// How much of a channel's past is read when it is first seen.
+    /// How much of a channel's history is read when the channel is first seen.
     pub history: SignedDuration,
     pub shards: Option<u32>,
-    /// Where Discord's API is, if it is elsewhere.
+    /// The base URL of the API, if it is not the default.
     pub api_base: Option<String>,
     pub gateway_url: Option<String>,
 }
 
 impl DiscordConfig {
-    /// How the bot is logged in. The error is a sentence about what is missing.
+    /// Validates the section. The error says what is missing.
     pub fn resolve(&self) -> Result<ResolvedDiscordConfig, &'static str> {
         let token = self.token.as_ref().ok_or(
             "discord needs token, the bot's token; leave out the whole section to be on no Discord \
@@ -196,7 +196,7 @@ fn days(count: BoundedInteger<0, 3650>) -> SignedDuration {
 }
 
 impl SlackConfig {
-    /// How the workspace is reached. The error is a sentence about what is missing or too much.
+    /// Validates the section. The error says what is missing or conflicts.
     pub fn resolve(&self) -> Result<ResolvedSlackConfig, &'static str> {
         let bot_token = self.bot_token.as_ref().ok_or(
             "slack needs bot_token, the token that begins with xoxb-; leave out the whole section \

@@ -1,5 +1,5 @@
-//! What is wrong with a config file, in one sentence for people: where it stands, which key it is
-//! about, what would be right. Never with a secret or what a variable holds.
+//! Problems of a config file as messages for the operator: location, key and expected value. A message never contains
+//! a secret or the value of a variable.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::{self, Expected, Unexpected};
 use crate::config::secret::displayable;
 use crate::config::suggestions;
 
-/// A line and a column, both from 1.
+/// A line and a column, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigLocation {
     pub line: u64,
@@ -18,18 +18,18 @@ pub struct ConfigLocation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub location: Option<ConfigLocation>,
-    /// The keys around it, the innermost first: it grows while the problem travels outwards.
+    /// The keys around the problem, innermost first. It grows while the error propagates outwards.
     path: Vec<String>,
     kind: ProblemKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ProblemKind {
-    /// A sentence that needs nothing else.
+    /// A complete message.
     File(String),
-    /// What follows the name of the key.
+    /// A message that continues the name of the key.
     Key(String),
-    /// What a value is, where that may be told, and what it must be.
+    /// What the value is, if it may be shown, and what it must be.
     InvalidValue {
         is: Option<String>,
         must: String,
@@ -42,38 +42,46 @@ enum ProblemKind {
 }
 
 impl ConfigProblem {
-    /// About the file as a whole, or its syntax.
-    pub fn for_file(place: Option<ConfigLocation>, sentence: impl Into<String>) -> Self {
-        Self { location: place, path: Vec::new(), kind: ProblemKind::File(sentence.into()) }
+    /// A problem with the whole file or its syntax.
+    pub fn for_file(location: Option<ConfigLocation>, sentence: impl Into<String>) -> Self {
+        Self { location, path: Vec::new(), kind: ProblemKind::File(sentence.into()) }
     }
 
-    /// A sentence that begins with the name of the key.
-    pub fn for_key(place: ConfigLocation, predicate: impl Into<String>) -> Self {
-        Self { location: Some(place), path: Vec::new(), kind: ProblemKind::Key(predicate.into()) }
-    }
-
-    /// `must` goes on after “but”.
-    pub fn for_value(place: ConfigLocation, is: Option<String>, must: impl Into<String>) -> Self {
+    /// A problem whose message begins with the name of the key.
+    pub fn for_key(location: ConfigLocation, predicate: impl Into<String>) -> Self {
         Self {
-            location: Some(place),
+            location: Some(location),
+            path: Vec::new(),
+            kind: ProblemKind::Key(predicate.into()),
+        }
+    }
+
+    /// A problem with a value. `must` continues the message after “but”.
+    pub fn for_value(
+        location: ConfigLocation,
+        is: Option<String>,
+        must: impl Into<String>,
+    ) -> Self {
+        Self {
+            location: Some(location),
             path: Vec::new(),
             kind: ProblemKind::InvalidValue { is, must: must.into() },
         }
     }
 
-    pub fn unknown_key(place: ConfigLocation, key: &str, known: &[&str]) -> Self {
+    pub fn unknown_key(location: ConfigLocation, key: &str, known: &[&str]) -> Self {
         let known = known.iter().map(|&key| key.to_owned()).collect();
         Self {
-            location: Some(place),
+            location: Some(location),
             path: Vec::new(),
             kind: ProblemKind::Unknown { key: key.to_owned(), known },
         }
     }
 
-    /// Where it stands and what stands there, if that is not known from further inside.
-    pub fn at(mut self, place: ConfigLocation, is: Option<String>) -> Self {
+    /// Adds the location and the description of the value, unless an inner value has set them.
+    pub fn at(mut self, location: ConfigLocation, is: Option<String>) -> Self {
         if self.location.is_none() {
-            self.location = Some(place);
+            self.location = Some(location);
             if let ProblemKind::InvalidValue { is: unknown, .. } = &mut self.kind {
                 *unknown = is;
             }
@@ -81,15 +89,15 @@ impl ConfigProblem {
         self
     }
 
-    /// The key around it.
+    /// Adds the key around the problem.
     pub fn within(mut self, key: &str) -> Self {
         self.path.push(key.to_owned());
         self
     }
 
-    /// What is wrong with a key itself. One that nothing knows is named anyway.
-    pub fn with_key(self, place: ConfigLocation, key: &str) -> Self {
-        let problem = self.at(place, None);
+    /// Adds the location and name of a key that is itself the problem.
+    pub fn with_key(self, location: ConfigLocation, key: &str) -> Self {
+        let problem = self.at(location, None);
         match problem.kind {
             ProblemKind::Unknown { .. } => problem,
             ProblemKind::File(_)
@@ -141,11 +149,11 @@ impl fmt::Display for ConfigProblem {
 
 impl std::error::Error for ConfigProblem {}
 
-/// What the types of settings say about a value: the reader adds where and which key.
+// Errors of the config types. The deserializer adds the location and the key.
 impl de::Error for ConfigProblem {
     fn custom<T: fmt::Display>(must: T) -> Self {
-        let what = ProblemKind::InvalidValue { is: None, must: must.to_string() };
-        Self { location: None, path: Vec::new(), kind: what }
+        let kind = ProblemKind::InvalidValue { is: None, must: must.to_string() };
+        Self { location: None, path: Vec::new(), kind }
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -162,8 +170,8 @@ impl de::Error for ConfigProblem {
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
         let known = known.iter().map(|&key| key.to_owned()).collect();
-        let what = ProblemKind::Unknown { key: key.to_owned(), known };
-        Self { location: None, path: Vec::new(), kind: what }
+        let kind = ProblemKind::Unknown { key: key.to_owned(), known };
+        Self { location: None, path: Vec::new(), kind }
     }
 
     fn duplicate_field(key: &'static str) -> Self {

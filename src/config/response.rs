@@ -1,4 +1,4 @@
-//! When to speak: how long talk rests, and what stops a judgment.
+//! The `response` and `decision` sections: when to judge and when to speak.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -119,30 +119,30 @@ impl JudgeGate {
 }
 
 impl ResponseConfig {
-    /// When it speaks unasked in a real workspace.
+    /// The timing of unsolicited posts on chat platforms.
     pub fn timing(&self) -> agent::PostTiming {
-        let usual = match self.wait {
+        let default = match self.wait {
             WaitStrategy::Adaptive => agent::PostTiming::HumanLike,
             WaitStrategy::Fixed => agent::PostTiming::Immediate,
         };
-        self.timing_or(usual)
+        self.timing_or(default)
     }
 
-    /// When it speaks unasked in the local room. Mostly one person tries it there, watches the page, and
-    /// takes a person's time for a fault; the wait is short there for the same reason.
+    /// The timing of unsolicited posts in the local room. A user who tries the bot there watches the page and would
+    /// mistake a humanlike delay for a fault, so the default is to post at once.
     pub fn room_timing(&self) -> agent::PostTiming {
         self.timing_or(agent::PostTiming::Immediate)
     }
 
-    fn timing_or(&self, usual: agent::PostTiming) -> agent::PostTiming {
+    fn timing_or(&self, default: agent::PostTiming) -> agent::PostTiming {
         match self.timing {
             Some(TimingSetting::Human) => agent::PostTiming::HumanLike,
             Some(TimingSetting::Plain) => agent::PostTiming::Immediate,
-            None => usual,
+            None => default,
         }
     }
 
-    /// What holds in a channel where nothing else is said.
+    /// The rules of channels without settings of their own.
     pub fn rules(&self, mode: Mode, facilitation: FacilitationRules) -> ChannelRules {
         ChannelRules {
             mode: self.mode.unwrap_or(mode),
@@ -160,18 +160,18 @@ impl ResponseConfig {
 impl Default for ResponseConfig {
     fn default() -> Self {
         use JudgeGate::{Cooldown, Directed, Share, SpokeLast, Unchanged};
-        let waiting = WaitSettings::default();
+        let wait_settings = WaitSettings::default();
         let rules = ChannelRules::default();
         Self {
             mode: None,
-            wait: waiting.wait,
-            min_wait_floor_seconds: Seconds(waiting.min_wait_floor_seconds),
+            wait: wait_settings.wait,
+            min_wait_floor_seconds: Seconds(wait_settings.min_wait_floor_seconds),
             min_wait_seconds: None,
-            jitter_ratio: Ratio(waiting.jitter_ratio),
-            max_wait_seconds: Seconds(waiting.max_wait_seconds),
+            jitter_ratio: Ratio(wait_settings.jitter_ratio),
+            max_wait_seconds: Seconds(wait_settings.max_wait_seconds),
             timing: None,
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
-            max_message_age_seconds: Seconds(waiting.max_message_age_seconds),
+            max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, Cooldown, Share],
             min_confidence: Ratio(rules.min_confidence),
             announce: true,

@@ -1,4 +1,4 @@
-//! The JSON Schema of the config, for editors, and the list of its keys.
+//! The JSON Schema of the config and the list of its keys.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub enum StateCallSchema {
     Separate,
 }
 
-/// The schema that an editor completes and checks a config with.
+/// The JSON Schema, with which editors complete and check a config.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Config).to_value();
     allow_variables(&mut schema);
@@ -65,10 +65,10 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Whatever is not a text anyway may be given by a variable.
-fn allow_variables(part: &mut Value) {
-    match part {
-        Value::Array(parts) => parts.iter_mut().for_each(allow_variables),
+/// Allows a `${…}` variable in place of every value that is not a string.
+fn allow_variables(schema_part: &mut Value) {
+    match schema_part {
+        Value::Array(schema_parts) => schema_parts.iter_mut().for_each(allow_variables),
         Value::Object(object) => {
             object.values_mut().for_each(allow_variables);
             let is_number =
@@ -80,20 +80,21 @@ fn allow_variables(part: &mut Value) {
                 || object.contains_key("oneOf");
             if is_closed {
                 let mut choice = std::mem::take(object);
-                let kept = ["description", "default"];
-                let kept = kept.map(|key| (key.to_owned(), choice.remove(key)));
+                let annotations = ["description", "default"];
+                let annotations = annotations.map(|key| (key.to_owned(), choice.remove(key)));
                 object.insert(
                     "anyOf".to_owned(),
                     json!([choice, { "type": "string", "pattern": r"\$\{" }]),
                 );
-                object.extend(kept.into_iter().filter_map(|(key, value)| Some((key, value?))));
+                object
+                    .extend(annotations.into_iter().filter_map(|(key, value)| Some((key, value?))));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// The path of every key there is; `*` stands for a name that the user chooses.
+/// The paths of all keys. `*` stands for a name that the operator chooses.
 pub fn keys() -> Vec<Vec<String>> {
     let schema = schema();
     let mut keys = Vec::new();
@@ -101,22 +102,28 @@ pub fn keys() -> Vec<Vec<String>> {
     keys
 }
 
-fn collect(part: &Value, schema: &Value, path: &mut Vec<String>, keys: &mut Vec<Vec<String>>) {
-    if let Some(reference) = part["$ref"].as_str() {
+fn collect(
+    schema_part: &Value,
+    schema: &Value,
+    path: &mut Vec<String>,
+    keys: &mut Vec<Vec<String>>,
+) {
+    if let Some(reference) = schema_part["$ref"].as_str() {
         let target = schema.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null);
         collect(target, schema, path, keys);
     }
-    for choice in part["anyOf"].as_array().into_iter().flatten() {
+    for choice in schema_part["anyOf"].as_array().into_iter().flatten() {
         collect(choice, schema, path, keys);
     }
-    let named = part["properties"].as_object().into_iter().flatten();
-    let named = named.map(|(key, part)| (key.clone(), part));
-    let chosen = Some(&part["additionalProperties"]).filter(|part| part.is_object());
-    let chosen = chosen.map(|part| ("*".to_owned(), part));
-    for (key, part) in named.chain(chosen) {
+    let named = schema_part["properties"].as_object().into_iter().flatten();
+    let named = named.map(|(key, schema_part)| (key.clone(), schema_part));
+    let chosen =
+        Some(&schema_part["additionalProperties"]).filter(|schema_part| schema_part.is_object());
+    let chosen = chosen.map(|schema_part| ("*".to_owned(), schema_part));
+    for (key, schema_part) in named.chain(chosen) {
         path.push(key);
         keys.push(path.clone());
-        collect(part, schema, path, keys);
+        collect(schema_part, schema, path, keys);
         path.pop();
     }
 }
@@ -126,29 +133,34 @@ mod tests {
     use super::*;
     use crate::config::secret::is_secret_key;
 
-    /// Collects the paths that the schema calls secret.
-    fn secrets(part: &Value, schema: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
-        if part["format"] == "password" {
+    /// Collects the paths that the schema marks as secret.
+    fn secrets(
+        schema_part: &Value,
+        schema: &Value,
+        path: &mut Vec<String>,
+        found: &mut Vec<Vec<String>>,
+    ) {
+        if schema_part["format"] == "password" {
             found.push(path.clone());
         }
-        if let Some(reference) = part["$ref"].as_str() {
+        if let Some(reference) = schema_part["$ref"].as_str() {
             secrets(schema.pointer(&reference[1..]).unwrap(), schema, path, found);
         }
-        for choice in part["anyOf"].as_array().into_iter().flatten() {
+        for choice in schema_part["anyOf"].as_array().into_iter().flatten() {
             secrets(choice, schema, path, found);
         }
-        for (key, part) in part["properties"].as_object().into_iter().flatten() {
+        for (key, schema_part) in schema_part["properties"].as_object().into_iter().flatten() {
             path.push(key.clone());
-            secrets(part, schema, path, found);
+            secrets(schema_part, schema, path, found);
             path.pop();
         }
-        if part["additionalProperties"].is_object() {
-            secrets(&part["additionalProperties"], schema, path, found);
+        if schema_part["additionalProperties"].is_object() {
+            secrets(&schema_part["additionalProperties"], schema, path, found);
         }
     }
 
     #[test]
-    fn every_secret_is_known_by_its_key() {
+    fn every_secret_has_a_secret_key() {
         let schema = schema();
         let mut found = Vec::new();
         secrets(&schema, &schema, &mut Vec::new(), &mut found);
@@ -161,17 +173,22 @@ mod tests {
     #[test]
     fn every_key_is_described() {
         let schema = schema();
-        let mut parts = vec![("the config", &schema)];
-        parts.extend(
-            schema["$defs"].as_object().unwrap().iter().map(|(name, part)| (name.as_str(), part)),
+        let mut schema_parts = vec![("the config", &schema)];
+        schema_parts.extend(
+            schema["$defs"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, schema_part)| (name.as_str(), schema_part)),
         );
-        for (name, part) in parts {
-            for (key, part) in part["properties"].as_object().into_iter().flatten() {
-                let target = part["$ref"].as_str().map(|to| schema.pointer(&to[1..]).unwrap());
-                let is_described = [Some(part), target]
+        for (name, schema_part) in schema_parts {
+            for (key, schema_part) in schema_part["properties"].as_object().into_iter().flatten() {
+                let target =
+                    schema_part["$ref"].as_str().map(|to| schema.pointer(&to[1..]).unwrap());
+                let is_described = [Some(schema_part), target]
                     .iter()
                     .flatten()
-                    .any(|part| part["description"].is_string());
+                    .any(|schema_part| schema_part["description"].is_string());
                 assert!(is_described, "{key} of {name}");
             }
         }

@@ -1,4 +1,4 @@
-//! What must never be seen: keys and tokens, and whatever looks like one.
+//! Secrets, and which texts an error message may show.
 
 use std::fmt;
 
@@ -12,23 +12,23 @@ use serde::Deserialize;
 #[schemars(with = "String", inline, extend("format" = "password"))]
 pub struct Secret(SecretString);
 
-/// The settings that hold secrets, by their last key. What stands below them is secret as well.
+/// The keys whose values, and everything below them, are secret.
 const SECRET_KEYS: [&str; 7] =
     ["api_key", "app_token", "bot_token", "extra_headers", "signing_secret", "token", "secret"];
 
-/// How providers begin their keys.
+/// The prefixes of API keys and tokens.
 const SECRET_PREFIXES: [&str; 9] =
     ["sk-", "xox", "xapp-", "xai-", "AIza", "tvly-", "ghp_", "Bearer ", "Bot "];
 
-/// The longest value that an error repeats.
-const LONGEST_SHOWN: usize = 40;
+/// The longest text that an error message shows, in characters.
+const MAX_SHOWN_CHARACTERS: usize = 40;
 
 impl Secret {
     pub fn new(text: &str) -> Self {
         Self(SecretString::from(text.trim()))
     }
 
-    /// The secret itself, for the one who sends it.
+    /// The plain secret, for the request that sends it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -56,21 +56,21 @@ pub fn is_secret_key(key: &str) -> bool {
     SECRET_KEYS.contains(&key)
 }
 
-/// The text as an error may repeat it: not if it is long, or could be a secret in the wrong place.
+/// The escaped text, if an error message may show it. `None` if it is long or looks like a secret.
 pub fn displayable(text: &str) -> Option<String> {
-    let begins_like_one = SECRET_PREFIXES.iter().any(|beginning| text.starts_with(beginning));
-    let has_word_of_noise =
-        text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(looks_random);
-    let is_fine = !begins_like_one
-        && !has_word_of_noise
+    let has_secret_prefix = SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+    let has_random_word =
+        text.split(|character: char| !character.is_ascii_alphanumeric()).any(looks_random);
+    let is_displayable = !has_secret_prefix
+        && !has_random_word
         && !text.contains('@')
-        && text.chars().count() <= LONGEST_SHOWN;
-    is_fine.then(|| text.escape_debug().to_string())
+        && text.chars().count() <= MAX_SHOWN_CHARACTERS;
+    is_displayable.then(|| text.escape_debug().to_string())
 }
 
-/// Long runs of letters and digits are not words.
+/// Whether a word is long and mixes letters with digits.
 fn looks_random(word: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| word.bytes().any(|letter| kind(&letter));
+    let has = |kind: fn(&u8) -> bool| word.bytes().any(|character| kind(&character));
     word.len() >= 16 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_a_secret_is_not_shown() {
+    fn texts_that_look_like_secrets_are_not_displayable() {
         for text in [
             "sk-x",
             "xoxb-1-a",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_hides_it() {
+    fn debug_hides_the_secret() {
         assert_eq!(format!("{:?}", Secret::new("hunter2")), "[secret]");
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept, where, and for how long.
+//! The `storage`, `memory` and `retention` sections.
 
 use std::path::PathBuf;
 
@@ -95,12 +95,14 @@ impl TryFrom<String> for DatabasePath {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_fine = is_file(&value) && !value.contains("://");
-        is_fine.then(|| Self(PathBuf::from(value))).ok_or("it must be a file, like data/aizuchi.db")
+        let is_valid = is_file(&value) && !value.contains("://");
+        is_valid
+            .then(|| Self(PathBuf::from(value)))
+            .ok_or("it must be a file, like data/aizuchi.db")
     }
 }
 
-/// A database in memory would forget what it owes to people.
+/// Whether this names a file. In-memory databases are rejected, because owed answers must survive a restart.
 fn is_file(file: &str) -> bool {
     !file.is_empty() && !file.starts_with(':') && !file.contains(['?', '\0'])
 }

@@ -1,35 +1,35 @@
-//! The key or the word that was probably meant.
+//! Suggestions for misspelled and misplaced keys and values.
 
 use crate::config::schema::keys;
 use crate::config::secret::displayable;
 
-/// What to say about a key that nothing knows, in the section that `path` leads to.
+/// The message about an unknown key in the section at `path`.
 pub fn describe_unknown_key(path: &[String], key: &str, known: &[String]) -> String {
-    let where_it_stands = match path {
+    let location = match path {
         [] => "at the top level".to_owned(),
         path => format!("in {}", path.join(".")),
     };
-    let shown = match displayable(key) {
-        Some(key) => format!("unknown key \"{key}\" {where_it_stands}"),
-        None => format!("a key that is unknown stands {where_it_stands}"),
+    let subject = match displayable(key) {
+        Some(key) => format!("unknown key \"{key}\" {location}"),
+        None => format!("a key that is unknown stands {location}"),
     };
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    if let Some(meant) = misspelled_word(key, &known) {
-        return format!("{shown}; did you mean \"{meant}\"?");
+    if let Some(suggestion) = misspelled_word(key, &known) {
+        return format!("{subject}; did you mean \"{suggestion}\"?");
     }
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    let homes = sections_with_key(&path, key, &keys());
-    if !homes.is_empty() {
-        let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
-        return format!("{shown}; it belongs {}", join_list(&homes, "or"));
+    let sections = sections_with_key(&path, key, &keys());
+    if !sections.is_empty() {
+        let sections: Vec<&str> = sections.iter().map(String::as_str).collect();
+        return format!("{subject}; it belongs {}", join_list(&sections, "or"));
     }
     match similar_word(key, &known) {
-        Some(meant) => format!("{shown}; did you mean \"{meant}\"?"),
-        None => format!("{shown}; known keys are {}", join_list(&known, "and")),
+        Some(suggestion) => format!("{subject}; did you mean \"{suggestion}\"?"),
+        None => format!("{subject}; known keys are {}", join_list(&known, "and")),
     }
 }
 
-/// Where a key is known: the places that are closest to where it stands, at most two.
+/// The sections that have this key: at most two, those closest to `path`.
 fn sections_with_key(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<String> {
     let sections = keys.iter().filter_map(|path| path.split_last());
     let sections = sections.filter(|(last, _)| *last == key);
@@ -38,7 +38,7 @@ fn sections_with_key(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<Stri
         let shared = path.iter().zip(section).take_while(is_shared).count();
         section.len() + path.len() - 2 * shared
     };
-    // Agents are alike, unless it stands in one of them.
+    // All agents have the same keys, so they count as one, except inside one of them.
     let is_in_agents = path.first() == Some(&"agents");
     let name = |section: &[String]| match section {
         [] => "at the top level".to_owned(),
@@ -47,30 +47,30 @@ fn sections_with_key(path: &[&str], key: &str, keys: &[Vec<String>]) -> Vec<Stri
         }
         section => format!("in {}", section.join(".").replace('*', "NAME")),
     };
-    let mut homes: Vec<_> =
+    let mut sections: Vec<_> =
         sections.map(|(_, section)| (distance(section), name(section))).collect();
-    homes.sort();
-    homes.dedup();
-    let nearest = homes.first().map(|(distance, _)| *distance);
-    homes.retain(|(distance, _)| Some(*distance) == nearest);
-    homes.truncate(2);
-    homes.into_iter().map(|(_, section)| section).collect()
+    sections.sort();
+    sections.dedup();
+    let nearest = sections.first().map(|(distance, _)| *distance);
+    sections.retain(|(distance, _)| Some(*distance) == nearest);
+    sections.truncate(2);
+    sections.into_iter().map(|(_, section)| section).collect()
 }
 
-/// The word that begins or sounds like this one, if there is one.
+/// The known word that is similar enough to be another form of this one.
 pub fn similar_word<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |other: &str| strsim::jaro_winkler(word, other);
-    let best = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
-    (likeness(best) >= 0.88).then_some(best)
+    let similarity = |other: &str| strsim::jaro_winkler(word, other);
+    let best = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)))?;
+    (similarity(best) >= 0.88).then_some(best)
 }
 
-/// The word that is a slip of the fingers away, if there is one.
+/// The known word that this one is probably a typo of.
 pub fn misspelled_word<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
-    let slips = (word.chars().count() / 3).max(1);
+    let max_distance = (word.chars().count() / 3).max(1);
     let distance = |other: &str| strsim::osa_distance(&word, other);
     let nearest = known.iter().map(|&other| (distance(other), other)).min()?;
-    (nearest.0 <= slips).then_some(nearest.1)
+    (nearest.0 <= max_distance).then_some(nearest.1)
 }
 
 /// `a, b and c`.
@@ -87,9 +87,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_understood_and_another_word_is_not() {
+    fn typos_get_a_suggestion_and_other_words_do_not() {
         let known = ["bot_token", "app_token", "api_base"];
-        for (word, meant) in [
+        for (word, suggestion) in [
             ("bot_tokn", Some("bot_token")),
             ("bot-token", Some("bot_token")),
             ("BOT_TOKEN", Some("bot_token")),
@@ -97,13 +97,13 @@ mod tests {
             ("token", None),
             ("x", None),
         ] {
-            assert_eq!(misspelled_word(word, &known), meant, "{word}");
+            assert_eq!(misspelled_word(word, &known), suggestion, "{word}");
         }
         assert_eq!(misspelled_word("a", &[]), None);
     }
 
     #[test]
-    fn a_key_in_the_wrong_place_is_sent_home() {
+    fn misplaced_keys_get_the_right_section() {
         let keys = keys();
         for (path, key, expected) in [
             (&[][..], "bot_token", &["in slack"][..]),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn another_form_of_a_word_is_understood() {
+    fn other_forms_of_a_word_get_a_suggestion() {
         assert_eq!(similar_word("judge", &["response", "judgment", "memory"]), Some("judgment"));
         assert_eq!(
             similar_word("min_wait", &["wait", "min_wait_seconds"]),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_listed_as_people_write_them() {
+    fn lists_read_like_prose() {
         assert_eq!(join_list(&[], "or"), "none");
         assert_eq!(join_list(&["a"], "or"), "a");
         assert_eq!(join_list(&["a", "b", "c"], "or"), "a, b or c");

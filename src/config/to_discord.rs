@@ -1,4 +1,4 @@
-//! What the config says of a Discord bot, as its adapter takes it.
+//! Converts the config to the settings of the Discord adapter.
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -7,12 +7,12 @@ use secrecy::SecretString;
 use crate::config::platforms::{ResolvedDiscordConfig, ThreadsSetting};
 use aizuchi_discord::{DiscordSettings, DiscordTimeouts, ThreadSettings};
 
-/// Where Discord's API is.
+/// The base URL of Discord's API.
 const API_BASE: &str = "https://discord.com/api/v10";
 
 impl ResolvedDiscordConfig {
-    pub fn settings(&self, sync_every: SignedDuration, zone: TimeZone) -> DiscordSettings {
-        // As some programs want it written.
+    pub fn settings(&self, sync_interval: SignedDuration, zone: TimeZone) -> DiscordSettings {
+        // Some programs expect the token with this prefix, so configs may have it.
         let token = self.token.expose();
         let token = token.strip_prefix("Bot ").unwrap_or(token);
         let channels = self.channels.iter();
@@ -28,7 +28,7 @@ impl ResolvedDiscordConfig {
             },
             settle_time: self.settle,
             history_span: self.history,
-            sync_interval: sync_every,
+            sync_interval,
             time_zone: zone,
             timeouts: DiscordTimeouts::default(),
         }
@@ -42,7 +42,7 @@ fn threads(threads: ThreadsSetting) -> aizuchi_discord::ThreadPolicy {
     }
 }
 
-/// Proxies are often named without the path that Discord's API has.
+/// Adds the path of the API to a base URL that lacks it, as the addresses of proxies often do.
 fn api_base(base: &str) -> String {
     let base = base.trim_end_matches('/');
     let path = base.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_is_told_as_far_as_it_is_named() {
+    fn missing_parts_of_the_api_path_are_added() {
         for (base, expected) in [
             ("http://127.0.0.1:9", "http://127.0.0.1:9/api/v10"),
             ("http://127.0.0.1:9/", "http://127.0.0.1:9/api/v10"),

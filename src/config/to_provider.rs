@@ -1,4 +1,4 @@
-//! What the config says of a model, as its provider's client takes it.
+//! Converts the config to the settings of a model provider.
 
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -12,23 +12,24 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::provider::{self, ProviderSettings};
 
 impl ResolvedModel {
-    /// How it is asked; `None` for the built-in mind.
+    /// The settings for calling the model. `None` for the built-in mind.
     pub fn settings(&self) -> Option<ProviderSettings> {
-        let (ModelId::Hosted { provider, name }, Some(server)) = (&self.id, &self.endpoint) else {
+        let (ModelId::Hosted { provider, name }, Some(endpoint)) = (&self.id, &self.endpoint)
+        else {
             return None;
         };
         let secret = |secret: &Secret| SecretString::from(secret.expose());
-        let headers = server.headers.iter();
+        let headers = endpoint.headers.iter();
         Some(ProviderSettings {
             provider: *provider,
             model_name: name.clone(),
-            api_key: server.key.as_ref().map(secret),
-            api_base: server.base.clone(),
+            api_key: endpoint.key.as_ref().map(secret),
+            api_base: endpoint.base.clone(),
             headers: headers.map(|(name, value)| (name.clone(), secret(value))).collect(),
             params: to_provider(&self.params),
-            connect_timeout: duration_from_seconds(server.connect_timeout_seconds),
-            timeout: duration_from_seconds(server.timeout_seconds),
-            max_attempts: u32::try_from(server.attempts).unwrap_or(u32::MAX),
+            connect_timeout: duration_from_seconds(endpoint.connect_timeout_seconds),
+            timeout: duration_from_seconds(endpoint.timeout_seconds),
+            max_attempts: u32::try_from(endpoint.attempts).unwrap_or(u32::MAX),
         })
     }
 
@@ -36,20 +37,21 @@ impl ResolvedModel {
         let builtin = agent::AgentSettings::default().model_timeout;
         self.endpoint
             .as_ref()
-            .map_or(builtin, |server| duration_from_seconds(server.timeout_seconds))
+            .map_or(builtin, |endpoint| duration_from_seconds(endpoint.timeout_seconds))
     }
 }
 
 impl ResolvedMinds {
-    /// The longest that a question may take, with whoever stands in. Each model keeps its own time;
-    /// this is a little more.
+    /// The timeout of a model call including its fallback. It is slightly longer than the timeouts of the models, which
+    /// end their calls themselves.
     pub fn longest_call(&self) -> SignedDuration {
-        let of = |mind: &ResolvedMind| {
+        let total_timeout = |mind: &ResolvedMind| {
             let fallback =
                 mind.fallback.as_ref().map_or(SignedDuration::ZERO, ResolvedModel::timeout);
             mind.model.timeout() + fallback
         };
-        of(&self.response).max(of(&self.judgment)) + SignedDuration::from_secs(1)
+        total_timeout(&self.response).max(total_timeout(&self.judgment))
+            + SignedDuration::from_secs(1)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the config says of a Slack workspace, as its adapter takes it.
+//! Converts the config to the settings of the Slack adapter.
 
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -7,11 +7,11 @@ use crate::config::platforms::{ReplyInSetting, ResolvedSlackConfig, SlackTranspo
 use crate::config::secret::Secret;
 use aizuchi_slack::{EventTransport, SlackSettings, SlackTimeouts};
 
-/// Where Slack's API is.
+/// The base URL of Slack's API.
 const API_BASE: &str = "https://slack.com/api/";
 
 impl ResolvedSlackConfig {
-    pub fn settings(&self, sync_every: SignedDuration) -> SlackSettings {
+    pub fn settings(&self, sync_interval: SignedDuration) -> SlackSettings {
         let secret = |secret: &Secret| SecretString::from(secret.expose());
         SlackSettings {
             bot_token: secret(&self.bot_token),
@@ -33,7 +33,7 @@ impl ResolvedSlackConfig {
             },
             settle_time: self.settle,
             history_span: self.history,
-            sync_interval: sync_every,
+            sync_interval,
             timeouts: SlackTimeouts::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! What it may look up while it thinks of an answer.
+//! The `tools` section.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! A config file as it stands: keys, texts and where they are, before anybody asks what they mean.
+//! The syntax tree of a config file: keys and texts with their locations, without types.
 
 use std::fmt;
 
@@ -16,20 +16,20 @@ pub struct ConfigNode {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigValue {
-    /// Nothing stands behind the key.
+    /// The key has no value.
     Empty,
     Text(ConfigText),
     List(Vec<ConfigNode>),
     Section(Vec<ConfigEntry>),
 }
 
-/// A single value. What it is (a number, a name) is decided by the setting that reads it.
+/// A scalar value. The setting decides its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigText {
     pub text: String,
-    /// It is written in quotes, so it is never a number where a setting may be either.
+    /// Written in quotes. Where a setting accepts numbers and texts, this is a text.
     pub is_quoted: bool,
-    /// It holds what a variable holds, so it is never shown.
+    /// Contains the value of a variable, so it must not be shown.
     pub is_expanded: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct ConfigEntry {
 }
 
 impl ConfigNode {
-    /// Reads YAML. An empty file is an empty node.
+    /// Parses YAML. An empty file is an empty node.
     pub fn parse(source: &str) -> Result<Self, ConfigProblem> {
         let options = serde_saphyr::options! {
             strict_booleans: true,
@@ -53,14 +53,14 @@ impl ConfigNode {
         Ok(raw.node(source))
     }
 
-    /// The entry behind a path of keys.
+    /// The entry at a path of keys.
     pub fn find(&self, path: &[&str]) -> Option<&ConfigEntry> {
         let (first, rest) = path.split_first()?;
         let entry = self.entries().iter().find(|entry| entry.key == *first)?;
         if rest.is_empty() { Some(entry) } else { entry.node.find(rest) }
     }
 
-    /// Where the value behind a path of keys stands, if there is one.
+    /// The location of the value at a path of keys, if it is set.
     pub fn location_of(&self, path: &[&str]) -> Option<ConfigLocation> {
         let is_set = |entry: &&ConfigEntry| entry.node.value != ConfigValue::Empty;
         self.find(path).filter(is_set).map(|entry| entry.node.location)
@@ -74,8 +74,8 @@ impl ConfigNode {
     }
 }
 
-/// What the YAML parser gives: a plain number or truth is read again from the source, since its
-/// own spelling is what a name or a token needs.
+/// A value as the YAML parser returns it. Plain numbers and booleans are read again from the source, because a name or
+/// a token needs the original spelling.
 enum RawValue {
     Empty,
     Plain,
@@ -90,13 +90,13 @@ trait ToNode {
 
 impl ToNode for Spanned<RawValue> {
     fn node(self, source: &str) -> ConfigNode {
-        let written = source_slice(&self.defined, source);
-        let is_quoted = written.starts_with(['"', '\'']);
+        let source_text = source_slice(&self.defined, source);
+        let is_quoted = source_text.starts_with(['"', '\'']);
         let text =
             |text: String| ConfigValue::Text(ConfigText { text, is_quoted, is_expanded: false });
         let value = match self.value {
             RawValue::Empty => ConfigValue::Empty,
-            RawValue::Plain => text(written.trim().to_owned()),
+            RawValue::Plain => text(source_text.trim().to_owned()),
             RawValue::Text(value) => text(value),
             RawValue::List(list) => {
                 ConfigValue::List(list.into_iter().map(|item| item.node(source)).collect())
@@ -182,7 +182,7 @@ fn to_location(location: &Location) -> ConfigLocation {
     ConfigLocation { line: location.line(), column: location.column() }
 }
 
-/// The piece of the source that a value was written as.
+/// The source text of a value.
 fn source_slice<'a>(location: &Location, source: &'a str) -> &'a str {
     let span = location.span();
     let range = span.byte_offset().zip(span.byte_len()).and_then(|(from, length)| {
@@ -192,16 +192,16 @@ fn source_slice<'a>(location: &Location, source: &'a str) -> &'a str {
     range.and_then(|range| source.get(range)).unwrap_or_default()
 }
 
-/// Says in plain words what the parser cannot read. Its own words are for programmers, and may
-/// hold a value.
+/// Translates a syntax error for the operator. The parser's own message is for programmers and may quote a value.
 fn syntax_problem(error: &Error, source: &str) -> ConfigProblem {
-    let place = error.location().map(|location| to_location(&location));
+    let location = error.location().map(|location| to_location(&location));
     let error = match error {
         Error::AliasError { error, .. } => error,
         other => other,
     };
-    let line = place
-        .and_then(|place| source.lines().nth(usize::try_from(place.line.checked_sub(1)?).ok()?));
+    let line = location.and_then(|location| {
+        source.lines().nth(usize::try_from(location.line.checked_sub(1)?).ok()?)
+    });
     let indentation = line.map(|line| &line[..line.len() - line.trim_start().len()]);
     let sentence = match error {
         _ if indentation.is_some_and(|indentation| indentation.contains('\t')) => {
@@ -211,7 +211,7 @@ fn syntax_problem(error: &Error, source: &str) -> ConfigProblem {
             let key = key.as_deref().and_then(displayable);
             let key = key.map_or("a key".to_owned(), |key| format!("the key \"{key}\""));
             return ConfigProblem::for_file(
-                place,
+                location,
                 format!("{key} stands twice in one section; keep one of them"),
             );
         }
@@ -228,14 +228,14 @@ fn syntax_problem(error: &Error, source: &str) -> ConfigProblem {
         | Error::RecursiveReferencesRequireWeakTypes { .. } => TOO_COMPLEX,
         other => describe_syntax_error(&other.to_string()),
     };
-    ConfigProblem::for_file(place, sentence)
+    ConfigProblem::for_file(location, sentence)
 }
 
 const TOO_COMPLEX: &str = "the file is too large or too deeply nested to be a config";
 
-/// The parser tells its errors of syntax apart by words only.
-fn describe_syntax_error(words: &str) -> &'static str {
-    let says = |part: &str| words.contains(part);
+/// The parser distinguishes most syntax errors only by their message.
+fn describe_syntax_error(message: &str) -> &'static str {
+    let says = |part: &str| message.contains(part);
     if says("tabs disallowed") {
         "a tab stands where only spaces may indent a line"
     } else if says("unclosed bracket") {

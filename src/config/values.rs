@@ -1,5 +1,4 @@
-//! What a single setting may be. A value that is read is right; the sentence of one that is not
-//! goes on after “but”.
+//! Types of single settings. Deserializing validates them; the error continues the message after “but”.
 
 use std::path::PathBuf;
 
@@ -107,8 +106,8 @@ impl TryFrom<f64> for CallSeconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (1.0..=600.0).contains(&value);
-        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to 600")
+        let is_valid = (1.0..=600.0).contains(&value);
+        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to 600")
     }
 }
 
@@ -119,8 +118,8 @@ impl TryFrom<f64> for IntervalSeconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (1.0..=MAX_SECONDS).contains(&value);
-        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to a year")
+        let is_valid = (1.0..=MAX_SECONDS).contains(&value);
+        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 1 to a year")
     }
 }
 
@@ -128,8 +127,8 @@ impl TryFrom<f64> for Seconds {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (0.0..=MAX_SECONDS).contains(&value);
-        is_fine.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
+        let is_valid = (0.0..=MAX_SECONDS).contains(&value);
+        is_valid.then_some(Self(value)).ok_or("it must be a number of seconds from 0 to a year")
     }
 }
 
@@ -137,8 +136,8 @@ impl TryFrom<f64> for Ratio {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (0.0..=1.0).contains(&value);
-        is_fine.then_some(Self(value)).ok_or("it must be from 0 to 1")
+        let is_valid = (0.0..=1.0).contains(&value);
+        is_valid.then_some(Self(value)).ok_or("it must be from 0 to 1")
     }
 }
 
@@ -146,8 +145,8 @@ impl TryFrom<f64> for Temperature {
     type Error = &'static str;
 
     fn try_from(value: f64) -> Result<Self, &'static str> {
-        let is_fine = (0.0..=2.0).contains(&value);
-        is_fine.then_some(Self(value)).ok_or("it must be from 0 to 2")
+        let is_valid = (0.0..=2.0).contains(&value);
+        is_valid.then_some(Self(value)).ok_or("it must be from 0 to 2")
     }
 }
 
@@ -163,8 +162,8 @@ impl<const LEAST: u64, const MOST: u64> TryFrom<u64> for BoundedInteger<LEAST, M
     type Error = String;
 
     fn try_from(value: u64) -> Result<Self, String> {
-        let is_fine = (LEAST..=MOST).contains(&value);
-        is_fine
+        let is_valid = (LEAST..=MOST).contains(&value);
+        is_valid
             .then_some(Self(value))
             .ok_or_else(|| format!("it must be a whole number from {LEAST} to {MOST}"))
     }
@@ -220,8 +219,10 @@ impl TryFrom<String> for FilePath {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
-        let is_fine = !value.trim().is_empty() && !value.contains(char::is_control);
-        is_fine.then(|| Self(PathBuf::from(value))).ok_or("it must be the path of a file or folder")
+        let is_valid = !value.trim().is_empty() && !value.contains(char::is_control);
+        is_valid
+            .then(|| Self(PathBuf::from(value)))
+            .ok_or("it must be the path of a file or folder")
     }
 }
 
@@ -245,22 +246,22 @@ impl TryFrom<String> for WebSocketUrl {
     }
 }
 
-/// A text that is there, of so many characters at most.
-fn is_on_one_line(text: &str, most: usize) -> bool {
+/// Whether a text is not empty, on one line and not too long.
+fn is_on_one_line(text: &str, max_characters: usize) -> bool {
     let text = text.trim();
-    !text.is_empty() && text.chars().count() <= most && !text.contains(char::is_control)
+    !text.is_empty() && text.chars().count() <= max_characters && !text.contains(char::is_control)
 }
 
 fn parse_time(text: &str) -> Option<Time> {
     let (hour, minute) = text.trim().split_once(':')?;
-    let is_fine = hour.len() == 2 && minute.len() == 2;
+    let is_valid = hour.len() == 2 && minute.len() == 2;
     let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
-    is_fine.then(|| Time::new(hour, minute, 0, 0).ok())?
+    is_valid.then(|| Time::new(hour, minute, 0, 0).ok())?
 }
 
 fn has_host(url: &str, schemes: &[&str]) -> bool {
     let rest = schemes.iter().find_map(|scheme| url.strip_prefix(scheme));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     let is_host = !host.is_empty() && !host.starts_with(':');
-    is_host && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    is_host && !url.contains(|character: char| character.is_whitespace() || character.is_control())
 }

@@ -1,9 +1,9 @@
-//! Puts what variables hold in the place of `${NAME}`, in plain and in quoted values alike.
+//! Expands `${NAME}` to the value of the variable, in plain and in quoted values.
 //!
-//! `${NAME:-default}` is the default where the variable is not set or empty, `${NAME:?message}`
-//! an error with that message. `$NAME` stays as it is, and `$${` is a plain `${`. What a section
-//! with `enabled: false` needs may be missing. The YAML library's own expansion leaves quoted values
-//! alone, or else makes missing variables empty.
+//! `${NAME:-default}` is the default if the variable is not set or empty. `${NAME:?message}` is an error with that
+//! message then. `$NAME` is literal, and `$${` is a literal `${`. In a section with `enabled: false`, variables may be
+//! missing. The YAML library's own expansion is not used: it either skips quoted values or makes missing variables
+//! empty.
 
 use crate::config::environment::Environment;
 use crate::config::problem::ConfigProblem;
@@ -14,31 +14,32 @@ pub fn expand(node: &mut ConfigNode, environment: &Environment) -> Result<(), Co
     expand_within(node, environment, OnMissing::Fail)
 }
 
-/// What a variable that is not there does.
+/// What happens if a variable is missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnMissing {
-    /// It is an error.
+    /// The config is rejected.
     Fail,
-    /// It leaves its value empty: nothing reads it.
+    /// The value becomes empty, because nothing reads it.
     LeaveEmpty,
 }
 
 fn expand_within(
     node: &mut ConfigNode,
     environment: &Environment,
-    needs: OnMissing,
+    on_missing: OnMissing,
 ) -> Result<(), ConfigProblem> {
     match &mut node.value {
         ConfigValue::Empty => {}
         ConfigValue::List(items) => {
             for item in items {
-                expand_within(item, environment, needs)?;
+                expand_within(item, environment, on_missing)?;
             }
         }
         ConfigValue::Section(entries) => {
-            let needs = if is_off(entries, environment) { OnMissing::LeaveEmpty } else { needs };
+            let on_missing =
+                if is_off(entries, environment) { OnMissing::LeaveEmpty } else { on_missing };
             for entry in entries {
-                expand_within(&mut entry.node, environment, needs)
+                expand_within(&mut entry.node, environment, on_missing)
                     .map_err(|problem| problem.within(&entry.key))?;
             }
         }
@@ -46,16 +47,16 @@ fn expand_within(
         ConfigValue::Text(text) => {
             let expanded = match expand_text(&text.text, environment) {
                 Ok(expanded) => expanded,
-                Err(ExpandError::Missing(_)) if needs == OnMissing::LeaveEmpty => {
+                Err(ExpandError::Missing(_)) if on_missing == OnMissing::LeaveEmpty => {
                     node.value = ConfigValue::Empty;
                     return Ok(());
                 }
-                Err(ExpandError::Missing(wrong) | ExpandError::Malformed(wrong)) => {
-                    return Err(ConfigProblem::for_key(node.location, wrong));
+                Err(ExpandError::Missing(problem) | ExpandError::Malformed(problem)) => {
+                    return Err(ConfigProblem::for_key(node.location, problem));
                 }
             };
-            let is_nothing = expanded.text.is_empty() && !text.is_quoted;
-            if is_nothing {
+            let is_empty = expanded.text.is_empty() && !text.is_quoted;
+            if is_empty {
                 node.value = ConfigValue::Empty;
             } else {
                 let is_expanded = text.is_expanded || expanded.is_expanded;
@@ -66,27 +67,27 @@ fn expand_within(
     Ok(())
 }
 
-/// Whether a section says that it is not used.
+/// Whether a section has `enabled: false`.
 fn is_off(entries: &[ConfigEntry], environment: &Environment) -> bool {
     let enabled = entries.iter().find(|entry| entry.key == "enabled");
     let Some(ConfigValue::Text(text)) = enabled.map(|entry| &entry.node.value) else {
         return false;
     };
-    let said = expand_text(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
-    said.is_ok_and(|said| ["false", "no", "off"].contains(&said.as_str()))
+    let enabled = expand_text(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
+    enabled.is_ok_and(|enabled| ["false", "no", "off"].contains(&enabled.as_str()))
 }
 
-/// Why a text cannot be expanded; each goes on after the name of the key.
+/// Why a text cannot be expanded. The message continues the name of the key.
 enum ExpandError {
-    /// A variable is not there.
+    /// A variable is not set.
     Missing(String),
-    /// It is not written as it should be.
+    /// The syntax is wrong.
     Malformed(String),
 }
 
 struct Expanded {
     text: String,
-    /// Something stood for a variable.
+    /// The text contained a variable.
     is_expanded: bool,
 }
 
@@ -111,16 +112,17 @@ fn expand_text(text: &str, environment: &Environment) -> Result<Expanded, Expand
     Ok(expanded)
 }
 
-/// What stands for the inside of one `${…}`.
+/// The value of one `${…}`, given its inside.
 fn resolve_variable(inside: &str, environment: &Environment) -> Result<String, ExpandError> {
-    let name_ends = inside.find(|letter: char| !is_name_character(letter)).unwrap_or(inside.len());
-    let (name, operator) = inside.split_at(name_ends);
+    let name_end =
+        inside.find(|character: char| !is_name_character(character)).unwrap_or(inside.len());
+    let (name, operator) = inside.split_at(name_end);
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
         return Err(ExpandError::Malformed(INVALID_FORM.to_owned()));
     }
-    let filled = environment.get(name).filter(|value| !value.is_empty());
+    let value = environment.get(name).filter(|value| !value.is_empty());
     if let Some(default) = operator.strip_prefix(":-") {
-        return match filled {
+        return match value {
             Some(value) => Ok(value.to_owned()),
             None => Ok(expand_text(default, environment)?.text),
         };
@@ -130,7 +132,7 @@ fn resolve_variable(inside: &str, environment: &Environment) -> Result<String, E
             "" => format!("needs the variable {name}, which is empty or not set"),
             message => format!("needs the variable {name}: {message}"),
         };
-        return filled.map(str::to_owned).ok_or_else(|| ExpandError::Missing(missing()));
+        return value.map(str::to_owned).ok_or_else(|| ExpandError::Missing(missing()));
     }
     if !operator.is_empty() {
         return Err(ExpandError::Malformed(INVALID_FORM.to_owned()));
@@ -149,11 +151,11 @@ const NEVER_CLOSED: &str = "has a ${ that is never closed; for a plain ${ write 
 const INVALID_FORM: &str = "has a ${…} that names no variable: it must be ${NAME}, ${NAME:-default} or \
                      ${NAME:?message}; for a plain ${ write $${";
 
-/// Splits behind the brace that closes this one; defaults may hold variables of their own.
+/// Splits after the closing brace. Defaults may contain variables of their own, so braces nest.
 fn split_at_closing(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0;
-    for (at, letter) in text.char_indices() {
-        match letter {
+    for (at, character) in text.char_indices() {
+        match character {
             '{' if text[..at].ends_with('$') => depth += 1,
             '}' if depth > 0 => depth -= 1,
             '}' => return Some((&text[..at], &text[at + 1..])),
@@ -163,8 +165,8 @@ fn split_at_closing(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn is_name_character(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
+fn is_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_expanded_as_it_says() {
+    fn variables_are_expanded() {
         for (text, expected) in [
             ("", ""),
             ("plain", "plain"),
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_expanded_is_told() {
+    fn invalid_texts_are_described() {
         for (text, expected) in [
             ("${MISSING}", "needs the variable MISSING, which is set neither"),
             ("${MISSING:?ask Bo for it}", "needs the variable MISSING: ask Bo for it"),
@@ -219,11 +221,11 @@ mod tests {
             ("${NAME-x}", "names no variable"),
             ("${a b}", "names no variable"),
         ] {
-            let said = match expand_text(text, &environment()) {
-                Err(ExpandError::Missing(said) | ExpandError::Malformed(said)) => said,
+            let problem = match expand_text(text, &environment()) {
+                Err(ExpandError::Missing(problem) | ExpandError::Malformed(problem)) => problem,
                 Ok(_) => panic!("{text} is refused"),
             };
-            assert!(said.contains(expected), "{text}: {said}");
+            assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
 }

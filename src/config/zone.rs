@@ -1,4 +1,4 @@
-//! A time zone by its name.
+//! The `timezone` setting.
 
 use jiff::tz::{TimeZone, db};
 use schemars::JsonSchema;
@@ -23,7 +23,7 @@ impl TryFrom<String> for ZoneName {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sentence = "it must be UTC or the name of a time zone, like Asia/Tokyo";
         Err(match similar_word(&value, &names) {
-            Some(meant) => format!("{sentence}; did you mean {meant}?"),
+            Some(suggestion) => format!("{sentence}; did you mean {suggestion}?"),
             None => sentence.to_owned(),
         })
     }

@@ -1,16 +1,14 @@
-//! What a mind is measured against: whoever says the same whatever is asked, and a list of keywords,
-//! which is what seed 004 did away with. The list is here to show what it is worth; nothing decides
-//! by it.
+//! Baselines for conversation states: a constant answer, and a keyword list. The bot does not use the list. It is
+//! here to measure what such a list is worth.
 
 use crate::eval::StateAnswer;
 use crate::eval::case::Case;
 use aizuchi_core::context::state::ConversationState;
 
-/// The words are looked for in so many of the newest lines.
+/// The number of newest messages in which keywords are looked for.
 const NEWEST: usize = 3;
 
-/// In the order of priority. The Japanese words for the first two are those of the seed (S08), without
-/// those that contain another one.
+/// In order of priority. A keyword that contains another one of its state is left out.
 const KEYWORDS: [(ConversationState, &[&str]); 3] = [
     (
         ConversationState::Ending,
@@ -80,9 +78,10 @@ pub fn keywords(cases: &[Case]) -> Vec<StateAnswer> {
 fn by_keywords(case: &Case) -> ConversationState {
     let newest = case.messages.iter().rev().take(NEWEST);
     let texts: Vec<String> =
-        newest.map(|line| line.text.to_lowercase().replace('’', "'")).collect();
-    let has =
-        |words: &[&str]| words.iter().any(|word| texts.iter().any(|text| text.contains(word)));
-    let found = KEYWORDS.into_iter().find(|(_, words)| has(words));
+        newest.map(|message| message.text.to_lowercase().replace('’', "'")).collect();
+    let has = |keywords: &[&str]| {
+        keywords.iter().any(|word| texts.iter().any(|text| text.contains(word)))
+    };
+    let found = KEYWORDS.into_iter().find(|(_, keywords)| has(keywords));
     found.map_or(ConversationState::Active, |(state, _)| state)
 }

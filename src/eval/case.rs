@@ -1,5 +1,5 @@
-//! A labelled conversation, as it stands in a file: JSON lines, one case each. A set of cases is whole
-//! or is not used, since a share of a part of it would be taken for a share of all.
+//! Labeled conversations in files: JSON lines with one case each. One bad line rejects the whole set, because a score
+//! over a part of the cases would be mistaken for the score of all.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -14,23 +14,23 @@ use aizuchi_core::chat::to_single_line;
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::persona::Language;
 
-/// How many bad lines are told one by one.
+/// The number of bad lines that an error lists.
 const MAX_REPORTED_LINES: usize = 10;
-/// In letters; an id is the name of a file, too.
-const LONGEST_ID: usize = 80;
+/// In characters. An id is also used as a file name.
+const MAX_ID_CHARACTERS: usize = 80;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Can be a file's name.
+    /// Valid as a file name.
     pub id: String,
     pub language: Language,
-    /// Two cases of one pair look alike and are right with different labels.
+    /// Two cases of one pair look alike but have different labels.
     pub pair: Option<String>,
-    /// What it probes, in a word.
+    /// The topic that the case tests, as one word.
     pub about: String,
-    /// Each of them is right. There is at least one, and none stands there twice.
+    /// The correct answers: at least one, and no duplicates.
     pub labels: Vec<ConversationState>,
-    /// By time. There is at least one.
+    /// In order of time, at least one.
     pub messages: Vec<CaseMessage>,
 }
 
@@ -46,7 +46,7 @@ pub struct CaseMessage {
 }
 
 impl CaseMessage {
-    /// To the millisecond; a case holds only lines that have a time.
+    /// The time to the millisecond. A case holds only messages with a valid one.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
             .unwrap_or(Timestamp::UNIX_EPOCH)
@@ -67,87 +67,86 @@ impl fmt::Display for FileLocation {
     }
 }
 
-/// The lines of a file that hold anything, each with its number.
+/// The non-empty lines of a file, each with its number.
 pub fn numbered(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    // Some programs begin a text with a mark of its encoding.
+    // Some programs write a byte order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let numbered = text.split(|byte| *byte == b'\n').enumerate();
     let numbered = numbered.map(|(number, line)| (number + 1, line));
     numbered.filter(|(_, line)| !line.iter().all(u8::is_ascii_whitespace))
 }
 
-/// Reads the cases of some files. Fails with a sentence for each line that is wrong, and none of them
-/// repeats what somebody said.
+/// Reads the cases of several files. The error lists the bad lines without quoting their text.
 pub fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
     let mut texts = Vec::new();
     for file in files {
-        texts.push((file.display().to_string(), text_of(file)?));
+        texts.push((file.display().to_string(), read_file(file)?));
     }
     read(&texts)
 }
 
-pub fn text_of(file: &Path) -> anyhow::Result<Vec<u8>> {
+pub fn read_file(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// Reads cases from texts, each with the name of its file.
 pub fn read(texts: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<Case>> {
-    let mut reading = CaseReader::default();
+    let mut reader = CaseReader::default();
     for (file, text) in texts {
-        for (line, written) in numbered(text) {
-            reading.read_line(FileLocation { file: file.clone(), line }, written);
+        for (line, bytes) in numbered(text) {
+            reader.read_line(FileLocation { file: file.clone(), line }, bytes);
         }
     }
-    reading.check_pairs();
-    reading.problems.sort();
-    ensure_no_problems(&reading.problems)?;
+    reader.check_pairs();
+    reader.problems.sort();
+    ensure_no_problems(&reader.problems)?;
     let files: Vec<&str> = texts.iter().map(|(file, _)| &**file).collect();
-    anyhow::ensure!(!reading.cases.is_empty(), "there are no cases in {}", files.join(", "));
-    Ok(reading.cases)
+    anyhow::ensure!(!reader.cases.is_empty(), "there are no cases in {}", files.join(", "));
+    Ok(reader.cases)
 }
 
-/// Fails if anything is wrong.
-pub fn ensure_no_problems(bad: &[(FileLocation, String)]) -> anyhow::Result<()> {
-    if bad.is_empty() {
+/// Fails with a list of the problems if there are any.
+pub fn ensure_no_problems(problems: &[(FileLocation, String)]) -> anyhow::Result<()> {
+    if problems.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> = bad
+    let mut listed: Vec<String> = problems
         .iter()
         .take(MAX_REPORTED_LINES)
-        .map(|(place, problem)| format!("{place}: {problem}"))
+        .map(|(location, problem)| format!("{location}: {problem}"))
         .collect();
-    if bad.len() > MAX_REPORTED_LINES {
-        told.push(format!("… and {} more", bad.len() - MAX_REPORTED_LINES));
+    if problems.len() > MAX_REPORTED_LINES {
+        listed.push(format!("… and {} more", problems.len() - MAX_REPORTED_LINES));
     }
-    anyhow::bail!("{}", told.join("\n"))
+    anyhow::bail!("{}", listed.join("\n"))
 }
 
 #[derive(Default)]
 struct CaseReader {
     cases: Vec<Case>,
-    /// Of each case.
+    /// The location of each case.
     locations: Vec<FileLocation>,
     ids: HashSet<String>,
     problems: Vec<(FileLocation, String)>,
 }
 
 impl CaseReader {
-    fn read_line(&mut self, place: FileLocation, written: &[u8]) {
-        match parse(written) {
-            // Some systems do not tell `A.txt` from `a.txt`.
+    fn read_line(&mut self, location: FileLocation, bytes: &[u8]) {
+        match parse(bytes) {
+            // Some file systems do not distinguish `A.txt` from `a.txt`.
             Ok(case) if !self.ids.insert(case.id.to_lowercase()) => {
                 let problem = "a case with this id came before".to_owned();
-                self.problems.push((place, problem));
+                self.problems.push((location, problem));
             }
             Ok(case) => {
                 self.cases.push(case);
-                self.locations.push(place);
+                self.locations.push(location);
             }
-            Err(problem) => self.problems.push((place, problem)),
+            Err(problem) => self.problems.push((location, problem)),
         }
     }
 
-    /// A pair is two cases of one language that no single label is right for.
+    /// Checks that each pair has two cases of one language without a label in common.
     fn check_pairs(&mut self) {
         for halves in pairs(&self.cases).into_values() {
             let problem = match halves[..] {
@@ -159,7 +158,7 @@ impl CaseReader {
                 [_] => Some("its pair has no other half in the same language".to_owned()),
                 _ => Some(format!("its pair has {} cases and not two", halves.len())),
             };
-            // What could not be read may be the other half.
+            // After a read error, a missing half may only be unreadable.
             if let Some(problem) = problem.filter(|_| self.problems.is_empty()) {
                 self.problems.push((self.locations[halves[0]].clone(), problem));
             }
@@ -167,18 +166,18 @@ impl CaseReader {
     }
 }
 
-/// The places of the cases of each pair.
+/// The indexes of the cases of each pair, by language and name.
 pub fn pairs(cases: &[Case]) -> BTreeMap<(&str, &str), Vec<usize>> {
     let mut pairs: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (place, case) in cases.iter().enumerate() {
+    for (index, case) in cases.iter().enumerate() {
         if let Some(pair) = &case.pair {
-            pairs.entry((case.language.tag(), pair)).or_default().push(place);
+            pairs.entry((case.language.tag(), pair)).or_default().push(index);
         }
     }
     pairs
 }
 
-/// A case as it is written, before anything of it is believed.
+/// A case before validation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCase {
@@ -191,14 +190,13 @@ struct RawCase {
     messages: Vec<CaseMessage>,
 }
 
-fn parse(line: &[u8]) -> Result<Case, String> {
-    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
-    let written: RawCase =
-        serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
-    let RawCase { id, language, pair, about, labels, messages } = written;
+fn parse(bytes: &[u8]) -> Result<Case, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let raw: RawCase = serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
+    let RawCase { id, language, pair, about, labels, messages } = raw;
     if !is_file_name(&id) {
         return Err(format!(
-            "its id is not made of at most {LONGEST_ID} of the letters a to z, digits, `-`, `_` \
+            "its id is not made of at most {MAX_ID_CHARACTERS} of the letters a to z, digits, `-`, `_` \
              and `.`, the first of them a letter or a digit"
         ));
     }
@@ -212,22 +210,22 @@ fn parse(line: &[u8]) -> Result<Case, String> {
 }
 
 fn is_file_name(id: &str) -> bool {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric();
+    let is_letter = |character: char| character.is_ascii_alphanumeric();
     id.starts_with(is_letter)
-        && id.len() <= LONGEST_ID
-        && id.chars().all(|letter| is_letter(letter) || matches!(letter, '-' | '_' | '.'))
+        && id.len() <= MAX_ID_CHARACTERS
+        && id.chars().all(|character| is_letter(character) || matches!(character, '-' | '_' | '.'))
 }
 
-fn parse_labels(written: &[String]) -> Result<Vec<ConversationState>, String> {
+fn parse_labels(names: &[String]) -> Result<Vec<ConversationState>, String> {
     let mut labels = Vec::new();
-    for (place, written) in written.iter().enumerate() {
-        let named = ConversationState::ALL.into_iter().find(|state| state.label() == written);
-        let Some(state) = named else {
+    for (index, name) in names.iter().enumerate() {
+        let state = ConversationState::ALL.into_iter().find(|state| state.label() == name);
+        let Some(state) = state else {
             let known = ConversationState::ALL.map(ConversationState::label).join(", ");
-            return Err(format!("its label {} is none of {known}", place + 1));
+            return Err(format!("its label {} is none of {known}", index + 1));
         };
         if labels.contains(&state) {
-            return Err(format!("its label {} stands there twice", place + 1));
+            return Err(format!("its label {} stands there twice", index + 1));
         }
         labels.push(state);
     }
@@ -242,8 +240,8 @@ fn check_messages(messages: &[CaseMessage]) -> Result<(), String> {
         return Err("it has no messages".to_owned());
     }
     let mut before = 0.0;
-    for (place, message) in messages.iter().enumerate() {
-        let number = place + 1;
+    for (index, message) in messages.iter().enumerate() {
+        let number = index + 1;
         if !(0.0..MAX_EPOCH_SECONDS).contains(&message.ts) {
             return Err(format!("the ts of message {number} is not a time in epoch seconds"));
         }

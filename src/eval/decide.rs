@@ -1,5 +1,5 @@
-//! Labelled decisions: does a mind join in where nobody else did, and stay out where it was not wanted?
-//! Each item is judged by the very prompt and parser that a room's conversation would get.
+//! Measures a mind against labeled decisions: whether it joins in where it should, and stays silent where it should
+//! not. Each item goes through the prompt and the parser that a real conversation would get.
 
 pub mod item;
 pub mod prompts;
@@ -14,28 +14,28 @@ use aizuchi_core::decision::verdict::Verdict;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
-/// What came of one item.
+/// The result of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemAnswer {
     Answered(DecisionAnswer),
-    /// The answer cannot be read; that is silence, as it is in a room.
+    /// The answer cannot be parsed. That counts as silence, as it does in a channel.
     Unreadable,
-    /// There is no answer. The sentence says why, without any chat text.
+    /// There is no answer. The string says why and contains no chat text.
     Failed(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecisionAnswer {
-    /// It would say something, after all that the rules hold back.
+    /// The persona would speak, after the channel rules were applied.
     pub would_speak: bool,
-    /// What it said itself, before that.
+    /// The judgment of the mind, before the rules.
     pub should_respond: bool,
-    /// `None` where nobody has said how sure they are.
+    /// `None` for baselines, which have no confidence.
     pub confidence: Option<f64>,
 }
 
 impl ItemAnswer {
-    /// What an answer comes to in a companion's room.
+    /// Parses an answer and applies the rules of a channel in the companion mode.
     pub fn from_answer(answer: &str, prompt: &Prompt, rules: &ChannelRules) -> Self {
         let Ok(judgment) = parse_judgment(answer, prompt) else {
             return Self::Unreadable;
@@ -49,8 +49,8 @@ impl ItemAnswer {
         })
     }
 
-    /// What somebody says who has no doubts.
-    pub fn certain(speaks: bool) -> Self {
+    /// The answer of a baseline.
+    pub fn without_confidence(speaks: bool) -> Self {
         Self::Answered(DecisionAnswer {
             would_speak: speaks,
             should_respond: speaks,
@@ -58,7 +58,7 @@ impl ItemAnswer {
         })
     }
 
-    /// Whatever is not a clear yes is silence.
+    /// Unreadable and failed answers count as silence.
     pub fn would_speak(&self) -> bool {
         match self {
             Self::Answered(answered) => answered.would_speak,
@@ -67,7 +67,7 @@ impl ItemAnswer {
     }
 }
 
-/// The rules that answers are held against: the config's, without any channel's own.
+/// The channel rules that are applied to answers: the configured defaults, without overrides for single channels.
 pub fn eval_rules(config: &Config) -> ChannelRules {
     ChannelRules { min_confidence: config.response.min_confidence.0, ..ChannelRules::default() }
 }

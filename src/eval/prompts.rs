@@ -1,5 +1,4 @@
-//! The questions: for each case the very prompt that a room's conversation would get, and a mind's
-//! answers to them.
+//! Builds for each case the prompt that a real conversation would get, and asks a mind.
 
 use std::sync::Arc;
 
@@ -22,24 +21,24 @@ use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::budget::PromptBudget;
 use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
 
-/// So many calls run side by side.
+/// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
-/// A conversation is judged when it has rested for a while.
+/// The assumed wait between the newest message and the judgment.
 const REST_BEFORE_JUDGING: SignedDuration = SignedDuration::from_secs(60);
 
-/// What cases are turned into questions with.
+/// Builds the prompts of cases.
 pub struct CasePrompts {
     persona: Arc<Persona>,
     en: PromptBuilder,
     ja: PromptBuilder,
-    /// Of a longer conversation only so many of the newest lines are seen.
+    /// The number of newest messages that a prompt holds.
     max_messages: usize,
     budget: PromptBudget,
     zone: TimeZone,
 }
 
 impl CasePrompts {
-    /// The prompts of both languages. Templates of the operator's are of the config's language.
+    /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
         let prompts = |language: Language| {
             let folder = config.prompts_dir().filter(|_| language == config.language);
@@ -51,7 +50,7 @@ impl CasePrompts {
             ja: prompts(Language::Ja)?,
             max_messages: config.limits().channel_messages,
             budget: config.context.budget(),
-            // The same prompts on every machine.
+            // The prompts are the same on every machine, whatever its time zone.
             zone: config.time_zone_or(TimeZone::UTC),
         })
     }
@@ -59,15 +58,15 @@ impl CasePrompts {
     pub fn prompt(&self, case: &Case) -> Prompt {
         let persona = Arc::new(Persona { language: case.language, ..(*self.persona).clone() });
         let context = Arc::new(self.context(case));
-        let newest = context.target_messages().last().map(|line| line.at).unwrap_or_default();
+        let newest = context.target_messages().last().map(|message| message.at).unwrap_or_default();
         let (budget, zone) = (self.budget, self.zone.clone());
-        let scene =
+        let options =
             PromptOptions { budget, zone, ..PromptOptions::new(newest + REST_BEFORE_JUDGING) };
         let prompts = match case.language {
             Language::En => &self.en,
             Language::Ja => &self.ja,
         };
-        prompts.state(&persona, &context, &scene)
+        prompts.state(&persona, &context, &options)
     }
 
     fn context(&self, case: &Case) -> Context {
@@ -77,44 +76,44 @@ impl CasePrompts {
             thread: None,
         };
         let unseen = case.messages.len().saturating_sub(self.max_messages);
-        let lines = case.messages.iter().enumerate().skip(unseen).map(|(number, line)| {
-            let kind = if line.bot { AuthorKind::Bot } else { AuthorKind::Human };
+        let messages = case.messages.iter().enumerate().skip(unseen).map(|(number, message)| {
+            let kind = if message.bot { AuthorKind::Bot } else { AuthorKind::Human };
             Arc::new(Message {
                 conversation: conversation.clone(),
-                // Lines of one moment stay in their order.
+                // Ids in ascending order keep messages with the same time in their order.
                 id: MessageId::new(format!("{number:06}")),
-                at: line.at(),
-                author: Author { id: UserId::new(&*line.user), kind },
-                text: line.text.as_str().into(),
+                at: message.at(),
+                author: Author { id: UserId::new(&*message.user), kind },
+                text: message.text.as_str().into(),
                 mentions: Vec::new(),
                 edits: 0,
             })
         });
         let channel = conversation.channel.clone();
-        let history = ChannelMessages::from_messages(channel, "general".into(), lines.collect());
+        let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
         Context::new(conversation, history)
     }
 }
 
-/// Asks a mind about each case, a few at a time. `progress` is told of each answer.
+/// Asks a mind about each case, several at a time. Calls `progress` after each answer.
 pub async fn ask_all(
     mind: &Mind,
     prompts: &[Prompt],
-    limit: SignedDuration,
+    timeout: SignedDuration,
     clock: &Clock,
     progress: &dyn Fn(),
 ) -> Vec<StateAnswer> {
-    let asked = prompts.iter().enumerate().map(|(place, prompt)| async move {
-        let finding = match clock.timeout(limit, mind.llm.ask(prompt)).await {
+    let calls = prompts.iter().enumerate().map(|(index, prompt)| async move {
+        let answer = match clock.timeout(timeout, mind.llm.ask(prompt)).await {
             Ok(Ok(answer)) => StateAnswer::from_answer(&answer.text),
             Ok(Err(error)) => StateAnswer::Failed(error.to_string()),
-            Err(_timed_out) => StateAnswer::Failed(format!("no answer within {limit:#}")),
+            Err(_timed_out) => StateAnswer::Failed(format!("no answer within {timeout:#}")),
         };
         progress();
-        (place, finding)
+        (index, answer)
     });
-    let mut findings: Vec<(usize, StateAnswer)> =
-        stream::iter(asked).buffer_unordered(MAX_CONCURRENT_CALLS).collect().await;
-    findings.sort_by_key(|(place, _)| *place);
-    findings.into_iter().map(|(_, finding)| finding).collect()
+    let mut answers: Vec<(usize, StateAnswer)> =
+        stream::iter(calls).buffer_unordered(MAX_CONCURRENT_CALLS).collect().await;
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -1,4 +1,4 @@
-//! All that is to be told about one way of answering.
+//! The full report on one mind or baseline.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use aizuchi_core::context::state::ConversationState;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateReport {
-    /// Who answered.
+    /// The name of the model or baseline.
     pub name: String,
     pub all: StateScore,
-    /// By the language's tag.
+    /// By language tag.
     pub languages: Vec<(String, StateScore)>,
-    /// By what the cases probe.
+    /// By the topic of the cases.
     pub by_topic: Vec<(String, StateScore)>,
-    /// Cases that are not right.
+    /// The cases with a wrong answer.
     pub misses: Vec<MissedCase>,
 }
 
@@ -26,30 +26,30 @@ pub struct StateReport {
 pub struct MissedCase {
     pub id: String,
     pub labels: Vec<ConversationState>,
-    pub finding: StateAnswer,
+    pub answer: StateAnswer,
 }
 
 impl StateReport {
-    pub fn new(name: String, cases: &[Case], findings: &[StateAnswer]) -> Self {
+    pub fn new(name: String, cases: &[Case], answers: &[StateAnswer]) -> Self {
         let tags: BTreeSet<&str> = cases.iter().map(|case| case.language.tag()).collect();
-        let abouts: BTreeSet<&str> = cases.iter().map(|case| &*case.about).collect();
+        let topics: BTreeSet<&str> = cases.iter().map(|case| &*case.about).collect();
         let in_language = |tag: &str| {
-            (tag.to_owned(), StateScore::new(cases, findings, |case| case.language.tag() == tag))
+            (tag.to_owned(), StateScore::new(cases, answers, |case| case.language.tag() == tag))
         };
         let about = |about: &str| {
-            (about.to_owned(), StateScore::new(cases, findings, |case| case.about == about))
+            (about.to_owned(), StateScore::new(cases, answers, |case| case.about == about))
         };
-        let missed = cases.iter().zip(findings).filter(|(case, finding)| !is_right(case, finding));
-        let misses = missed.map(|(case, finding)| MissedCase {
+        let missed = cases.iter().zip(answers).filter(|(case, answer)| !is_right(case, answer));
+        let misses = missed.map(|(case, answer)| MissedCase {
             id: case.id.clone(),
             labels: case.labels.clone(),
-            finding: finding.clone(),
+            answer: answer.clone(),
         });
         Self {
             name,
-            all: StateScore::new(cases, findings, |_| true),
+            all: StateScore::new(cases, answers, |_| true),
             languages: tags.into_iter().map(in_language).collect(),
-            by_topic: abouts.into_iter().map(about).collect(),
+            by_topic: topics.into_iter().map(about).collect(),
             misses: misses.collect(),
         }
     }
@@ -87,7 +87,7 @@ fn score_json(score: &StateScore) -> Value {
     })
 }
 
-/// What was named where this label was wanted.
+/// The states that were named in cases with this label.
 fn row_json(score: &StateScore, wanted: ConversationState) -> Value {
     let named = ConversationState::ALL.into_iter().map(Some).chain([None]);
     let cells = named.map(|named| {
@@ -99,7 +99,7 @@ fn row_json(score: &StateScore, wanted: ConversationState) -> Value {
 
 fn miss_json(miss: &MissedCase) -> Value {
     let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
-    let (named, failed) = match &miss.finding {
+    let (named, failed) = match &miss.answer {
         StateAnswer::State(state) => (Some(state.label()), None),
         StateAnswer::NoState => (None, None),
         StateAnswer::Failed(why) => (None, Some(why)),

@@ -1,5 +1,4 @@
-//! What answers are worth, counted over cases. A call that failed is a case that is not right, and
-//! no state.
+//! Scores answers over cases. A failed call counts as wrong and names no state.
 
 use std::collections::BTreeMap;
 
@@ -17,36 +16,34 @@ pub struct StateScore {
     pub pairs: usize,
     /// Pairs with both halves right.
     pub right_pairs: usize,
-    /// How often a label was wanted and a state was named; none where the call failed. Where more
-    /// than one label is right, the one that was named was wanted, else the first.
+    /// The number of cases by expected label and named state (`None` if the call failed). If a case has several labels,
+    /// the expected one is the named state if that is among them, otherwise the first.
     pub confusion: BTreeMap<(ConversationState, Option<ConversationState>), usize>,
 }
 
 impl StateScore {
-    /// Of those cases that are wanted, with what was found out about each.
+    /// Scores the selected cases. `answers` holds one answer for each case.
     pub fn new(
         cases: &[Case],
-        findings: &[StateAnswer],
-        is_wanted: impl Fn(&Case) -> bool,
+        answers: &[StateAnswer],
+        is_selected: impl Fn(&Case) -> bool,
     ) -> Self {
         let mut score = Self::default();
-        for (case, finding) in cases.iter().zip(findings).filter(|(case, _)| is_wanted(case)) {
+        for (case, answer) in cases.iter().zip(answers).filter(|(case, _)| is_selected(case)) {
             score.cases += 1;
-            score.right += usize::from(is_right(case, finding));
-            match finding {
+            score.right += usize::from(is_right(case, answer));
+            match answer {
                 StateAnswer::State(_) => {}
                 StateAnswer::NoState => score.no_state += 1,
                 StateAnswer::Failed(_) => score.failed += 1,
             }
-            *score
-                .confusion
-                .entry((expected_label(case, finding), finding.state()))
-                .or_default() += 1;
+            *score.confusion.entry((expected_label(case, answer), answer.state())).or_default() +=
+                1;
         }
         for halves in pairs(cases).into_values() {
-            if halves.iter().all(|half| is_wanted(&cases[*half])) {
+            if halves.iter().all(|half| is_selected(&cases[*half])) {
                 score.pairs += 1;
-                let is_right = |half: &usize| is_right(&cases[*half], &findings[*half]);
+                let is_right = |half: &usize| is_right(&cases[*half], &answers[*half]);
                 score.right_pairs += usize::from(halves.iter().all(is_right));
             }
         }
@@ -57,8 +54,8 @@ impl StateScore {
         if self.cases == 0 { 0.0 } else { self.right as f64 / self.cases as f64 }
     }
 
-    /// The harmonic mean of how many of a label's cases were found, and how many of those found were
-    /// its own. `None` if it was neither wanted nor named.
+    /// The F1 score of a label: the harmonic mean of precision and recall. `None` if the label was neither expected nor
+    /// named.
     pub fn f1(&self, label: ConversationState) -> Option<f64> {
         let sum = |is_meant: &dyn Fn(ConversationState, Option<ConversationState>) -> bool| {
             let meant =
@@ -70,7 +67,7 @@ impl StateScore {
         (each > 0).then(|| 2.0 * both as f64 / each as f64)
     }
 
-    /// The mean of the labels' F1, each with the same weight.
+    /// The unweighted mean of the labels' F1 scores.
     pub fn macro_f1(&self) -> f64 {
         let f1s: Vec<f64> =
             ConversationState::ALL.into_iter().filter_map(|label| self.f1(label)).collect();
@@ -78,12 +75,12 @@ impl StateScore {
     }
 }
 
-pub fn is_right(case: &Case, finding: &StateAnswer) -> bool {
-    finding.state().is_some_and(|state| case.labels.contains(&state))
+pub fn is_right(case: &Case, answer: &StateAnswer) -> bool {
+    answer.state().is_some_and(|state| case.labels.contains(&state))
 }
 
-fn expected_label(case: &Case, finding: &StateAnswer) -> ConversationState {
-    let named = finding.state().filter(|state| case.labels.contains(state));
+fn expected_label(case: &Case, answer: &StateAnswer) -> ConversationState {
+    let named = answer.state().filter(|state| case.labels.contains(state));
     named.or_else(|| case.labels.first().copied()).unwrap_or_default()
 }
 
@@ -95,7 +92,7 @@ mod tests {
     use aizuchi_core::persona::Language;
 
     fn case(id: &str, pair: Option<&str>, labels: &[ConversationState]) -> Case {
-        let line =
+        let message =
             CaseMessage { ts: 0.0, user: "ann".to_owned(), text: "hm".to_owned(), bot: false };
         Case {
             id: id.to_owned(),
@@ -103,7 +100,7 @@ mod tests {
             pair: pair.map(str::to_owned),
             about: "S01".to_owned(),
             labels: labels.to_vec(),
-            messages: vec![line],
+            messages: vec![message],
         }
     }
 
@@ -118,7 +115,7 @@ mod tests {
             case("6", None, &[Active]),
             case("7", None, &[Active]),
         ];
-        let findings = [
+        let answers = [
             StateAnswer::State(Ending),
             StateAnswer::State(Active),
             StateAnswer::State(Conflict),
@@ -127,7 +124,7 @@ mod tests {
             StateAnswer::NoState,
             StateAnswer::Failed("nobody is there".to_owned()),
         ];
-        let score = StateScore::new(&cases, &findings, |_| true);
+        let score = StateScore::new(&cases, &answers, |_| true);
         let confusion = [
             ((Ending, Some(Ending)), 1),
             ((Conflict, Some(Ending)), 1),
@@ -150,8 +147,8 @@ mod tests {
         assert_eq!(f1s, [Some(2.0 / 3.0), None, Some(0.5), Some(2.0 / 3.0)]);
         assert!((score.macro_f1() - 11.0 / 18.0).abs() < 1e-9);
         assert!((score.accuracy() - 4.0 / 7.0).abs() < 1e-9);
-        let half = StateScore::new(&cases, &findings, |case| case.id == "1");
+        let half = StateScore::new(&cases, &answers, |case| case.id == "1");
         assert_eq!((half.cases, half.pairs), (1, 0));
-        assert_eq!(StateScore::new(&cases, &findings, |_| false).macro_f1(), 0.0);
+        assert_eq!(StateScore::new(&cases, &answers, |_| false).macro_f1(), 0.0);
     }
 }

@@ -1,5 +1,4 @@
-//! Reports as tables, for people: one column for each way of answering, then what the first of them
-//! took for what.
+//! Reports as text tables: one column for each mind or baseline, then the confusion matrix and the misses of the first.
 
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
@@ -9,7 +8,7 @@ use crate::eval::report::{MissedCase, StateReport};
 use crate::eval::score::StateScore;
 use aizuchi_core::context::state::ConversationState;
 
-/// How many misses are told.
+/// The number of misses that are listed.
 const MAX_LISTED_MISSES: usize = 20;
 
 pub fn tables(report: &StateReport, baselines: &[StateReport]) -> String {
@@ -39,11 +38,11 @@ fn scores(reports: &[&StateReport]) -> String {
     row("pairs with both halves right", &|report| pairs(&report.all));
     row("answers that name no state", &|report| report.all.no_state.to_string());
     row("calls that failed", &|report| report.all.failed.to_string());
-    for (place, (tag, _)) in reports[0].languages.iter().enumerate() {
-        row(tag, &|report| group(&report.languages[place].1));
+    for (index, (tag, _)) in reports[0].languages.iter().enumerate() {
+        row(tag, &|report| group(&report.languages[index].1));
     }
-    for (place, (about, _)) in reports[0].by_topic.iter().enumerate() {
-        row(about, &|report| group(&report.by_topic[place].1));
+    for (index, (about, _)) in reports[0].by_topic.iter().enumerate() {
+        row(about, &|report| group(&report.by_topic[index].1));
     }
     right_aligned(table)
 }
@@ -66,7 +65,7 @@ fn share(part: usize, whole: usize) -> String {
     format!("{:.3} ({part} of {whole})", part as f64 / whole.max(1) as f64)
 }
 
-/// What was wanted in rows, what was named in columns.
+/// The confusion matrix: expected labels in rows, named states in columns.
 fn confusion(report: &StateReport) -> String {
     let labels = ConversationState::ALL.map(|label| label.label().to_owned());
     let head = std::iter::once("wanted, and named".to_owned());
@@ -85,20 +84,20 @@ fn confusion(report: &StateReport) -> String {
 }
 
 fn misses(misses: &[MissedCase]) -> String {
-    let told = misses.iter().take(MAX_LISTED_MISSES).map(|miss| {
+    let listed = misses.iter().take(MAX_LISTED_MISSES).map(|miss| {
         let labels: Vec<&str> = miss.labels.iter().map(|label| label.label()).collect();
         let (id, labels) = (&miss.id, labels.join(" or "));
-        match &miss.finding {
+        match &miss.answer {
             StateAnswer::State(state) => format!("{id}: {}, not {labels}", state.label()),
             StateAnswer::NoState => format!("{id}: no state, not {labels}"),
             StateAnswer::Failed(why) => format!("{id}: the call failed: {why}"),
         }
     });
-    let mut told: Vec<String> = told.collect();
+    let mut listed: Vec<String> = listed.collect();
     if misses.len() > MAX_LISTED_MISSES {
-        told.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
+        listed.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
     }
-    told.join("\n")
+    listed.join("\n")
 }
 
 fn empty(header: impl Iterator<Item = String>) -> Table {
@@ -120,24 +119,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_misses_are_told_each_in_its_way() {
+    fn the_first_misses_are_listed_with_their_kind() {
         use ConversationState::{Active, Conflict, Ending};
-        let miss = |labels: &[ConversationState], finding| MissedCase {
+        let miss = |labels: &[ConversationState], answer| MissedCase {
             id: "x".to_owned(),
             labels: labels.to_vec(),
-            finding,
+            answer,
         };
         let mut all = vec![
             miss(&[Ending, Conflict], StateAnswer::State(Active)),
             miss(&[Ending], StateAnswer::NoState),
             miss(&[Ending], StateAnswer::Failed("nobody is there".to_owned())),
         ];
-        let told = "x: ACTIVE, not ENDING or CONFLICT\nx: no state, not ENDING\n\
+        let listed = "x: ACTIVE, not ENDING or CONFLICT\nx: no state, not ENDING\n\
                     x: the call failed: nobody is there";
-        assert_eq!(misses(&all), told);
+        assert_eq!(misses(&all), listed);
         all.resize(22, all[0].clone());
-        let told = misses(&all);
-        assert_eq!(told.lines().count(), 21);
-        assert!(told.ends_with("\n… and 2 more; --json tells all"), "{told}");
+        let listed = misses(&all);
+        assert_eq!(listed.lines().count(), 21);
+        assert!(listed.ends_with("\n… and 2 more; --json tells all"), "{listed}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the ledger's closed lists are called, in both languages.
+//! Labels for the ledger's enums, in both languages.
 
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::gate::Gate;
@@ -6,8 +6,8 @@ use aizuchi_core::decision::{AttemptResult, DecisionResult};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 
-pub fn ended(ended: Option<DecisionResult>, language: Language) -> &'static str {
-    match ended {
+pub fn decision_result(result: Option<DecisionResult>, language: Language) -> &'static str {
+    match result {
         None => language.pick("still open", "まだ決まっていません"),
         Some(DecisionResult::Spoke) => language.pick("spoke", "発言しました"),
         Some(DecisionResult::Reacted) => language.pick("reacted", "リアクションしました"),
@@ -68,7 +68,7 @@ pub fn state(state: ConversationState, language: Language) -> &'static str {
     }
 }
 
-/// What a call was for.
+/// What a model call was for.
 pub fn verb(verb: &str, language: Language) -> &'static str {
     match verb {
         "judge" => language.pick("Judge", "判断"),
@@ -78,8 +78,8 @@ pub fn verb(verb: &str, language: Language) -> &'static str {
     }
 }
 
-pub fn attempt_end_label(end: AttemptResult, language: Language) -> &'static str {
-    match end {
+pub fn attempt_result(result: AttemptResult, language: Language) -> &'static str {
+    match result {
         AttemptResult::Kept => language.pick("used", "採用"),
         AttemptResult::Superseded => {
             language.pick("discarded: people moved on", "破棄（会話が進んだため）")
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_ends_sound_alike() {
+    fn each_decision_result_has_its_own_label() {
         let all = [
             DecisionResult::Spoke,
             DecisionResult::Reacted,
@@ -122,11 +122,11 @@ mod tests {
         ];
         let all = || all.map(Some).into_iter().chain([None]);
         for language in [Language::En, Language::Ja] {
-            let words: BTreeSet<&str> = all().map(|one| ended(one, language)).collect();
-            assert_eq!(words.len(), all().count(), "{words:?}");
+            let labels: BTreeSet<&str> = all().map(|one| decision_result(one, language)).collect();
+            assert_eq!(labels.len(), all().count(), "{labels:?}");
             let is_japanese =
-                |words: &str| words.chars().any(|letter| ('ぁ'..='ん').contains(&letter));
-            assert!(words.iter().all(|words| is_japanese(words) == (language == Language::Ja)));
+                |label: &str| label.chars().any(|character| ('ぁ'..='ん').contains(&character));
+            assert!(labels.iter().all(|label| is_japanese(label) == (language == Language::Ja)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Recorded talk: JSON lines, one message each, plain or gzipped, room by room.
+//! Recorded chat: JSON lines with one message each, plain or gzipped, grouped by channel (`room` in the file).
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -20,36 +20,36 @@ pub struct RecordedMessage {
     /// Epoch seconds.
     pub ts: f64,
     pub author: String,
-    /// The name that people saw, where it differs from the author's id.
+    /// The display name, if it differs from the author's id.
     #[serde(default)]
     pub name: Option<String>,
     pub text: String,
-    /// The messages that this one answers, where somebody has noted them.
+    /// The annotated ids of the messages that this one answers.
     #[serde(default, deserialize_with = "none_as_default")]
     pub reply_to: Vec<String>,
     #[serde(default, deserialize_with = "none_as_default")]
     pub bot: bool,
-    /// This message begins a conversation, where somebody has noted that.
+    /// Annotated as the beginning of a conversation.
     #[serde(default, deserialize_with = "none_as_default")]
     pub opener: bool,
 }
 
 impl RecordedMessage {
-    /// Its time to the millisecond; [`read`] keeps only messages that have one.
+    /// The time to the millisecond. [`History::read`] keeps only messages with a valid one.
     pub fn at(&self) -> Timestamp {
         Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
             .unwrap_or(Timestamp::UNIX_EPOCH)
     }
 }
 
-/// One room's messages, by time.
+/// The messages of one channel, by time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedChannel {
     pub name: String,
     pub messages: Vec<RecordedMessage>,
 }
 
-/// A line that could not be read.
+/// A line of the file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
     /// Counted from 1.
@@ -57,7 +57,7 @@ pub struct BadLine {
     pub problem: String,
 }
 
-/// Rooms in the order in which they first appear, and the lines that were left out.
+/// The channels in the order in which they first appear, and the lines that were skipped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     pub channels: Vec<RecordedChannel>,
@@ -80,8 +80,8 @@ impl History {
 
     pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
         let mut history = Self::default();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        let mut known: HashSet<(usize, String)> = HashSet::new();
+        let mut channel_indexes: HashMap<String, usize> = HashMap::new();
+        let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
         let mut line = Vec::new();
         for number in 1.. {
             line.clear();
@@ -91,40 +91,41 @@ impl History {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            // Some programs begin a text with a mark of its encoding.
+            // Some programs write a byte order mark.
             let bare = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(&line);
             match parse(bare) {
                 Ok(message) => {
-                    let place = *places.entry(message.room.clone()).or_insert_with(|| {
-                        history.channels.push(RecordedChannel {
-                            name: message.room.clone(),
-                            messages: Vec::new(),
+                    let channel_index =
+                        *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
+                            history.channels.push(RecordedChannel {
+                                name: message.room.clone(),
+                                messages: Vec::new(),
+                            });
+                            history.channels.len() - 1
                         });
-                        history.channels.len() - 1
-                    });
-                    if !known.insert((place, message.id.clone())) {
+                    if !seen_ids.insert((channel_index, message.id.clone())) {
                         let problem = "a message with this id came before".to_owned();
                         history.bad_lines.push(BadLine { number, problem });
                     } else {
-                        history.channels[place].messages.push(message);
+                        history.channels[channel_index].messages.push(message);
                     }
                 }
                 Err(problem) => history.bad_lines.push(BadLine { number, problem }),
             }
         }
-        for room in &mut history.channels {
-            // Stable: messages of one moment stay in the order of the file.
-            room.messages.sort_by_key(RecordedMessage::at);
+        for channel in &mut history.channels {
+            // The sort is stable: messages with the same time stay in the order of the file.
+            channel.messages.sort_by_key(RecordedMessage::at);
         }
         Ok(history)
     }
 
     pub fn messages(&self) -> usize {
-        self.channels.iter().map(|room| room.messages.len()).sum()
+        self.channels.iter().map(|channel| channel.messages.len()).sum()
     }
 }
 
-/// The year 9000, so that a wait still fits behind it.
+/// The year 9000. Adding a wait to a time before it cannot overflow a timestamp.
 pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
 
 fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
@@ -148,7 +149,7 @@ fn parse(line: &[u8]) -> Result<RecordedMessage, String> {
     Ok(message)
 }
 
-/// Why a line is not what it should be. The parser's own words would repeat what was said.
+/// Why a line was rejected. The parser's own message is not used, because it quotes chat text.
 pub fn describe_json_error(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {
@@ -206,11 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_gzip_is_an_error() {
-        let folder =
-            std::env::temp_dir().join(format!("aizuchi-history-{}.gz", std::process::id()));
-        std::fs::write(&folder, [0x1f, 0x8b, 8, 0, 0]).unwrap();
-        assert!(History::open(&folder).is_err());
-        std::fs::remove_file(&folder).unwrap();
+    fn truncated_gzip_is_an_error() {
+        let file = std::env::temp_dir().join(format!("aizuchi-history-{}.gz", std::process::id()));
+        std::fs::write(&file, [0x1f, 0x8b, 8, 0, 0]).unwrap();
+        assert!(History::open(&file).is_err());
+        std::fs::remove_file(&file).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! What happened in a replay: one event a line, and what the score is made from.
+//! What happened in a replay: the event file, one JSON object a line, and the figures that the score is made from.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,21 +11,21 @@ use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::decision::DecisionId;
 
-/// What an event file holds (DESIGN §7).
+/// The kinds of events in an event file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayEventKind {
     Heard,
-    /// A judge call starts, also if it is overtaken.
+    /// A judge call starts. It may still be superseded.
     JudgeCalled,
     /// A gate settles a decision without a call.
     Gate,
-    /// Work under way was overtaken.
+    /// Work in flight was superseded.
     Cancelled,
     Speak,
-    /// There was something to say, and it was no longer wanted.
+    /// A decision to speak was dropped before the post.
     Dropped,
-    /// An emoji on a line instead of words.
+    /// A reaction to a message instead of a post.
     React,
 }
 
@@ -44,7 +44,7 @@ pub struct ReplayEvent {
     pub gate: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_bytes: Option<usize>,
-    /// What a prompt shares with the one before it, from its beginning.
+    /// The length of the prefix that the prompt shares with the one before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_bytes: Option<usize>,
     pub policy: Arc<str>,
@@ -55,11 +55,11 @@ pub struct ReplayEvent {
 pub struct JudgeCall {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
-    /// How many human messages of its conversation had been heard.
+    /// The number of human messages of its conversation that had been heard.
     pub heard: usize,
-    /// The newest line by a person that it was to judge.
+    /// The newest human message that it was to judge.
     pub newest: Option<MessageId>,
-    /// People moved on while it ran, so it judged nothing.
+    /// A newer message superseded the call while it ran, so its judgment was discarded.
     pub is_superseded: bool,
     pub prompt_bytes: usize,
     pub prefix_bytes: usize,
@@ -70,35 +70,35 @@ pub struct JudgeCall {
 pub struct PostRecord {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
-    /// How many human messages of its conversation had been heard.
+    /// The number of human messages of its conversation that had been heard.
     pub heard: usize,
 }
 
-/// Writes events and gathers what one room's score is made from.
+/// Writes the events and collects the figures of one channel.
 pub struct Recorder(Mutex<Record>);
 
 pub struct Record {
     pub policy: Arc<str>,
-    pub room: Arc<str>,
+    pub channel: Arc<str>,
     pub now: Timestamp,
-    /// Human messages, by thread.
+    /// The number of human messages, by thread.
     pub heard_humans: HashMap<Option<MessageId>, usize>,
     pub calls: Vec<JudgeCall>,
     pub gated: usize,
     pub all_posts: Vec<PostRecord>,
-    /// What was said unasked.
+    /// Posts that answered no mention or direct message.
     pub unsolicited_posts: Vec<UnsolicitedPost>,
     pub reacted: usize,
-    /// Decisions that ended badly.
+    /// Decisions that ended as failed.
     pub failed: usize,
     pub last_prompt: String,
-    /// The newest message in the context that each conversation was read with last.
+    /// The newest message of the context that was read last, for each conversation.
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
-    /// When it last decided to speak, and behind which line by a person.
+    /// The time of the last decision to speak and the newest human message it considered.
     pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
     pub output: Option<Box<dyn Write + Send>>,
-    /// The first thing that went wrong; it ends the replay.
+    /// The first error. It ends the replay.
     pub first_error: Option<anyhow::Error>,
 }
 
@@ -117,12 +117,12 @@ impl Recorder {
 }
 
 impl Record {
-    /// An event of this moment; the caller fills in what it knows.
+    /// An event at the current time. The caller fills in the optional fields.
     pub fn event(&self, kind: ReplayEventKind, conversation: &ConversationId) -> ReplayEvent {
         ReplayEvent {
             t: self.now.as_millisecond() as f64 / 1000.0,
             kind,
-            room: self.room.clone(),
+            room: self.channel.clone(),
             thread: conversation.thread.clone(),
             message: self.considered.get(conversation).cloned().flatten(),
             about: None,

@@ -1,8 +1,7 @@
-//! What a policy's timing is worth, measured against what people did. Bots' lines do not count.
+//! Scores a policy's timing against what the users of the recording did. Messages by bots do not count.
 //!
-//! The measures are those of the project's replay benchmark (B1), conversation by conversation: how often a judge is asked, how
-//! many of the questions that nobody ever answered it gets to see in time, and how often it would
-//! have spoken into a lively exchange.
+//! The measures are taken for each conversation: how often the judge is asked, how many unanswered questions it gets
+//! to see in time, and how often the persona would have spoken into an active exchange.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,20 +12,20 @@ use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::record::{JudgeCall, PostRecord, Record};
 use crate::replay::timing::TimingScore;
 
-/// A question counts as reached when it is judged, or spoken to, within this time …
+/// A question counts as reached if it is judged, or answered, within this time …
 const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);
-/// … and is still among this many newest human messages.
+/// … and is still among this number of newest human messages.
 const REACH_MESSAGES: usize = 20;
-/// It is thought to speak this long after the judge is asked.
+/// The assumed time from a judge call to the post.
 const ASSUMED_POST_DELAY: SignedDuration = SignedDuration::from_secs(10);
-/// An exchange is active if two people spoke within this time before the call …
+/// An exchange is active if two users wrote within this time before the call …
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
-/// … and somebody goes on within this time after the persona would have spoken.
+/// … and a user goes on within this time after the persona would have spoken.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
-/// Whoever writes within this time after another line was writing already: the two collide.
+/// A message within this time after another one was already being typed when that one appeared: the two collide.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 
-/// Sums over rooms.
+/// Sums over all channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReplayScore {
     pub policy: String,
@@ -36,51 +35,51 @@ pub struct ReplayScore {
     pub overtaken_calls: usize,
     /// Decisions that a gate settled without a call.
     pub gated: usize,
-    /// Opener questions that no other person ever answered.
+    /// Questions that open a conversation and that no other user ever answered.
     pub open_questions: usize,
-    /// Those of them that were judged in time.
+    /// Open questions that were judged in time.
     pub reached_questions: usize,
-    /// Those of them that it spoke to in time.
+    /// Open questions that were followed by a post in time.
     pub answered_questions: usize,
-    /// Calls after which it would have spoken into an active exchange.
+    /// Judge calls whose answer would have landed in an active exchange.
     pub calls_in_exchange: usize,
-    /// Calls that somebody writes on within the time that a model takes.
+    /// Judge calls that a message follows within the collision window.
     pub calls_followed: usize,
     pub spoken_posts: usize,
-    /// How its delays are like people's.
+    /// How close the persona's delays are to those of the users.
     pub timing: TimingScore,
-    /// Posts that stand in an active exchange.
+    /// Posts that landed in an active exchange.
     pub posts_in_exchange: usize,
-    /// Posts that came before somebody who was writing.
+    /// Posts that a message follows within the collision window.
     pub posts_colliding: usize,
-    /// Lines of people that came before somebody else who was writing.
+    /// Human messages that another user's message follows within the collision window.
     pub lines_colliding: usize,
-    /// Decisions that ended badly; with a recorded room there should be none.
+    /// Decisions that failed. There should be none, because a recorded channel never fails.
     pub failed: usize,
     pub prompt_bytes: u64,
-    /// What prompts share with the one before them in their room.
+    /// The bytes that prompts share with the prompt before them in their channel.
     pub prefix_bytes: u64,
     /// Wall-clock seconds that the replay took.
     pub elapsed_seconds: f64,
 }
 
 impl ReplayScore {
-    pub fn add(&mut self, room: &RecordedChannel, record: &Record) {
+    pub fn add(&mut self, channel: &RecordedChannel, record: &Record) {
         let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
-        for message in room.messages.iter().filter(|message| !message.bot) {
+        for message in channel.messages.iter().filter(|message| !message.bot) {
             conversations.entry(message.thread.as_deref()).or_default().push(message);
         }
-        self.messages += room.messages.len();
+        self.messages += channel.messages.len();
         self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
         self.judge_calls += record.calls.len();
         self.overtaken_calls += record.calls.iter().filter(|call| call.is_superseded).count();
         self.gated += record.gated;
         self.spoken_posts += record.all_posts.len();
-        self.timing.add(room, &record.unsolicited_posts);
+        self.timing.add(channel, &record.unsolicited_posts);
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
-        let open = open_questions(room);
+        let open = open_questions(channel);
         for (thread, humans) in conversations {
             let calls = record
                 .calls
@@ -104,12 +103,12 @@ impl ReplayScore {
             self.posts_colliding +=
                 posts.iter().filter(|post| self::is_followed(&times, post.at)).count();
             self.lines_colliding += count_collisions(&humans);
-            for (place, question) in humans.iter().enumerate() {
+            for (index, question) in humans.iter().enumerate() {
                 if !open.contains(&*question.id) {
                     continue;
                 }
                 self.open_questions += 1;
-                let reaches = |at, heard| reaches(at, heard, place, question.at());
+                let reaches = |at, heard| reaches(at, heard, index, question.at());
                 let is_judged =
                     |call: &&JudgeCall| !call.is_superseded && reaches(call.at, call.heard);
                 self.reached_questions += usize::from(calls.iter().any(is_judged));
@@ -123,12 +122,12 @@ impl ReplayScore {
         share(self.judge_calls, self.human_messages) * 1000.0
     }
 
-    /// `None` where nobody has noted who answers whom.
+    /// The share of open questions that were judged in time. `None` if the recording has no open questions.
     pub fn coverage(&self) -> Option<f64> {
         (self.open_questions > 0).then(|| share(self.reached_questions, self.open_questions))
     }
 
-    /// The same for what it spoke to.
+    /// The share of open questions that were answered in time.
     pub fn spoken_coverage(&self) -> Option<f64> {
         (self.open_questions > 0).then(|| share(self.answered_questions, self.open_questions))
     }
@@ -149,7 +148,7 @@ impl ReplayScore {
         share(self.posts_colliding, self.spoken_posts)
     }
 
-    /// How often people collide among themselves.
+    /// The share of human messages that collide with another user's.
     pub fn share_of_lines_colliding(&self) -> f64 {
         share(self.lines_colliding, self.human_messages)
     }
@@ -167,12 +166,12 @@ impl ReplayScore {
     }
 }
 
-/// Questions that begin a conversation, that no other person ever answered, and after which the
-/// recording goes on long enough to tell.
-fn open_questions(room: &RecordedChannel) -> HashSet<&str> {
+/// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
+/// enough to tell.
+fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
     let authors: HashMap<&str, &str> =
-        room.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
-    let answered: HashSet<&str> = room
+        channel.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
+    let answered: HashSet<&str> = channel
         .messages
         .iter()
         .filter(|message| !message.bot)
@@ -180,7 +179,7 @@ fn open_questions(room: &RecordedChannel) -> HashSet<&str> {
         .filter(|(answer, asked)| authors.get(asked).is_some_and(|author| *author != answer.author))
         .map(|(_, asked)| asked)
         .collect();
-    let Some(end) = room.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
+    let Some(end) = channel.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
     let is_open = |message: &&RecordedMessage| {
         message.opener
             && !message.bot
@@ -188,16 +187,16 @@ fn open_questions(room: &RecordedChannel) -> HashSet<&str> {
             && !answered.contains(&*message.id)
             && end.duration_since(message.at()) >= REACH_WINDOW
     };
-    room.messages.iter().filter(is_open).map(|message| &*message.id).collect()
+    channel.messages.iter().filter(is_open).map(|message| &*message.id).collect()
 }
 
-/// `place` counts the conversation's human messages.
-fn reaches(at: Timestamp, heard: usize, place: usize, asked: Timestamp) -> bool {
+/// `index` is the question's position among the human messages of its conversation.
+fn reaches(at: Timestamp, heard: usize, index: usize, asked: Timestamp) -> bool {
     let is_in_time = at >= asked && at.duration_since(asked) <= REACH_WINDOW;
-    heard > place && is_in_time && heard - place <= REACH_MESSAGES
+    heard > index && is_in_time && heard - index <= REACH_MESSAGES
 }
 
-/// People talked to each other before `at`, and go on after `spoken`.
+/// Two users or more wrote shortly before `at`, and one goes on shortly after `spoken`.
 fn lands_in_exchange(
     at: Timestamp,
     heard: usize,
@@ -208,10 +207,10 @@ fn lands_in_exchange(
         .iter()
         .rev()
         .take_while(|message| at.duration_since(message.at()) <= EXCHANGE_BEFORE);
-    let people: HashSet<&str> = recent.map(|message| &*message.author).collect();
+    let authors: HashSet<&str> = recent.map(|message| &*message.author).collect();
     let next = humans.partition_point(|message| message.at() <= spoken);
     let next = humans.get(next).map(|next| next.at().duration_since(spoken));
-    people.len() >= 2 && next.is_some_and(|gap| gap <= EXCHANGE_AFTER)
+    authors.len() >= 2 && next.is_some_and(|gap| gap <= EXCHANGE_AFTER)
 }
 
 fn is_followed(times: &[Timestamp], at: Timestamp) -> bool {
@@ -219,7 +218,7 @@ fn is_followed(times: &[Timestamp], at: Timestamp) -> bool {
     times.get(next).is_some_and(|next| next.duration_since(at) <= COLLISION_WINDOW)
 }
 
-/// How many lines somebody else follows at once.
+/// The number of messages that another user's message follows within the collision window.
 fn count_collisions(humans: &[&RecordedMessage]) -> usize {
     let is_followed = |pair: &&[&RecordedMessage]| {
         let [one, next] = pair else { return false };
@@ -236,7 +235,7 @@ pub fn share(part: usize, whole: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn line(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
+    fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
         RecordedMessage {
             room: "r".to_owned(),
             thread: None,
@@ -252,27 +251,27 @@ mod tests {
     }
 
     #[test]
-    fn only_questions_that_nobody_else_answered_are_open() {
-        let room = RecordedChannel {
+    fn questions_without_another_users_answer_are_open() {
+        let channel = RecordedChannel {
             name: "r".to_owned(),
             messages: vec![
-                line("1", 0.0, "ann", "open?", &[]),
-                line("2", 1.0, "bob", "answered?", &[]),
-                line("3", 2.0, "ann", "yes", &["2"]),
-                line("4", 3.0, "cid", "answered by a bot?", &[]),
-                line("5", 4.0, "bot", "42", &["4"]),
-                line("6", 5.0, "dan", "continued by himself？", &[]),
-                line("7", 6.0, "dan", "I mean it", &["6"]),
-                line("8", 7.0, "eve", "a statement", &[]),
-                line("9", 700.0, "fay", "too late to tell?", &[]),
-                line("10", 800.0, "gus", "the end", &[]),
+                message("1", 0.0, "ann", "open?", &[]),
+                message("2", 1.0, "bob", "answered?", &[]),
+                message("3", 2.0, "ann", "yes", &["2"]),
+                message("4", 3.0, "cid", "answered by a bot?", &[]),
+                message("5", 4.0, "bot", "42", &["4"]),
+                message("6", 5.0, "dan", "continued by himself？", &[]),
+                message("7", 6.0, "dan", "I mean it", &["6"]),
+                message("8", 7.0, "eve", "a statement", &[]),
+                message("9", 700.0, "fay", "too late to tell?", &[]),
+                message("10", 800.0, "gus", "the end", &[]),
             ],
         };
-        assert_eq!(open_questions(&room), HashSet::from(["1", "4", "6"]));
+        assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"]));
     }
 
     #[test]
-    fn a_question_is_reached_in_time_and_in_sight() {
+    fn a_question_is_reached_in_time_and_among_the_newest_messages() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let reaches = |second, heard| reaches(at(second), heard, 4, at(100));
         assert!(reaches(100, 5));

@@ -1,5 +1,5 @@
-//! One recorded room on a virtual clock: the real inbox, runner and agent around a volatile store,
-//! with ports that note what passes through them.
+//! Simulates one recorded channel on a virtual clock: the real inbox, runner and agent around a volatile store, with
+//! ports that record what passes through them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -47,33 +47,33 @@ use aizuchi_core::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
 
-/// The spread of the model's latency: the standard deviation of its logarithm. A judge call with a
-/// median of 4 s then takes 2 to 8 s in 80 of 100 cases.
+/// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
+/// between 2 and 8 s.
 const LATENCY_SIGMA: f64 = 0.5;
 
-/// Plays a room to its end, until nothing is pending.
+/// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
-    room: &RecordedChannel,
+    channel: &RecordedChannel,
     policy: &Policy,
-    rules: &ReplaySettings,
+    settings: &ReplaySettings,
     prompts: &Arc<PromptBuilder>,
     mind: Arc<dyn Llm>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<()> {
-    let Some(first) = room.messages.first() else { return Ok(()) };
+    let Some(first) = channel.messages.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
-    let workspace = WorkspaceId::new(room.name.as_str());
-    let kept = Arc::new(VolatileStore::new());
+    let workspace = WorkspaceId::new(channel.name.as_str());
+    let volatile = Arc::new(VolatileStore::new());
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
-        inner: kept.clone(),
+        inner: volatile.clone(),
         recorder: recorder.clone(),
         clock: clock.clone(),
     });
-    let under_way = Arc::new(InFlight::default());
+    let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
     let inbox = Inbox {
         store: store.clone(),
-        in_flight: under_way.clone(),
+        in_flight: in_flight.clone(),
         clock: clock.clone(),
         metrics: metrics.clone(),
         channel_cache: Arc::new(ChannelCache::new(policy.config.agent_settings().rulebook)),
@@ -81,21 +81,21 @@ pub fn run(
         redaction: Redaction::Drop,
         command_name: None,
         is_announcing: false,
-        // Nobody here could read it.
+        // A replay serves no page that shows memories.
         remember_delay: None,
-        random_seed: rules.seed,
+        random_seed: settings.seed,
     };
     let mind = RecordingMind {
         inner: mind,
         recorder: recorder.clone(),
         clock: clock.clone(),
-        settings: *rules,
+        settings: *settings,
     };
     let platform: Arc<dyn Platform> = Arc::new(ReplayPlatform { clock: clock.clone() });
     let persona = policy.config.persona();
     let answers = CommandReplies {
-        store: kept.clone(),
-        archive: kept,
+        store: volatile.clone(),
+        archive: volatile,
         rulebook: policy.config.agent_settings().rulebook,
         persona: persona.clone(),
         zone: policy.config.time_zone_or(TimeZone::UTC),
@@ -114,38 +114,38 @@ pub fn run(
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
         settings: agent::AgentSettings {
-            // Nobody will open these decisions and read.
+            // No page shows these decisions.
             keeps_exchanges: false,
-            // The same recording is the same everywhere.
+            // A replay gives the same result on every machine, whatever its time zone.
             zone: policy.config.time_zone_or(TimeZone::UTC),
-            // A scripted mind says the same whatever it recalls, and looking is slow in a long room.
-            recall_limit: match rules.judge {
+            // A scripted mind ignores what is recalled, and recall is slow in a long channel.
+            recall_limit: match settings.judge {
                 ReplayJudge::Silent | ReplayJudge::Speak => 0,
                 ReplayJudge::Builtin => agent::AgentSettings::default().recall_limit,
             },
             ..policy.config.agent_settings()
         },
-        seed: rules.seed,
+        seed: settings.seed,
     };
-    let runner = Runner::new(agent, under_way, policy.config.runner_settings())?;
-    let mut stage =
+    let runner = Runner::new(agent, in_flight, policy.config.runner_settings())?;
+    let mut simulation =
         Simulation { pool: LocalPool::new(), clock, inbox, recorder, known_users: HashSet::new() };
     let stop = CancellationToken::new();
     let stopped = stop.clone();
-    let notes = recorder.clone();
-    stage.pool.spawner().spawn_local(async move {
+    let error_recorder = recorder.clone();
+    simulation.pool.spawner().spawn_local(async move {
         if let Err(error) = runner.run(stopped).await {
-            notes.lock().first_error.get_or_insert(error.context("the runner ended"));
+            error_recorder.lock().first_error.get_or_insert(error.context("the runner ended"));
         }
     })?;
-    stage.hear_channel(&workspace);
-    for recorded in &room.messages {
-        stage.advance_to(recorded.at());
-        stage.hear_recorded(&workspace, recorded, &policy.config.persona.name.0);
+    simulation.hear_channel(&workspace);
+    for recorded in &channel.messages {
+        simulation.advance_to(recorded.at());
+        simulation.hear_recorded(&workspace, recorded, &policy.config.persona.name.0);
     }
-    stage.advance_to(Timestamp::MAX);
+    simulation.advance_to(Timestamp::MAX);
     stop.cancel();
-    stage.pool.run_until_stalled();
+    simulation.pool.run_until_stalled();
     Ok(())
 }
 
@@ -168,8 +168,8 @@ impl Simulation<'_> {
         self.hear(Heard::Channel(channel));
     }
 
-    /// Everything that falls due until then happens, one moment after the other; at equal times
-    /// due steps run before the next line is heard.
+    /// Runs everything that falls due until then, in order of time. At equal times, due steps run before the next
+    /// message is heard.
     fn advance_to(&mut self, until: Timestamp) {
         self.pool.run_until_stalled();
         while let Some(next) = self.clock.next_wake_at().filter(|next| *next <= until) {
@@ -234,7 +234,7 @@ impl Simulation<'_> {
     }
 }
 
-/// Passes everything on, and notes it.
+/// Delegates to the volatile store and records claims, contexts and outcomes.
 struct RecordingStore {
     inner: Arc<VolatileStore>,
     recorder: Arc<Recorder>,
@@ -243,17 +243,17 @@ struct RecordingStore {
 
 #[async_trait]
 impl Store for RecordingStore {
-    async fn hear(&self, hearing: InboxEntry) -> Result<HearReceipt, StoreError> {
-        self.inner.hear(hearing).await
+    async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
+        self.inner.hear(entry).await
     }
 
     async fn claim(
         &self,
         now: Timestamp,
         lease: SignedDuration,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<Claim>, StoreError> {
-        let claims = self.inner.claim(now, lease, most).await?;
+        let claims = self.inner.claim(now, lease, limit).await?;
         let mut record = self.recorder.lock();
         for claim in &claims {
             record.decisions.insert(claim.event.conversation().clone(), claim.decision);
@@ -277,11 +277,11 @@ impl Store for RecordingStore {
 
     async fn has_changed_since(
         &self,
-        home: &ConversationId,
+        conversation: &ConversationId,
         revision: u64,
-        made_from: &Lineage,
+        lineage: &Lineage,
     ) -> Result<bool, StoreError> {
-        self.inner.has_changed_since(home, revision, made_from).await
+        self.inner.has_changed_since(conversation, revision, lineage).await
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -327,9 +327,9 @@ impl Store for RecordingStore {
         &self,
         workspace: &WorkspaceId,
         channel: &ChannelId,
-        line: &MessageId,
+        message: &MessageId,
     ) -> Result<bool, StoreError> {
-        self.inner.has_heard(workspace, channel, line).await
+        self.inner.has_heard(workspace, channel, message).await
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
@@ -339,18 +339,18 @@ impl Store for RecordingStore {
     async fn source_messages(
         &self,
         workspace: &WorkspaceId,
-        lines: &[MessageRef],
+        messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        self.inner.source_messages(workspace, lines).await
+        self.inner.source_messages(workspace, messages).await
     }
 
     async fn claim_memory_jobs(
         &self,
         now: Timestamp,
         lease: SignedDuration,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<MemoryJob>, StoreError> {
-        self.inner.claim_memory_jobs(now, lease, most).await
+        self.inner.claim_memory_jobs(now, lease, limit).await
     }
 
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -359,11 +359,11 @@ impl Store for RecordingStore {
 
     async fn complete_memory_job(
         &self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.inner.complete_memory_job(chore, outcome, now).await
+        self.inner.complete_memory_job(job, outcome, now).await
     }
 }
 
@@ -372,56 +372,23 @@ impl RecordingStore {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
         let conversation = claim.event.conversation();
-        let overtaken = |attempt: &Attempt| {
+        let is_superseded_judgment = |attempt: &Attempt| {
             &*attempt.verb == PromptVerb::Judge.name()
                 && attempt.result == AttemptResult::Superseded
         };
-        if outcome.attempts.iter().any(overtaken) {
+        if outcome.attempts.iter().any(is_superseded_judgment) {
             let thread = &conversation.thread;
             let call = record.calls.iter_mut().rev().find(|call| call.thread == *thread);
             call.into_iter().for_each(|call| call.is_superseded = true);
         }
-        record.failed += usize::from(match &outcome.result {
-            StepResult::Silent(closing) => closing.ended == DecisionResult::Failed,
-            StepResult::Failed { .. } => true,
-            StepResult::Join { .. }
-            | StepResult::React { .. }
-            | StepResult::Drafted { .. }
-            | StepResult::Posted(_)
-            | StepResult::Withdrawn { .. }
-            | StepResult::Redraft { .. }
-            | StepResult::Retry { .. }
-            | StepResult::Deferred { .. }
-            | StepResult::NotSent { .. }
-            | StepResult::Superseded => false,
-        });
+        record.failed += usize::from(is_failure(&outcome.result));
         if let StepResult::Join { .. } = &outcome.result {
             let thread = &conversation.thread;
             let call = record.calls.iter().rev().find(|call| call.thread == *thread);
             let decided = (record.now, call.and_then(|call| call.newest.clone()));
             record.join_decisions.insert(conversation.clone(), decided);
         }
-        let kind = match &outcome.result {
-            StepResult::Silent(closing) if closing.gate.is_some() => ReplayEventKind::Gate,
-            StepResult::Silent(closing) if closing.ended == DecisionResult::Dropped => {
-                ReplayEventKind::Dropped
-            }
-            StepResult::Withdrawn { .. } => ReplayEventKind::Dropped,
-            StepResult::Posted(_) => match &claim.event {
-                Event::Post(piece) if piece.reaction_to.is_some() => ReplayEventKind::React,
-                Event::Post(_) | Event::Judge(_) | Event::Reply(_) => ReplayEventKind::Speak,
-            },
-            StepResult::Superseded => ReplayEventKind::Cancelled,
-            StepResult::Silent(_)
-            | StepResult::Join { .. }
-            | StepResult::React { .. }
-            | StepResult::Drafted { .. }
-            | StepResult::Redraft { .. }
-            | StepResult::Retry { .. }
-            | StepResult::Deferred { .. }
-            | StepResult::NotSent { .. }
-            | StepResult::Failed { .. } => return,
-        };
+        let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
         if kind == ReplayEventKind::Speak {
             let thread = conversation.thread.clone();
@@ -434,22 +401,24 @@ impl RecordingStore {
         if let StepResult::Silent(closing) = &outcome.result {
             event.gate = closing.gate.map(|gate| gate.name());
         }
-        if let Event::Post(piece) = &claim.event {
+        if let Event::Post(item) = &claim.event {
             event.about =
-                piece.metadata.about.clone().or_else(|| piece.metadata.owed.first().cloned());
+                item.metadata.about.clone().or_else(|| item.metadata.owed.first().cloned());
         }
-        if let (ReplayEventKind::Speak, Event::Post(piece)) = (kind, &claim.event)
+        if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
             && !claim.is_owed
-            && piece.id == piece.first_in_draft
+            && item.id == item.first_in_draft
         {
             let thread = conversation.thread.clone();
-            if let Some((decided, behind)) = record.join_decisions.get(conversation).cloned() {
+            if let Some((decided_at, newest_human)) =
+                record.join_decisions.get(conversation).cloned()
+            {
                 let at = record.now;
                 record.unsolicited_posts.push(UnsolicitedPost {
                     at,
                     thread,
-                    newest_human: behind,
-                    decided_at: decided,
+                    newest_human,
+                    decided_at,
                 });
             }
         }
@@ -457,7 +426,49 @@ impl RecordingStore {
     }
 }
 
-/// A mind that takes its time, in virtual seconds.
+fn is_failure(result: &StepResult) -> bool {
+    match result {
+        StepResult::Silent(closing) => closing.ended == DecisionResult::Failed,
+        StepResult::Failed { .. } => true,
+        StepResult::Join { .. }
+        | StepResult::React { .. }
+        | StepResult::Drafted { .. }
+        | StepResult::Posted(_)
+        | StepResult::Withdrawn { .. }
+        | StepResult::Redraft { .. }
+        | StepResult::Retry { .. }
+        | StepResult::Deferred { .. }
+        | StepResult::NotSent { .. }
+        | StepResult::Superseded => false,
+    }
+}
+
+/// The kind of event that a step's result is written as, if it is written.
+fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
+    match result {
+        StepResult::Silent(closing) if closing.gate.is_some() => Some(ReplayEventKind::Gate),
+        StepResult::Silent(closing) if closing.ended == DecisionResult::Dropped => {
+            Some(ReplayEventKind::Dropped)
+        }
+        StepResult::Withdrawn { .. } => Some(ReplayEventKind::Dropped),
+        StepResult::Posted(_) => match event {
+            Event::Post(item) if item.reaction_to.is_some() => Some(ReplayEventKind::React),
+            Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Some(ReplayEventKind::Speak),
+        },
+        StepResult::Superseded => Some(ReplayEventKind::Cancelled),
+        StepResult::Silent(_)
+        | StepResult::Join { .. }
+        | StepResult::React { .. }
+        | StepResult::Drafted { .. }
+        | StepResult::Redraft { .. }
+        | StepResult::Retry { .. }
+        | StepResult::Deferred { .. }
+        | StepResult::NotSent { .. }
+        | StepResult::Failed { .. } => None,
+    }
+}
+
+/// A mind whose answers take virtual time.
 struct RecordingMind {
     inner: Arc<dyn Llm>,
     recorder: Arc<Recorder>,
@@ -494,7 +505,7 @@ impl RecordingMind {
         let thread = prompt.context.conversation.thread.clone();
         let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
         let at = record.now;
-        let newest = prompt.context.newest_human_message().map(|line| line.id.clone());
+        let newest = prompt.context.newest_human_message().map(|message| message.id.clone());
         let call = JudgeCall {
             at,
             thread,
@@ -514,7 +525,7 @@ impl RecordingMind {
         }
     }
 
-    /// Lognormal around the median (Box and Muller's transform of two even draws).
+    /// A lognormal latency around the median (the Box–Muller transform of two uniform draws).
     fn latency(&self, prompt: &Prompt) -> SignedDuration {
         if self.settings.latency_ms == 0 {
             return SignedDuration::ZERO;
@@ -534,7 +545,7 @@ impl RecordingMind {
     }
 }
 
-/// How many bytes two texts have in common before they part.
+/// The length of the longest common prefix. Comparing in chunks is faster than byte by byte.
 fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
     const STEP: usize = 64;
     let steps = one.chunks_exact(STEP).zip(other.chunks_exact(STEP));
@@ -543,22 +554,22 @@ fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
     whole + rest.take_while(|(one, other)| one == other).count()
 }
 
-/// The recorded room takes whatever is said.
+/// The recorded channel accepts every post.
 struct ReplayPlatform {
     clock: Clock,
 }
 
 #[async_trait]
 impl Platform for ReplayPlatform {
-    async fn post(&self, piece: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        let id = MessageId::new(format!("own-{}", piece.id));
-        let thread = piece.conversation.thread.clone();
+    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
+        let id = MessageId::new(format!("own-{}", item.id));
+        let thread = item.conversation.thread.clone();
         Ok(PostedMessage { id, thread, at: self.clock.now(), author: UserId::new("persona") })
     }
 
     async fn find_posted(
         &self,
-        _piece: &OutboxItem,
+        _item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         Ok(None)
     }

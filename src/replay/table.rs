@@ -1,4 +1,4 @@
-//! Scores as a table, one column a policy.
+//! Scores as a table with one column for each policy.
 
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
@@ -26,10 +26,10 @@ pub fn table(scores: &[ReplayScore]) -> String {
     });
     row("settled by a gate without a call", &|score| score.gated.to_string());
     row("questions that nobody answered", &|score| score.open_questions.to_string());
-    let shown =
+    let format_share =
         |coverage: Option<f64>| coverage.map_or("–".to_owned(), |share| format!("{share:.3}"));
-    row("… judged within 600 s", &|score| shown(score.coverage()));
-    row("… spoken to within 600 s", &|score| shown(score.spoken_coverage()));
+    row("… judged within 600 s", &|score| format_share(score.coverage()));
+    row("… spoken to within 600 s", &|score| format_share(score.spoken_coverage()));
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
     row("… delays, distance from people's", &|score| match score.timing.distance() {

@@ -1,7 +1,7 @@
-//! Whether it speaks when people do: its delays against theirs, and how often it is talked into.
+//! Compares the persona's delays with those of the users, and counts how often it interrupts.
 //!
-//! What is learned comes from before each post, so the first half of a room teaches, and the second is
-//! measured.
+//! The pipeline learns a channel's timing from the messages before each post. Therefore only the second half of each
+//! channel is measured.
 
 use std::collections::HashMap;
 
@@ -11,56 +11,57 @@ use serde::Serialize;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use aizuchi_core::chat::MessageId;
 
-/// Whoever writes later than this does not answer any more (benchmark B5).
+/// A message later than this does not count as an answer.
 const MAX_ANSWER_SECONDS: f64 = 3600.0;
-/// A line so soon after another was written without having seen it (benchmark B5).
+/// A message so soon after another was written without having seen it.
 const UNSEEN_SECONDS: f64 = 5.0;
 
-/// One thing that it said unasked.
+/// One unsolicited post.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsolicitedPost {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
-    /// The newest line by a person when it was judged, and when it was decided.
+    /// The newest human message that was judged.
     pub newest_human: Option<MessageId>,
     pub decided_at: Timestamp,
 }
 
-/// Sums over the second halves of rooms.
+/// Sums over the second halves of all channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimingScore {
     pub posts: usize,
-    /// Posts that a person's line followed within 5 s.
+    /// Posts that a human message followed within 5 s.
     pub preempting_posts: usize,
     pub human_lines: usize,
-    /// Lines by people that another person's followed within 5 s.
+    /// Human messages that another user's followed within 5 s.
     pub preempting_lines: usize,
-    /// What there is to compare, in seconds.
+    /// The persona's delays, in seconds.
     #[serde(skip)]
     own_delays: Vec<f64>,
-    /// By people, and what each weighs.
+    /// The users' delays in seconds, each with its weight.
     #[serde(skip)]
     human_delays: Vec<(f64, f64)>,
 }
 
 impl TimingScore {
-    pub fn add(&mut self, room: &RecordedChannel, posts: &[UnsolicitedPost]) {
-        let Some(half) = room.messages.get(room.messages.len() / 2).map(RecordedMessage::at) else {
+    pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
+        let Some(half) = channel.messages.get(channel.messages.len() / 2).map(RecordedMessage::at)
+        else {
             return;
         };
         let mut conversations: HashMap<Option<&str>, Vec<&RecordedMessage>> = HashMap::new();
-        for message in room.messages.iter().filter(|message| !message.bot) {
+        for message in channel.messages.iter().filter(|message| !message.bot) {
             conversations.entry(message.thread.as_deref()).or_default().push(message);
         }
-        let said: HashMap<&str, f64> =
-            room.messages.iter().map(|message| (&*message.id, message.ts)).collect();
+        let sent_at: HashMap<&str, f64> =
+            channel.messages.iter().map(|message| (&*message.id, message.ts)).collect();
         let posts: Vec<&UnsolicitedPost> = posts.iter().filter(|post| post.at >= half).collect();
         let mut delays = Vec::new();
-        for lines in conversations.values() {
-            let lines: Vec<&&RecordedMessage> =
-                lines.iter().filter(|line| line.at() >= half).collect();
-            self.human_lines += lines.len();
-            for pair in lines.windows(2).filter(|pair| pair[0].author != pair[1].author) {
+        for messages in conversations.values() {
+            let messages: Vec<&&RecordedMessage> =
+                messages.iter().filter(|message| message.at() >= half).collect();
+            self.human_lines += messages.len();
+            for pair in messages.windows(2).filter(|pair| pair[0].author != pair[1].author) {
                 let delay = pair[1].ts - pair[0].ts;
                 self.preempting_lines += usize::from(delay <= UNSEEN_SECONDS);
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
@@ -69,21 +70,21 @@ impl TimingScore {
         self.posts += posts.len();
         for post in &posts {
             let thread = post.thread.as_ref().map(|id| id.as_str());
-            let lines = conversations.get(&thread).map_or(&[][..], Vec::as_slice);
-            let next = lines.partition_point(|line| line.at() <= post.at);
-            let next = lines.get(next).map(|next| next.at().duration_since(post.at));
+            let messages = conversations.get(&thread).map_or(&[][..], Vec::as_slice);
+            let next = messages.partition_point(|message| message.at() <= post.at);
+            let next = messages.get(next).map(|next| next.at().duration_since(post.at));
             let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN_SECONDS);
             self.preempting_posts += usize::from(is_soon);
         }
         let timed = posts.iter().filter_map(|post| {
-            let behind = said.get(post.newest_human.as_ref()?.as_str())?;
+            let behind = sent_at.get(post.newest_human.as_ref()?.as_str())?;
             Some((epoch(post.decided_at) - behind, epoch(post.at) - behind))
         });
         self.compare(&timed.collect::<Vec<_>>(), delays);
     }
 
-    /// Every post stands for all the delays of its room that are longer than its wait, together as heavy as
-    /// the post. A post for which there is no such delay has nothing to be compared with.
+    /// Compares each post with all user delays of its channel that are longer than its wait. Together these delays weigh
+    /// as much as the post. A post without such a delay is left out, because there is nothing to compare it with.
     fn compare(&mut self, posts: &[(f64, f64)], mut delays: Vec<f64>) {
         delays.sort_by(f64::total_cmp);
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
@@ -102,31 +103,31 @@ impl TimingScore {
         }
     }
 
-    /// The Kolmogorov–Smirnov distance between its delays and people's: the most by which the shares of
-    /// delays up to some length differ.
+    /// The Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of their
+    /// cumulative distributions.
     ///
-    /// A delay of its own is the time from the newest line by a person that was judged to its post. People's
-    /// are those from a line to the next of the same conversation, if that is by somebody else and within an
-    /// hour. Both are of the second half of each room, and with each post people's delays in its room are
-    /// compared that are longer than it had waited when it decided to speak.
+    /// The persona's delay is the time from the newest human message that was judged to the post. A user's delay is
+    /// the time from one message to the next of the same conversation, if another user wrote that within an hour. Both
+    /// are taken from the second half of each channel. Each post is compared only with user delays in its channel that
+    /// are longer than the persona had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
         let mut steps: Vec<(f64, f64)> = Vec::new();
-        let all = self.own_delays.len() as f64;
-        steps.extend(self.own_delays.iter().map(|delay| (*delay, 1.0 / all)));
-        steps.extend(self.human_delays.iter().map(|(delay, weight)| (*delay, -weight / all)));
+        let count = self.own_delays.len() as f64;
+        steps.extend(self.own_delays.iter().map(|delay| (*delay, 1.0 / count)));
+        steps.extend(self.human_delays.iter().map(|(delay, weight)| (*delay, -weight / count)));
         steps.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (mut difference, mut distance) = (0.0, 0.0_f64);
-        for (place, (delay, step)) in steps.iter().enumerate() {
+        for (index, (delay, step)) in steps.iter().enumerate() {
             difference += step;
-            // Delays of the same length are one step.
-            if steps.get(place + 1).is_none_or(|next| next.0 > *delay) {
+            // Equal delays are one step of the distribution.
+            if steps.get(index + 1).is_none_or(|next| next.0 > *delay) {
                 distance = distance.max(f64::abs(difference));
             }
         }
         (!self.own_delays.is_empty()).then_some(distance)
     }
 
-    /// Its median delay, and people's.
+    /// The persona's median delay and the users'.
     pub fn medians(&self) -> Option<(f64, f64)> {
         let spoken: Vec<(f64, f64)> = self.own_delays.iter().map(|delay| (*delay, 1.0)).collect();
         Some((median(spoken)?, median(self.human_delays.clone())?))
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_is_the_widest_gap_between_the_shares() {
+    fn the_distance_is_the_maximum_difference_of_the_distributions() {
         let timing = |posts: &[(f64, f64)], delays: &[f64]| {
             let mut timing = TimingScore::default();
             timing.compare(posts, delays.to_vec());
@@ -163,17 +164,17 @@ mod tests {
         assert_eq!(timing(&[(0.0, 1.0), (0.0, 2.0)], &[1.0, 2.0]), Some(0.0));
         assert_eq!(timing(&[(0.0, 5.0), (0.0, 6.0)], &[1.0, 2.0]), Some(1.0));
         assert_eq!(timing(&[(0.0, 1.0), (0.0, 9.0)], &[1.0, 2.0]), Some(0.5));
-        // Only what is longer than the wait counts, and a post with no match is left out.
+        // Only delays longer than the wait count, and a post without any is left out.
         assert_eq!(timing(&[(3.0, 4.0), (3.0, 8.0)], &[1.0, 2.0, 4.0, 8.0]), Some(0.0));
         assert_eq!(timing(&[(3.0, 4.0), (9.0, 99.0)], &[1.0, 2.0, 4.0]), Some(0.0));
-        // Each wait has its own delays: the longer one weighs as much with the few that it has.
+        // Each post has the same weight, however few delays are longer than its wait.
         let mixed = timing(&[(0.0, 1.0), (3.0, 4.0)], &[1.0, 1.0, 1.0, 4.0]).unwrap();
         assert!((mixed - 0.125).abs() < 1e-9, "{mixed}");
     }
 
     #[test]
-    fn only_the_second_half_and_other_people_count() {
-        let line = |id: &str, ts: f64, author: &str| RecordedMessage {
+    fn only_the_second_half_and_other_users_count() {
+        let message = |id: &str, ts: f64, author: &str| RecordedMessage {
             room: "r".to_owned(),
             thread: None,
             id: id.to_owned(),
@@ -186,12 +187,12 @@ mod tests {
             opener: false,
         };
         let messages = vec![
-            line("1", 0.0, "ann"),
-            line("2", 1.0, "bob"),
-            line("3", 100.0, "ann"),
-            line("4", 102.0, "bot"),
-            line("5", 104.0, "bob"),
-            line("6", 105.0, "bob"),
+            message("1", 0.0, "ann"),
+            message("2", 1.0, "bob"),
+            message("3", 100.0, "ann"),
+            message("4", 102.0, "bot"),
+            message("5", 104.0, "bob"),
+            message("6", 105.0, "bob"),
         ];
         let at = |second| Timestamp::from_second(second).unwrap();
         let post = |second, behind: &str| UnsolicitedPost {

@@ -1,4 +1,4 @@
-//! Recorded talk, as the replay reads it: each room becomes a channel.
+//! Converts recorded chat to the data of an import.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use aizuchi_core::chat::{
 };
 use aizuchi_import::{ImportData, ImportedMessage, SkippedItems};
 
-/// What a recording holds. `persona`: who of its authors the persona was.
+/// Converts a recording. `persona` is the author whose messages count as the persona's own.
 pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>) -> ImportData {
-    let kind = |line: &RecordedMessage| match (persona, line.bot) {
-        (Some(persona), _) if persona.as_str() == line.author => AuthorKind::Persona,
+    let kind = |message: &RecordedMessage| match (persona, message.bot) {
+        (Some(persona), _) if persona.as_str() == message.author => AuthorKind::Persona,
         (_, true) => AuthorKind::Bot,
         (_, false) => AuthorKind::Human,
     };
     let mut users = BTreeMap::new();
-    let mut lines = Vec::new();
-    for room in &history.channels {
-        for line in &room.messages {
-            let name = line.name.as_deref().unwrap_or(&line.author);
+    let mut messages = Vec::new();
+    for channel in &history.channels {
+        for message in &channel.messages {
+            let name = message.name.as_deref().unwrap_or(&message.author);
             let user = User {
                 workspace: workspace.clone(),
-                id: UserId::new(line.author.as_str()),
+                id: UserId::new(message.author.as_str()),
                 name: name.into(),
-                kind: kind(line),
+                kind: kind(message),
                 role: Role::Member,
             };
-            lines.push(to_imported_message(line, workspace, user.kind));
+            messages.push(to_imported_message(message, workspace, user.kind));
             users.insert(user.id.clone(), user);
         }
     }
-    let channels = history.channels.iter().map(|room| Channel {
+    let channels = history.channels.iter().map(|channel| Channel {
         workspace: workspace.clone(),
-        id: ChannelId::new(room.name.as_str()),
-        name: room.name.as_str().into(),
+        id: ChannelId::new(channel.name.as_str()),
+        name: channel.name.as_str().into(),
         visibility: Visibility::Private,
     });
     ImportData {
         workspace: workspace.clone(),
         channels: channels.collect(),
         users: users.into_values().collect(),
-        messages: lines,
+        messages,
         memories: Vec::new(),
         memos: Vec::new(),
         skipped: SkippedItems::new_if_any("lines", history.bad_lines.len(), "they cannot be read")
@@ -52,20 +52,20 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
 }
 
 fn to_imported_message(
-    line: &RecordedMessage,
+    message: &RecordedMessage,
     workspace: &WorkspaceId,
     kind: AuthorKind,
 ) -> ImportedMessage {
     let message = Message {
         conversation: ConversationId {
             workspace: workspace.clone(),
-            channel: ChannelId::new(line.room.as_str()),
-            thread: line.thread.as_deref().map(MessageId::new),
+            channel: ChannelId::new(message.room.as_str()),
+            thread: message.thread.as_deref().map(MessageId::new),
         },
-        id: MessageId::new(line.id.as_str()),
-        at: line.at(),
-        author: Author { id: UserId::new(line.author.as_str()), kind },
-        text: line.text.as_str().into(),
+        id: MessageId::new(message.id.as_str()),
+        at: message.at(),
+        author: Author { id: UserId::new(message.author.as_str()), kind },
+        text: message.text.as_str().into(),
         mentions: Vec::new(),
         edits: 0,
     };

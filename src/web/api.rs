@@ -1,4 +1,4 @@
-//! The room's own JSON API (DESIGN §7).
+//! The JSON API of the local room.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
 use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange};
 
-/// How many lines or decisions one answer holds.
+/// The number of messages or decisions in one response.
 const PAGE: usize = 200;
 
-/// What bodies look like, for whoever sends something else.
+// The formats of request bodies, for error messages.
 const POST_FORMAT: &str =
     r#"{"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#;
 const EDIT_FORMAT: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
@@ -75,7 +75,7 @@ pub struct MessagesQuery {
     thread: Option<String>,
     after: Option<String>,
     before: Option<String>,
-    /// Whether the decisions on these lines are wanted too.
+    /// Also return the decisions on these messages.
     #[serde(default)]
     decisions: bool,
 }
@@ -86,33 +86,33 @@ pub async fn messages(
 ) -> ApiResult {
     let Query(query) =
         query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
-    // Read first: what the page has is then at least as new as this.
+    // Read the revision before the messages, so that these are at least as new.
     let revision = *web.revisions.borrow();
     let channel = known_channel(&web, query.channel).await?;
-    let span = message_range(&web, &channel, query.after, query.before).await?;
+    let range = message_range(&web, &channel, query.after, query.before).await?;
     let thread = query.thread.filter(|thread| !thread.is_empty()).map(MessageId::new);
     let (parent, wants_decisions) = (thread.clone(), query.decisions);
     let query = MessageQuery {
         workspace: workspace_id(),
         channel: channel.clone(),
         thread,
-        range: span,
+        range,
         limit: PAGE,
     };
-    let lines = web.archive.messages(query).await?;
-    let messages: Vec<Value> = lines.iter().map(views::message).collect();
-    let mut answer = json!({ "messages": messages, "revision": revision });
+    let stored = web.archive.messages(query).await?;
+    let messages: Vec<Value> = stored.iter().map(views::message).collect();
+    let mut response = json!({ "messages": messages, "revision": revision });
     if let Some(parent) = parent {
         let parent = web.archive.message(&workspace_id(), &channel, &parent).await?;
-        answer["parent"] = json!(parent.as_ref().map(views::message));
+        response["parent"] = json!(parent.as_ref().map(views::message));
     }
     if wants_decisions {
-        let lines = lines.iter().map(|line| line.message.id.clone()).collect();
-        let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages: lines };
+        let messages = stored.iter().map(|message| message.message.id.clone()).collect();
+        let query = DecisionQuery::Messages { workspace: workspace_id(), channel, messages };
         let decisions = web.archive.decisions(query).await?;
-        answer["decisions"] = decisions.iter().map(views::decision).collect();
+        response["decisions"] = decisions.iter().map(views::decision).collect();
     }
-    Ok(Json(answer))
+    Ok(Json(response))
 }
 
 #[derive(Deserialize)]
@@ -129,15 +129,15 @@ pub async fn post_message(
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
-    let saying = LocalMessage {
+    let message = LocalMessage {
         id: body.id,
         channel: ChannelId::new(body.channel),
         thread: body.thread.filter(|thread| !thread.is_empty()).map(MessageId::new),
         user: body.user,
         text: body.text,
     };
-    let said = web.room.send_message(saying).await;
-    let (id, at) = said.map_err(|error| local_room_problem(&web, &error))?;
+    let sent = web.room.send_message(message).await;
+    let (id, at) = sent.map_err(|error| local_room_problem(&web, &error))?;
     Ok((StatusCode::CREATED, Json(json!({ "id": id, "ts": views::seconds(at) }))))
 }
 
@@ -177,8 +177,8 @@ pub async fn delete(
     query: Result<Query<DeleteQuery>, QueryRejection>,
 ) -> ApiResult {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
-    let ask = "say where and whose it is: /api/messages/…?channel=…&user=…";
-    let Query(query) = query.map_err(|_| bad_request(ask))?;
+    let usage = "say where and whose it is: /api/messages/…?channel=…&user=…";
+    let Query(query) = query.map_err(|_| bad_request(usage))?;
     let id = MessageId::new(id);
     let own =
         OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
@@ -201,14 +201,14 @@ pub async fn react(
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, REACT_FORMAT))?;
-    let reacting = ReactionRequest {
+    let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
         message: MessageId::new(body.message),
         user: body.user,
         emoji: body.emoji,
         change: if body.remove { ReactionChange::Removed } else { ReactionChange::Added },
     };
-    web.room.change_reaction(reacting).await.map_err(|error| local_room_problem(&web, &error))?;
+    web.room.change_reaction(reaction).await.map_err(|error| local_room_problem(&web, &error))?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -222,8 +222,8 @@ pub async fn decisions(
     State(web): State<Arc<Web>>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
 ) -> ApiResult {
-    let ask = "say of what: /api/decisions?message=… or ?channel=…";
-    let Query(query) = query.map_err(|_| bad_request(ask))?;
+    let usage = "say of what: /api/decisions?message=… or ?channel=…";
+    let Query(query) = query.map_err(|_| bad_request(usage))?;
     let revision = *web.revisions.borrow();
     let query = match (query.message, query.channel) {
         (Some(message), _) => {
@@ -233,7 +233,7 @@ pub async fn decisions(
             let channel = known_channel(&web, channel).await?;
             DecisionQuery::Channel { workspace: workspace_id(), channel, limit: PAGE }
         }
-        (None, None) => return Err(bad_request(ask)),
+        (None, None) => return Err(bad_request(usage)),
     };
     let decisions = web.archive.decisions(query).await?;
     let decisions: Vec<Value> = decisions.iter().map(views::decision).collect();
@@ -252,7 +252,7 @@ async fn known_channel(web: &Web, channel: String) -> Result<ChannelId, ApiProbl
     Ok(channel)
 }
 
-/// `after` is a message's id or a time in epoch seconds.
+/// The range of messages to return. `after` is the id of a message or a time in epoch seconds.
 async fn message_range(
     web: &Web,
     channel: &ChannelId,
@@ -270,8 +270,8 @@ async fn message_range(
         (Some(_), Some(_)) => return Err(bad_request("give either after or before")),
         (None, Some(before)) => {
             let id = MessageId::new(before.as_str());
-            let line = web.archive.message(&workspace_id(), channel, &id).await?;
-            return line.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(&before));
+            let message = web.archive.message(&workspace_id(), channel, &id).await?;
+            return message.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(&before));
         }
         (Some(after), None) => after,
     };
@@ -307,21 +307,21 @@ pub(super) fn local_room_problem(web: &Web, error: &LocalRoomError) -> ApiProble
     ApiProblem::new(status, error.describe(web.persona.language))
 }
 
-pub(super) fn invalid_body(web: &Web, rejection: &JsonRejection, shape: &str) -> ApiProblem {
+pub(super) fn invalid_body(web: &Web, rejection: &JsonRejection, format: &str) -> ApiProblem {
     let status = rejection.status();
     let sentence = match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
             let limit = MAX_BODY_BYTES / 1024 / 1024;
-            let words = web
+            let sentence = web
                 .persona
                 .language
                 .pick("the message is larger than {} MB", "文章が {} MB を超えています");
-            words.replace("{}", &limit.to_string())
+            sentence.replace("{}", &limit.to_string())
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
             "send JSON, with the content type application/json".to_owned()
         }
-        _ => format!("send {shape}"),
+        _ => format!("send {format}"),
     };
     ApiProblem::new(status, sentence)
 }

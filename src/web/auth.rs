@@ -1,4 +1,5 @@
-//! Who may reach the pages: this machine alone, or, where there is a token, whoever has it.
+//! Access to the pages and the API: with `http.token` for every client that presents the token, otherwise only for
+//! this machine.
 
 use std::sync::Arc;
 
@@ -16,14 +17,14 @@ use crate::config::secret::Secret;
 use crate::web::{ApiProblem, Web};
 
 const COOKIE: &str = "aizuchi_token";
-/// A browser that was let in once stays so for this long.
+/// How long a browser stays logged in.
 const COOKIE_MAX_AGE_SECONDS: u32 = 30 * 24 * 3600;
 
-/// What opens the pages to other machines.
+/// The token that opens the pages to other machines.
 pub struct AccessToken {
-    /// Compared instead of the token, so that nothing can be learned from how long that takes.
+    /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
     digest: [u8; 32],
-    /// What a browser keeps: it proves that its owner knew the token, and does not tell it.
+    /// The cookie's value. It proves knowledge of the token without containing it.
     cookie: String,
 }
 
@@ -44,14 +45,14 @@ impl AccessToken {
         let bearer =
             text(headers, header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let cookies = text(headers, header::COOKIE).unwrap_or_default();
-        let cookie = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-        let mut own = cookie.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
+        let cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+        let mut values = cookies.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value);
         let is_own = |value: &str| Sha256::digest(value) == Sha256::digest(&self.cookie);
-        bearer.is_some_and(|bearer| self.matches(bearer)) || own.any(is_own)
+        bearer.is_some_and(|bearer| self.matches(bearer)) || values.any(is_own)
     }
 }
 
-/// Lets a request in, or says why not.
+/// Middleware: rejects requests without access and adds the security headers to every response.
 pub(super) async fn require_access(
     State(web): State<Arc<Web>>,
     request: Request,
@@ -71,8 +72,8 @@ pub(super) async fn require_access(
     response
 }
 
-/// A foreign page must not reach the room through somebody's browser: neither by a name of its own
-/// that resolves to this machine, nor across origins.
+/// The error response if the request has no access. Pages of other sites must not reach the room through a user's
+/// browser: neither by DNS rebinding, nor across origins.
 fn access_denied(web: &Web, request: &Request) -> Option<Response> {
     let headers = request.headers();
     let host = text(headers, header::HOST);
@@ -157,7 +158,7 @@ fn page(web: &Web, error: Option<&str>) -> Result<Html<String>, ApiProblem> {
     page.render().map(Html).map_err(broken)
 }
 
-/// What supervisors and newcomers need before they can show a token.
+/// Paths that need no token: health checks, and what the login page consists of.
 fn is_public_path(path: &str) -> bool {
     matches!(path, "/live" | "/ready" | "/login") || path.starts_with("/static/")
 }
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_local() {
+    fn only_loopback_hosts_are_local() {
         for (host, expected) in [
             ("localhost", true),
             ("localhost:8080", true),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_shown_as_a_bearer_or_by_a_browser_that_was_let_in() {
+    fn a_token_is_accepted_as_a_bearer_or_as_its_cookie() {
         let token = AccessToken::new(&Secret::new("0123456789abcdef"));
         let cookie = format!("theme=dark; {COOKIE}={}", token.cookie);
         for (name, value, expected) in [

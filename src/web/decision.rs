@@ -1,4 +1,4 @@
-//! One decision, opened: what was considered, what the mind was asked and answered, how it ended.
+//! The page of one decision: the messages it considered, its model calls with prompt and answer, and its result.
 
 use std::sync::Arc;
 
@@ -70,28 +70,29 @@ pub async fn decision(
     let query = DecisionQuery::One { workspace: workspace_id(), id: DecisionId(id) };
     let decision = web.archive.decisions(query).await?.pop().ok_or_else(absent)?;
     let exchanges = web.archive.exchanges(decision.id).await?;
-    let account = DecisionDetails::load(&*web.archive, decision).await?;
-    let decision = &account.decision;
+    let details = DecisionDetails::load(&*web.archive, decision).await?;
+    let decision = &details.decision;
     let language = web.persona.language;
-    let shown =
-        |lines: &[StoredMessage]| lines.iter().map(|line| message_row(line, language)).collect();
+    let rows = |messages: &[StoredMessage]| {
+        messages.iter().map(|message| message_row(message, language)).collect()
+    };
     let calls = decision.attempts.iter().zip(exchanges);
     let page = DecisionPage {
         language: language.tag(),
         words: PageLabels::new(language),
         number: id,
-        channel: &account.channel_name,
-        ended: labels::ended(decision.ended, language),
+        channel: &details.channel_name,
+        ended: labels::decision_result(decision.ended, language),
         is_failure: decision.ended == Some(DecisionResult::Failed),
         is_open: decision.closed.is_none(),
         why: decision.why.clone().unwrap_or_default(),
-        facts: account
+        facts: details
             .labeled_values(language)
             .into_iter()
-            .chain(account.aftermath(language))
+            .chain(details.aftermath(language))
             .collect(),
-        considered: shown(&account.considered),
-        said: shown(&account.posted_messages),
+        considered: rows(&details.considered),
+        said: rows(&details.posted_messages),
         calls: calls
             .map(|(attempt, exchange)| call(attempt, exchange, language, &web.currency))
             .collect(),
@@ -101,12 +102,12 @@ pub async fn decision(
     page.render().map(Html).map_err(broken)
 }
 
-fn message_row(line: &StoredMessage, language: Language) -> MessageRow {
+fn message_row(message: &StoredMessage, language: Language) -> MessageRow {
     MessageRow {
-        at: ledger::format_time(line.message.at),
-        iso: line.message.at.to_string(),
-        name: line.author_name.to_string(),
-        text: ledger::message_text(line, language),
+        at: ledger::format_time(message.message.at),
+        iso: message.message.at.to_string(),
+        name: message.author_name.to_string(),
+        text: ledger::message_text(message, language),
     }
 }
 

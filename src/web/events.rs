@@ -1,5 +1,5 @@
-//! What changes, as it changes: a stream of server-sent events whose ids are revisions, so that a
-//! page that was away asks for what came after the last one it saw.
+//! A stream of server-sent events with every change. Event ids are revisions, so a page that reconnects gets
+//! everything after the last event it saw.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,8 +20,8 @@ use aizuchi_core::decision::Decision;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::store::{Archive, StoreError, StoredMessage};
 
-/// How much is read at a time: little, since a page that reads slowly holds it, but far more than
-/// can change with one revision.
+/// The number of changes that are read at a time. It is small, because a slow client keeps them in memory, but far
+/// more than can change with one revision.
 const BATCH: usize = 50;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -43,7 +43,7 @@ pub async fn events(
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
-    let tail = EventStream {
+    let stream_state = EventStream {
         last_revision: resumed.or(after.after).unwrap_or(newest).min(newest),
         archive: web.archive.clone(),
         clock: web.clock.clone(),
@@ -54,15 +54,15 @@ pub async fn events(
         snapshots: VecDeque::new(),
         queued_changes: VecDeque::new(),
     };
-    let events = stream::unfold(tail, |mut tail| async {
-        let event = tail.next().await?;
-        Some((Ok(event), tail))
+    let events = stream::unfold(stream_state, |mut stream_state| async {
+        let event = stream_state.next().await?;
+        Some((Ok(event), stream_state))
     });
     let events = events.take_until(web.shutdown.clone().cancelled_owned());
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// One page's place in the stream of changes.
+/// The position of one page in the stream of changes.
 struct EventStream {
     archive: Arc<dyn Archive>,
     clock: aizuchi_core::clock::Clock,
@@ -70,9 +70,9 @@ struct EventStream {
     room: Arc<LocalRoom>,
     room_changes: watch::Receiver<u64>,
     last_revision: u64,
-    /// The pending steps as they were sent last.
+    /// The pending steps, as last sent.
     status: Option<Vec<Value>>,
-    /// Snapshots that stand for no revision.
+    /// Events without an id, because they belong to no revision.
     snapshots: VecDeque<Event>,
     queued_changes: VecDeque<(u64, RoomChange)>,
 }
@@ -85,19 +85,20 @@ enum RoomChange {
 impl RoomChange {
     fn to_event(&self) -> Event {
         let (kind, value) = match self {
-            RoomChange::Message(line) => ("message", views::message(line)),
-            RoomChange::Decision(row) => ("decision", views::decision(row)),
+            RoomChange::Message(message) => ("message", views::message(message)),
+            RoomChange::Decision(decision) => ("decision", views::decision(decision)),
         };
         Event::default().event(kind).data(value.to_string())
     }
 }
 
 impl EventStream {
-    /// `None` ends the stream; the page connects again.
+    /// The next event. `None` ends the stream, and the page reconnects.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((revision, change)) = self.queued_changes.pop_front() {
-                // Only the last change of a revision stands for the whole of it.
+                // Only the last change of a revision carries its id: a page that reconnects after an earlier one
+                // must get the rest of the revision.
                 let is_last = self.queued_changes.front().is_none_or(|(next, _)| *next != revision);
                 let event = change.to_event();
                 return Some(if is_last { event.id(revision.to_string()) } else { event });
@@ -118,27 +119,30 @@ impl EventStream {
                 }
             };
             if let Err(error) = read {
-                tracing::warn!("an event stream ends early: {error}");
+                tracing::warn!(%error, "the store failed; closing an event stream");
                 return None;
             }
         }
     }
 
     async fn read(&mut self, newest: u64) -> Result<(), StoreError> {
-        let lines = self.archive.messages_since(&workspace_id(), self.last_revision, BATCH).await?;
+        let messages =
+            self.archive.messages_since(&workspace_id(), self.last_revision, BATCH).await?;
         let decisions =
             self.archive.decisions_since(&workspace_id(), self.last_revision, BATCH).await?;
-        // What was committed meanwhile may be in one of the reads and not in the other; and where
-        // a read was cut short, nothing behind the cut may overtake it.
-        // Changes of one revision stay together.
-        let lines_end = lines.get(BATCH - 1).map_or(newest, |line| line.revision - 1);
-        let decisions_end = decisions.get(BATCH - 1).map_or(newest, |row| row.revision - 1);
-        let end = newest.min(lines_end).min(decisions_end);
-        let lines =
-            lines.into_iter().map(|line| (line.revision, RoomChange::Message(Box::new(line))));
-        let decisions =
-            decisions.into_iter().map(|row| (row.revision, RoomChange::Decision(Box::new(row))));
-        let mut changes: Vec<(u64, RoomChange)> = lines.chain(decisions).collect();
+        // A change that was committed between the two reads may be in only one of them, and a full batch may lack
+        // the rest of its last revision. Send only revisions that both reads cover as a whole.
+        let messages_end = messages.get(BATCH - 1).map_or(newest, |message| message.revision - 1);
+        let decisions_end =
+            decisions.get(BATCH - 1).map_or(newest, |decision| decision.revision - 1);
+        let end = newest.min(messages_end).min(decisions_end);
+        let messages = messages
+            .into_iter()
+            .map(|message| (message.revision, RoomChange::Message(Box::new(message))));
+        let decisions = decisions
+            .into_iter()
+            .map(|decision| (decision.revision, RoomChange::Decision(Box::new(decision))));
+        let mut changes: Vec<(u64, RoomChange)> = messages.chain(decisions).collect();
         changes.retain(|(revision, _)| *revision <= end);
         changes.sort_by_key(|(revision, _)| *revision);
         self.queued_changes.extend(changes);
@@ -149,7 +153,7 @@ impl EventStream {
         self.read_status().await
     }
 
-    /// Who and what is here, and how it takes part.
+    /// Queues a snapshot of the room: its channels, its users, and the persona's mode and mutes.
     async fn read_room(&mut self) -> Result<(), StoreError> {
         let (channels, muted_until) = views::participation(&self.room.controls().await?);
         let people = views::users(&self.room.user_names());

@@ -1,4 +1,4 @@
-//! What a supervisor and an operator ask: does it live, is it ready, what are the figures?
+//! Health checks for supervisors (`/live`, `/ready`) and `/metrics`.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use aizuchi_core::metrics::GaugeSnapshot;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
 
-/// Another one does the work; it waits for its place.
+/// The response of a process on standby.
 pub async fn standby() -> ApiProblem {
     let why = "it stands by: another Aizuchi is active on the same database";
     ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned())
 }
 
-/// The process runs and answers.
+/// The process is running.
 pub async fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store can be read and, as far as was tried last, written; all platforms are heard; and due steps are
-/// worked at. Whoever reads what it missed is ready all the same, and tells how far it is.
+/// Ready means: the store can be read and its last write succeeded, all platforms are connected, and due steps are
+/// being handled. A process that is still backfilling is ready and reports its progress.
 pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, ApiProblem> {
     let unready = |why: String| ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why);
     if web.shutdown.is_cancelled() {
@@ -36,27 +36,28 @@ pub async fn ready(State(web): State<Arc<Web>>) -> Result<Json<Value>, ApiProble
     if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
         return Err(unready(why));
     }
-    // Due steps may wait while all hands are busy, as long as something gets done.
+    // Due steps may wait for a free slot of the runner, as long as other steps are completed.
     let overdue = overdue(&web).await?;
-    if overdue > SignedDuration::ZERO && web.pulse.is_stalled(web.clock.now()) {
+    if overdue > SignedDuration::ZERO && web.heartbeat.is_stalled(web.clock.now()) {
         let seconds = overdue.as_secs();
         return Err(unready(format!("steps have been due for {seconds} s, and nothing is done")));
     }
-    let told = |progress: BackfillProgress| {
-        let told = progress.describe(web.persona.language);
+    let to_json = |progress: BackfillProgress| {
+        let description = progress.describe(web.persona.language);
         let BackfillProgress { platform, channels, channels_read: read, threads_read: threads } =
             progress;
-        json!({ "platform": platform, "channels": channels, "read": read, "threads": threads, "told": told })
+        json!({ "platform": platform, "channels": channels, "read": read, "threads": threads, "told": description })
     };
-    let catching_up: Vec<Value> = web.platforms.backfill_progress().into_iter().map(told).collect();
-    if catching_up.is_empty() {
+    let backfills: Vec<Value> =
+        web.platforms.backfill_progress().into_iter().map(to_json).collect();
+    if backfills.is_empty() {
         return Ok(Json(json!({ "status": "ready" })));
     }
-    Ok(Json(json!({ "status": "ready", "catching_up": catching_up })))
+    Ok(Json(json!({ "status": "ready", "catching_up": backfills })))
 }
 
-/// The figures, in OpenMetrics. Those that have to be looked up stay as they were while the store
-/// cannot be read: then the others matter most, and `/ready` tells.
+/// The metrics in the OpenMetrics format. While the store cannot be read, the gauges that come from it keep their last
+/// values: the other metrics matter most then, and `/ready` reports the error.
 pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -69,7 +70,7 @@ async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
     Ok(GaugeSnapshot { pending: backlog.pending, dead_letters: backlog.dead_letters, overdue })
 }
 
-/// How long the oldest step has been due.
+/// How long the oldest due step has waited.
 async fn overdue(web: &Web) -> Result<SignedDuration, StoreError> {
     let now = web.clock.now();
     let next = web.store.next_ready().await?;

@@ -1,5 +1,5 @@
-//! Models write Markdown; the room shows it as HTML that can do nothing but look like text. What is
-//! HTML in the Markdown stays text, pictures become links, and links lead to the web or to mail.
+//! Renders a model's Markdown as safe HTML. HTML in the Markdown is escaped, images become links, and links may only
+//! use `http`, `https` and `mailto`.
 
 use pulldown_cmark::{Alignment, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_cmark_escape::escape_href;
@@ -12,7 +12,7 @@ use aizuchi_core::platform::emphasis::{
 pub fn html(text: &str) -> String {
     let text = mark_emphasis(text);
     let parser = Parser::new_ext(&text, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES);
-    // Links that are open, and whether they lead anywhere.
+    // The open links, and whether each is rendered as a link.
     let mut links = Vec::new();
     let mut is_code = false;
     let safe = parser.flat_map(|event| {
@@ -23,9 +23,9 @@ pub fn html(text: &str) -> String {
         }
         if is_code { vec![restore_event(event)] } else { sanitize(event, &mut links) }
     });
-    let mut shown = String::with_capacity(text.len() * 2);
-    html::push_html(&mut shown, safe);
-    shown
+    let mut rendered = String::with_capacity(text.len() * 2);
+    html::push_html(&mut rendered, safe);
+    rendered
 }
 
 fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
@@ -33,17 +33,17 @@ fn sanitize<'a>(event: Event<'a>, links: &mut Vec<bool>) -> Vec<Event<'a>> {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(restore_asterisks(&text))],
         event @ Event::Code(_) => vec![restore_event(event)],
         Event::Text(text) if has_emphasis_marks(&text) => to_events(&text),
-        // Alignment would be a style, which the page forbids.
+        // Alignment would need inline styles, which the content security policy forbids.
         Event::Start(Tag::Table(columns)) => {
             vec![Event::Start(Tag::Table(vec![Alignment::None; columns.len()]))]
         }
-        // A chat's line break is one.
+        // Chat users expect a line break to be one.
         Event::SoftBreak => vec![Event::HardBreak],
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
             let address = restore_asterisks(&dest_url);
-            let leads = is_web(&address) && !links.contains(&true);
-            links.push(leads);
-            if leads { vec![Event::InlineHtml(anchor(&address))] } else { Vec::new() }
+            let is_link = is_web(&address) && !links.contains(&true);
+            links.push(is_link);
+            if is_link { vec![Event::InlineHtml(anchor(&address))] } else { Vec::new() }
         }
         Event::End(TagEnd::Link | TagEnd::Image) => match links.pop() {
             Some(true) => vec![Event::InlineHtml("</a>".into())],
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markdown_looks_like_text_and_does_nothing_else() {
+    fn markdown_becomes_safe_html() {
         let link = r#"target="_blank" rel="noopener noreferrer nofollow""#;
         for (text, expected) in [
             ("plain", "<p>plain</p>\n".to_owned()),

@@ -1,4 +1,4 @@
-//! What people order through the API, and what was used up.
+//! Orders through the API (mute, mode, opt-out), and the spending report.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const OPT_OUT_FORMAT: &str = r#"{"user": "…"} and, to be listened to again, "u
 type Body<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;
 
-/// A misspelled key must not silence every channel.
+/// Unknown fields are rejected: a misspelled `channel` must not mute every channel.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MuteBody {
@@ -54,7 +54,7 @@ pub async fn unmute(State(web): State<Arc<Web>>, body: Body<UnmuteBody>) -> Orde
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
     channel: String,
-    /// Null is a word of its own here, so it must be said.
+    /// Required, because `null` has a meaning of its own: back to the configured mode.
     #[serde(deserialize_with = "Option::deserialize")]
     mode: Option<Mode>,
 }
@@ -75,8 +75,8 @@ pub struct OptOutBody {
 
 pub async fn opt_out(State(web): State<Arc<Web>>, body: Body<OptOutBody>) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, OPT_OUT_FORMAT))?;
-    let listening = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
-    let ordered = web.room.change_consent(&body.user, listening).await;
+    let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
+    let ordered = web.room.change_consent(&body.user, change).await;
     ordered.map(|()| StatusCode::NO_CONTENT).map_err(|error| local_room_problem(&web, &error))
 }
 

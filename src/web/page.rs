@@ -1,4 +1,4 @@
-//! The page of the room and its files.
+//! The page of the local room and its static files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ struct RoomPage<'a> {
     persona: &'a str,
     /// JSON inside a `script` element.
     settings: String,
-    /// How far what was missed has been read, as long as there is more.
+    /// The progress of the backfill, empty when it is complete.
     catching_up: String,
 }
 
@@ -31,7 +31,7 @@ struct RoomPage<'a> {
 struct Files;
 
 pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProblem> {
-    // What settles a line when it is heard. That the persona's own lines are its own need not be said.
+    // The gates that settle a message when it is heard. The page needs no reason for the persona's own messages.
     let gates = [Gate::OptedOut, Gate::OtherBot, Gate::CaughtUp, Gate::ChannelMode, Gate::Command];
     let language = web.persona.language;
     let gates = gates.map(|gate| (gate.name(), ledger::heard_reason(gate, language)));
@@ -45,13 +45,13 @@ pub async fn room(State(web): State<Arc<Web>>) -> Result<Html<String>, ApiProble
         "judge": web.judgment_model,
         "gates": gates,
     });
-    let behind = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
-    let behind: Vec<String> = behind.map(|progress| progress.describe(language)).collect();
+    let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
+    let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();
     let page = RoomPage {
-        catching_up: behind.join(" "),
+        catching_up: backfills.join(" "),
         language: web.persona.language.tag(),
         persona: &web.persona.name,
-        // A name must not be able to close the element.
+        // A name with `</script>` must not close the element.
         settings: settings.to_string().replace('<', "\\u003c"),
     };
     let broken =

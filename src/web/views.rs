@@ -1,4 +1,4 @@
-//! The JSON of the room's API (DESIGN §7). Times are epoch seconds.
+//! The JSON of the API. Times are epoch seconds.
 
 use std::sync::Arc;
 
@@ -23,28 +23,28 @@ pub fn channel(channel: &Channel) -> Value {
     json!({ "id": channel.id, "name": channel.name })
 }
 
-/// How it takes part in each channel, and until when it is muted everywhere.
-pub fn participation(manner: &RoomControls) -> (Vec<Value>, Option<f64>) {
-    let channel = |here: &ChannelControls| {
+/// The mode and mute of each channel, and the end of a mute of the whole room.
+pub fn participation(controls: &RoomControls) -> (Vec<Value>, Option<f64>) {
+    let channel = |channel: &ChannelControls| {
         json!({
-            "id": here.channel.id,
-            "name": here.channel.name,
-            "mode": here.mode,
-            "ordered": here.is_overridden,
-            "muted_until": here.muted_until.map(seconds),
+            "id": channel.channel.id,
+            "name": channel.channel.name,
+            "mode": channel.mode,
+            "ordered": channel.is_overridden,
+            "muted_until": channel.muted_until.map(seconds),
         })
     };
-    (manner.channels.iter().map(channel).collect(), manner.muted_until.map(seconds))
+    (controls.channels.iter().map(channel).collect(), controls.muted_until.map(seconds))
 }
 
-/// What was used up and what may be, for all and for each channel.
+/// The spending and its limits, for the workspace and for each channel.
 pub fn spending(
     spendings: &[Spending],
     channels: &[Channel],
     book: &Rulebook,
     currency: &str,
 ) -> Value {
-    let of = |channel: Option<&ChannelId>, allowance: &BudgetLimits| {
+    let budget = |channel: Option<&ChannelId>, limits: &BudgetLimits| {
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
         let money = |micros: u64| micros as f64 / 1e6;
@@ -54,23 +54,25 @@ pub fn spending(
             "price_in_day": money(spent.micros_in_day),
             "price_in_month": money(spent.micros_in_month),
             "limits": {
-                "tokens_per_day": allowance.tokens_per_day,
-                "price_per_day": allowance.micros_per_day.map(money),
-                "price_per_month": allowance.micros_per_month.map(money),
+                "tokens_per_day": limits.tokens_per_day,
+                "price_per_day": limits.micros_per_day.map(money),
+                "price_per_month": limits.micros_per_month.map(money),
             },
-            "reached": BudgetStatus::new(&spent, allowance, book.soft_share),
+            "reached": BudgetStatus::new(&spent, limits, book.soft_share),
         })
     };
-    let here = |channel: &Channel| {
-        let mut spending =
-            of(Some(&channel.id), &book.channel_rules(&channel.id, &channel.name).budget_limits);
+    let channel_budget = |channel: &Channel| {
+        let mut spending = budget(
+            Some(&channel.id),
+            &book.channel_rules(&channel.id, &channel.name).budget_limits,
+        );
         spending["id"] = json!(channel.id);
         spending
     };
     json!({
         "currency": currency,
-        "workspace": of(None, &book.workspace_limits),
-        "channels": channels.iter().map(here).collect::<Vec<_>>(),
+        "workspace": budget(None, &book.workspace_limits),
+        "channels": channels.iter().map(channel_budget).collect::<Vec<_>>(),
     })
 }
 
@@ -78,36 +80,36 @@ pub fn users(names: &[Arc<str>]) -> Vec<Value> {
     names.iter().map(|name| json!({ "name": name })).collect()
 }
 
-pub fn message(line: &StoredMessage) -> Value {
-    let message = &line.message;
+pub fn message(stored: &StoredMessage) -> Value {
+    let message = &stored.message;
     let kind = message.author.kind;
     json!({
         "id": message.id,
         "channel": message.conversation.channel,
         "thread": message.conversation.thread,
         "ts": seconds(message.at),
-        "user": line.author_name,
+        "user": stored.author_name,
         "bot": kind != AuthorKind::Human,
         "persona": kind == AuthorKind::Persona,
         "text": message.text,
-        // People's lines are shown as they wrote them.
+        // Messages of users are shown as they were written.
         "html": (kind == AuthorKind::Persona).then(|| markdown::html(&message.text)),
         "edited": message.edits > 0,
-        "deleted": line.is_deleted,
-        "gate": line.gate,
-        "reactions": line.reactions.iter().map(reaction_group).collect::<Vec<_>>(),
-        "revision": line.revision,
+        "deleted": stored.is_deleted,
+        "gate": stored.gate,
+        "reactions": stored.reactions.iter().map(reaction_group).collect::<Vec<_>>(),
+        "revision": stored.revision,
     })
 }
 
-fn reaction_group(reacted: &ReactionGroup) -> Value {
-    let users: Vec<&str> = reacted.users.iter().map(|user| &*user.name).collect();
-    let is_own = reacted.users.iter().any(|user| user.kind == AuthorKind::Persona);
-    json!({ "emoji": reacted.emoji, "users": users, "own": is_own })
+fn reaction_group(reaction: &ReactionGroup) -> Value {
+    let users: Vec<&str> = reaction.users.iter().map(|user| &*user.name).collect();
+    let is_own = reaction.users.iter().any(|user| user.kind == AuthorKind::Persona);
+    json!({ "emoji": reaction.emoji, "users": users, "own": is_own })
 }
 
 pub fn decision(decision: &Decision) -> Value {
-    let weighed = decision.evaluation.as_ref();
+    let evaluation = decision.evaluation.as_ref();
     json!({
         "id": decision.id,
         "channel": decision.conversation.channel,
@@ -117,28 +119,29 @@ pub fn decision(decision: &Decision) -> Value {
         "messages": decision.messages,
         "addressed": decision.is_addressed,
         "about": decision.judgment.as_ref().and_then(|judgment| judgment.about.as_ref()),
-        "mode": weighed.map(|weighed| weighed.mode),
-        "passed": weighed.map(|weighed| &weighed.passed_gates),
+        "mode": evaluation.map(|evaluation| evaluation.mode),
+        "passed": evaluation.map(|evaluation| &evaluation.passed_gates),
         "gate": decision.gate,
-        "conversation_state": weighed.and_then(|weighed| weighed.conversation_state),
+        "conversation_state": evaluation.and_then(|evaluation| evaluation.conversation_state),
         "verdict": decision.judgment,
         "state": decision.state_hash.map(|state| state.to_string()),
         "ended": decision.ended,
         "why": decision.why,
         "said": decision.posted_messages.first(),
         "all_said": decision.posted_messages,
-        "reacted": decision.reaction.as_ref().map(|(on, emoji)| json!({ "message": on, "emoji": emoji })),
+        "reacted": decision.reaction.as_ref().map(|(message, emoji)| json!({ "message": message, "emoji": emoji })),
         "next": next(&decision.follow_up),
         "attempts": decision.attempts.iter().map(attempt).collect::<Vec<_>>(),
         "revision": decision.revision,
     })
 }
 
-/// What happened after it had closed.
+/// What happened after the decision was closed.
 fn next(next: &DecisionFollowUp) -> Value {
-    let answered = next.first_reply.as_ref().map(
-        |answered| json!({ "message": answered.message, "seconds": answered.delay.as_secs_f64() }),
-    );
+    let answered = next
+        .first_reply
+        .as_ref()
+        .map(|reply| json!({ "message": reply.message, "seconds": reply.delay.as_secs_f64() }));
     json!({ "answered": answered, "reactions": next.reactions })
 }
 

@@ -1,5 +1,5 @@
-//! Where platforms call us. Whoever calls proves by a signature who they are, and is answered when what they
-//! tell is kept.
+//! Web hooks of the platforms. A request is authenticated by its signature, and acknowledged after its events are
+//! stored.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::web::{ApiProblem, Web};
 use aizuchi_slack::SlackPlatform;
 use aizuchi_slack::signature;
 
-/// Slack's events and slash commands, where they come over HTTP.
+/// Slack's events and slash commands, if they come over HTTP and not over Socket Mode.
 pub async fn slack(
     State(web): State<Arc<Web>>,
     headers: HeaderMap,
@@ -25,10 +25,10 @@ pub async fn slack(
     let slack = web.slack.as_ref().ok_or_else(absent)?;
     let secret = slack.signing_secret().ok_or_else(absent)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let (time, sign) = (text("x-slack-request-timestamp"), text("x-slack-signature"));
-    signature::verify(secret, time, sign, &body, web.clock.now()).map_err(|forged| {
-        slack.log_invalid_signature(forged);
-        ApiProblem::new(StatusCode::UNAUTHORIZED, forged.to_string())
+    let (time, signature) = (text("x-slack-request-timestamp"), text("x-slack-signature"));
+    signature::verify(secret, time, signature, &body, web.clock.now()).map_err(|invalid| {
+        slack.log_invalid_signature(invalid);
+        ApiProblem::new(StatusCode::UNAUTHORIZED, invalid.to_string())
     })?;
     let kind = text(header::CONTENT_TYPE.as_str()).unwrap_or_default();
     if kind.starts_with("application/x-www-form-urlencoded") {
@@ -45,7 +45,7 @@ pub async fn slack(
     }
 }
 
-/// A slash command comes as a form.
+/// Answers a slash command, which Slack sends as a form.
 async fn command(slack: &SlackPlatform, body: &Bytes) -> Result<Response, ApiProblem> {
     let wrong = || ApiProblem::new(StatusCode::BAD_REQUEST, "the body is no form");
     let form = std::str::from_utf8(body).map_err(|_| wrong())?;

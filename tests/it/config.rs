@@ -1,4 +1,4 @@
-//! The one file of settings: what variables do to it, and what it means.
+//! The config file: variables, locations and defaults.
 
 mod bad;
 mod discord;
@@ -6,8 +6,8 @@ mod example;
 mod kotonoha;
 mod minds;
 mod notices;
+mod requirements;
 mod rules;
-mod seeds;
 mod slack;
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 use assert_cmd::Command;
 
 #[test]
-fn variables_stand_for_values_of_every_kind() {
+fn variables_expand_in_values_of_every_type() {
     let text = r#"
 persona: {name: "${NAME}", system_prompt: '$NAME $${NAME} ${NAME:-nobody}'}
 response: {min_wait_seconds: "${SECONDS}", jitter_ratio: "${RATIO:-0.1}"}
@@ -50,7 +50,7 @@ agents:
 }
 
 #[test]
-fn the_process_outranks_the_file_of_variables() {
+fn process_variables_override_those_of_the_env_file() {
     let file =
         "\u{feff}A=file # why\nB='two $words'\nexport C=\"x\\ny\"\nD=a$b\nE=\"$b\"\nF=${D}!\n";
     let environment = environment(&[("A", "process")], file);
@@ -62,20 +62,20 @@ fn the_process_outranks_the_file_of_variables() {
 }
 
 #[test]
-fn a_broken_line_of_variables_is_named_and_not_shown() {
-    for (text, place) in [
+fn an_invalid_env_line_is_located_and_not_shown() {
+    for (text, location) in [
         ("A=1\nB two hunter2\n", ".env:2"),
         ("A=1\n\n# x\nhunter2=hunter2 hunter2\n", ".env:4"),
         ("A='hunter2\nhunter2\n", ".env:1"),
     ] {
         let error = Environment::new([], text, ".env").unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{place}: this line cannot be read")), "{error}");
+        assert!(error.starts_with(&format!("{location}: this line cannot be read")), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
     }
 }
 
 #[test]
-fn variables_come_from_beside_the_config() {
+fn the_env_file_is_read_from_the_folder_of_the_config() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.yaml");
     std::fs::write(&file, "http:\n  listen: ${AIZUCHI_TEST_LISTEN}\n").unwrap();
@@ -95,7 +95,7 @@ fn variables_come_from_beside_the_config() {
 }
 
 #[test]
-fn a_key_with_nothing_behind_it_is_not_set() {
+fn a_key_without_a_value_is_not_set() {
     let text = "persona:\n  name:\nresponse:\nslack:\nagents:\n  response:\n  memory:\nchannels:\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded, LoadedConfig { config: Config::default(), warnings: Vec::new() });
@@ -108,7 +108,7 @@ fn a_key_with_nothing_behind_it_is_not_set() {
 }
 
 #[test]
-fn a_listener_for_others_needs_a_token() {
+fn a_public_listener_needs_a_token() {
     let text = "http:\n  listen: 0.0.0.0:80\n  token: 0123456789abcdef\n";
     let config = Config::parse(text).unwrap();
     assert_eq!(config.http.token.as_ref().unwrap().0.expose(), "0123456789abcdef");
@@ -116,7 +116,7 @@ fn a_listener_for_others_needs_a_token() {
 }
 
 #[test]
-fn the_database_has_two_names() {
+fn two_keys_name_the_database() {
     let database = |text: &str| Config::parse(text).unwrap().database_address();
     let file = |path: &str| DatabaseLocation::Sqlite(path.into());
     assert_eq!(database(""), file("data/aizuchi.db"));
@@ -127,7 +127,7 @@ fn the_database_has_two_names() {
 }
 
 #[test]
-fn the_policies_are_configs() {
+fn the_policies_are_valid_configs() {
     for file in std::fs::read_dir("policies").unwrap() {
         let loaded = Config::load(Some(&file.unwrap().path()), ModelSelection::Configured).unwrap();
         assert_eq!(loaded.warnings, [""; 0]);
@@ -150,7 +150,7 @@ fn environment(pairs: &[(&str, &str)], file: &str) -> Environment {
 }
 
 #[test]
-fn prompts_are_of_a_zone_and_of_a_length() {
+fn prompts_have_a_time_zone_and_a_maximum_length() {
     let text = "timezone: Asia/Tokyo\ncontext:\n  max_tokens: 9000\n  sections: {memos: 0}\n";
     let settings = Config::parse(text).unwrap().agent_settings();
     assert_eq!(settings.zone.iana_name(), Some("Asia/Tokyo"));

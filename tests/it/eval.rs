@@ -1,4 +1,4 @@
-//! Eval: labelled cases, what is asked about them, and what answers are worth.
+//! Evaluation: labeled cases, their prompts, and the scores of answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::command::aizuchi;
 use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::{Limits, Server, Treatment};
 
-/// Must be seen in no error.
+/// Must not appear in any error.
 const CHAT: &str = "the treasure is under the old oak";
 
-fn written(id: &str, language: &str, pair: Option<&str>, about: &str, labels: &[&str]) -> Value {
+fn raw_case(id: &str, language: &str, pair: Option<&str>, about: &str, labels: &[&str]) -> Value {
     let mut case = json!({
         "id": id, "language": language, "about": about, "labels": labels,
         "messages": [
@@ -43,19 +43,19 @@ fn written(id: &str, language: &str, pair: Option<&str>, about: &str, labels: &[
     case
 }
 
-fn lines(values: &[Value]) -> String {
+fn json_lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
 }
 
 /// Six cases, two of them in a pair, three in Japanese.
 fn cases() -> Vec<Value> {
     let mut cases = vec![
-        written("a1", "en", Some("p"), "S03", &["ENDING"]),
-        written("a2", "en", Some("p"), "S03", &["ACTIVE"]),
-        written("a3", "en", None, "S06", &["MISUNDERSTANDING", "CONFLICT"]),
-        written("b1", "ja", None, "S08", &["ACTIVE"]),
-        written("b2", "ja", None, "S05", &["CONFLICT"]),
-        written("b3", "ja", None, "S07", &["ACTIVE"]),
+        raw_case("a1", "en", Some("p"), "S03", &["ENDING"]),
+        raw_case("a2", "en", Some("p"), "S03", &["ACTIVE"]),
+        raw_case("a3", "en", None, "S06", &["MISUNDERSTANDING", "CONFLICT"]),
+        raw_case("b1", "ja", None, "S08", &["ACTIVE"]),
+        raw_case("b2", "ja", None, "S05", &["CONFLICT"]),
+        raw_case("b3", "ja", None, "S07", &["ACTIVE"]),
     ];
     cases[3]["messages"][1]["text"] = "以上の手順で、次に進みます".into();
     cases[5]["messages"][1]["bot"] = true.into();
@@ -77,22 +77,23 @@ fn eval(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-fn shipped() -> Vec<Case> {
+fn shipped_cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = ["en", "ja"].map(|tag| root.join(format!("evals/state-{tag}.jsonl")));
     case::open(&files).unwrap()
 }
 
 #[test]
-fn answers_are_scored_beside_the_baselines() {
+fn answers_are_scored_next_to_the_baselines() {
     let answers = [("a1", "ENDING."), ("a2", "active"), ("a3", "Conflict"), ("b1", "ENDING")];
     let answers = answers.into_iter().chain([("b2", "hard to say"), ("b3", "**ACTIVE**")]);
     let answers: Vec<Value> =
         answers.map(|(id, answer)| json!({ "id": id, "answer": answer })).collect();
-    let folder = folder(&[("cases.jsonl", &lines(&cases())), ("answers.jsonl", &lines(&answers))]);
+    let folder =
+        folder(&[("cases.jsonl", &json_lines(&cases())), ("answers.jsonl", &json_lines(&answers))]);
     let arguments = ["cases.jsonl", "--task", "state", "--answers", "answers.jsonl"];
-    let (code, table, told) = eval(folder.path(), &arguments);
-    assert_eq!((code, &*told), (Some(0), ""));
+    let (code, table, stderr) = eval(folder.path(), &arguments);
+    assert_eq!((code, &*stderr), (Some(0), ""));
     insta::assert_snapshot!(table, @r"
     |                              |                          answers.jsonl |                          always ACTIVE |                               keywords |
     |------------------------------|----------------------------------------|----------------------------------------|----------------------------------------|
@@ -153,8 +154,8 @@ fn answers_are_scored_beside_the_baselines() {
 }
 
 #[test]
-fn the_builtin_mind_answers_where_nobody_else_is_named() {
-    let (english, japanese) = (lines(&cases()[..3]), lines(&cases()[3..]));
+fn the_builtin_mind_answers_by_default() {
+    let (english, japanese) = (json_lines(&cases()[..3]), json_lines(&cases()[3..]));
     let folder = folder(&[("en.jsonl", &english), ("ja.jsonl", &japanese)]);
     let (code, printed, _) =
         eval(folder.path(), &["en.jsonl", "ja.jsonl", "--task", "state", "--json"]);
@@ -165,9 +166,9 @@ fn the_builtin_mind_answers_where_nobody_else_is_named() {
 }
 
 #[test]
-fn a_bad_line_is_a_sentence_without_what_was_said() {
+fn the_error_of_an_invalid_line_has_no_chat_text() {
     let with = |change: &dyn Fn(&mut Value)| {
-        let mut case = written("x", "en", None, "S03", &["ENDING"]);
+        let mut case = raw_case("x", "en", None, "S03", &["ENDING"]);
         change(&mut case);
         case.to_string()
     };
@@ -198,23 +199,23 @@ fn a_bad_line_is_a_sentence_without_what_was_said() {
         (with(&|case| drop(case.as_object_mut().unwrap().remove("about"))), "the field `about` is"),
     ] {
         let folder = folder(&[("cases.jsonl", &format!("\u{feff}\n{line}\n"))]);
-        let (code, _, told) = eval(folder.path(), &["cases.jsonl", "--task", "state"]);
+        let (code, _, stderr) = eval(folder.path(), &["cases.jsonl", "--task", "state"]);
         let expected = format!("aizuchi: cases.jsonl:2: {problem}");
-        assert!(told.starts_with(&expected), "{line}\n→ {told}");
-        assert_eq!((code, told.lines().count()), (Some(1), 1), "{told}");
-        assert!(!told.contains("treasure") && !told.contains("oak"), "{told}");
+        assert!(stderr.starts_with(&expected), "{line}\n→ {stderr}");
+        assert_eq!((code, stderr.lines().count()), (Some(1), 1), "{stderr}");
+        assert!(!stderr.contains("treasure") && !stderr.contains("oak"), "{stderr}");
     }
 }
 
 #[test]
-fn a_set_of_cases_is_whole_or_is_not_used() {
+fn one_invalid_case_rejects_the_whole_set() {
     let pair = |labels: [&[&str]; 2]| {
-        let half = |id, labels| written(id, "en", Some("p"), "S03", labels);
+        let half = |id, labels| raw_case(id, "en", Some("p"), "S03", labels);
         [half("x", labels[0]), half("y", labels[1])]
     };
-    let third = written("z", "en", Some("p"), "S03", &["ACTIVE"]);
+    let third = raw_case("z", "en", Some("p"), "S03", &["ACTIVE"]);
     let [one, other] = pair([&["ENDING"], &["ACTIVE"]]);
-    let twin = written("X", "en", None, "S03", &["ACTIVE"]);
+    let twin = raw_case("X", "en", None, "S03", &["ACTIVE"]);
     for (cases, expected) in [
         (vec![one.clone(), twin], "cases.jsonl:2: a case with this id came before\n"),
         (vec![one, other, third], "cases.jsonl:1: its pair has 3 cases and not two\n"),
@@ -224,21 +225,21 @@ fn a_set_of_cases_is_whole_or_is_not_used() {
         ),
         (vec![], "there are no cases in cases.jsonl\n"),
     ] {
-        let folder = folder(&[("cases.jsonl", &lines(&cases))]);
-        let (code, _, told) = eval(folder.path(), &["cases.jsonl", "--task", "state"]);
-        assert_eq!((code, told), (Some(1), format!("aizuchi: {expected}")));
+        let folder = folder(&[("cases.jsonl", &json_lines(&cases))]);
+        let (code, _, stderr) = eval(folder.path(), &["cases.jsonl", "--task", "state"]);
+        assert_eq!((code, stderr), (Some(1), format!("aizuchi: {expected}")));
     }
     let many = folder(&[("cases.jsonl", &"{}\n".repeat(12))]);
-    let (_, _, told) = eval(many.path(), &["cases.jsonl", "--task", "state"]);
-    assert_eq!(told.lines().count(), 11, "{told}");
-    assert!(told.ends_with("… and 2 more\n"), "{told}");
-    let (code, _, told) = eval(many.path(), &["nowhere.jsonl", "--task", "state"]);
+    let (_, _, stderr) = eval(many.path(), &["cases.jsonl", "--task", "state"]);
+    assert_eq!(stderr.lines().count(), 11, "{stderr}");
+    assert!(stderr.ends_with("… and 2 more\n"), "{stderr}");
+    let (code, _, stderr) = eval(many.path(), &["nowhere.jsonl", "--task", "state"]);
     assert_eq!(code, Some(1));
-    assert!(told.starts_with("aizuchi: cannot read nowhere.jsonl: "), "{told}");
+    assert!(stderr.starts_with("aizuchi: cannot read nowhere.jsonl: "), "{stderr}");
 }
 
 #[test]
-fn answers_have_to_fit_the_cases() {
+fn answers_must_match_the_cases() {
     let answer = |id: &str| json!({ "id": id, "answer": CHAT });
     let all = ["a1", "a2", "a3", "b1", "b2", "b3"].map(answer);
     for (answers, expected) in [
@@ -258,56 +259,58 @@ fn answers_have_to_fit_the_cases() {
             "answers.jsonl:1: a field has the wrong type, at column 20",
         ),
     ] {
-        let folder =
-            folder(&[("cases.jsonl", &lines(&cases())), ("answers.jsonl", &lines(&answers))]);
+        let folder = folder(&[
+            ("cases.jsonl", &json_lines(&cases())),
+            ("answers.jsonl", &json_lines(&answers)),
+        ]);
         let arguments = ["cases.jsonl", "--task", "state", "--answers", "answers.jsonl"];
-        let (code, _, told) = eval(folder.path(), &arguments);
-        assert_eq!((code, told), (Some(1), format!("aizuchi: {expected}\n")));
+        let (code, _, stderr) = eval(folder.path(), &arguments);
+        assert_eq!((code, stderr), (Some(1), format!("aizuchi: {expected}\n")));
     }
 }
 
 #[test]
-fn other_tasks_and_models_that_nobody_asks_are_refused() {
-    let folder = folder(&[("cases.jsonl", &lines(&cases()))]);
-    let (code, _, told) = eval(folder.path(), &["cases.jsonl", "--task", "State"]);
+fn unknown_tasks_and_unused_models_are_rejected() {
+    let folder = folder(&[("cases.jsonl", &json_lines(&cases()))]);
+    let (code, _, stderr) = eval(folder.path(), &["cases.jsonl", "--task", "State"]);
     assert_eq!(code, Some(2));
-    assert!(told.contains("[possible values: decide, state]"), "{told}");
+    assert!(stderr.contains("[possible values: decide, state]"), "{stderr}");
     let state = ["cases.jsonl", "--task", "state"];
-    let refused = |arguments: &[&str]| {
-        let (code, _, told) = eval(folder.path(), &[&state, arguments].concat());
-        assert_eq!(code, Some(1), "{told}");
-        told
+    let rejection = |arguments: &[&str]| {
+        let (code, _, stderr) = eval(folder.path(), &[&state, arguments].concat());
+        assert_eq!(code, Some(1), "{stderr}");
+        stderr
     };
-    let told = refused(&["--mind", "model"]);
-    assert!(told.starts_with("aizuchi: --mind model needs a model: name one in "), "{told}");
-    let (_, _, told) = eval(folder.path(), &["cases.jsonl", "--mind", "model"]);
-    assert!(told.contains("name one in agents.judgment of the config"), "{told}");
-    let told = refused(&["--model", "openai/large-1"]);
-    assert!(told.starts_with("aizuchi: --model goes with --mind model"), "{told}");
+    let stderr = rejection(&["--mind", "model"]);
+    assert!(stderr.starts_with("aizuchi: --mind model needs a model: name one in "), "{stderr}");
+    let (_, _, stderr) = eval(folder.path(), &["cases.jsonl", "--mind", "model"]);
+    assert!(stderr.contains("name one in agents.judgment of the config"), "{stderr}");
+    let stderr = rejection(&["--model", "openai/large-1"]);
+    assert!(stderr.starts_with("aizuchi: --model goes with --mind model"), "{stderr}");
     let both = ["--dump-prompts", "prompts", "--answers", "answers.jsonl"];
     assert_eq!(eval(folder.path(), &[&state[..], &both].concat()).0, Some(2));
 }
 
 #[test]
-fn dumped_prompts_are_what_a_model_gets_and_can_be_answered_elsewhere() {
-    let cases = shipped();
+fn dumped_prompts_equal_the_models_and_can_be_answered_elsewhere() {
+    let cases = shipped_cases();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = ["en", "ja"].map(|tag| format!("{}/evals/state-{tag}.jsonl", root.display()));
     let folder = folder(&[]);
     let arguments = [&*files[0], &files[1], "--task", "state"];
     let dump = [&arguments[..], &["--dump-prompts", "prompts/new"]].concat();
-    let (code, said, told) = eval(folder.path(), &dump);
-    assert_eq!((code, &*told), (Some(0), ""));
-    assert_eq!(said, format!("{} prompts are in prompts/new\n", cases.len()));
+    let (code, stdout, stderr) = eval(folder.path(), &dump);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    assert_eq!(stdout, format!("{} prompts are in prompts/new\n", cases.len()));
     let config = Config::default();
-    let questions = CasePrompts::new(&config, &config.persona()).unwrap();
+    let prompt_builder = CasePrompts::new(&config, &config.persona()).unwrap();
     let dumped = std::fs::read_dir(folder.path().join("prompts/new")).unwrap();
     assert_eq!(dumped.count(), cases.len());
     let mut answers = Vec::new();
     for case in &cases {
         let path = folder.path().join(format!("prompts/new/{}.txt", case.id));
         let dumped = std::fs::read_to_string(path).unwrap();
-        assert_eq!(dumped, questions.prompt(case).text);
+        assert_eq!(dumped, prompt_builder.prompt(case).text);
         let newest = case.messages.last().unwrap();
         let shown = format!("** {}:\n{}\n\n---\n", newest.user, newest.text);
         assert!(dumped.contains(&shown), "{}", case.id);
@@ -315,7 +318,7 @@ fn dumped_prompts_are_what_a_model_gets_and_can_be_answered_elsewhere() {
         assert!(dumped.contains(heading), "{}", case.id);
         answers.push(json!({ "id": case.id, "answer": case.labels.last().unwrap().label() }));
     }
-    std::fs::write(folder.path().join("answers.jsonl"), lines(&answers)).unwrap();
+    std::fs::write(folder.path().join("answers.jsonl"), json_lines(&answers)).unwrap();
     let answered = [&arguments[..], &["--answers", "answers.jsonl", "--json"]].concat();
     let (_, printed, _) = eval(folder.path(), &answered);
     let printed: Value = serde_json::from_str(&printed).unwrap();
@@ -325,7 +328,7 @@ fn dumped_prompts_are_what_a_model_gets_and_can_be_answered_elsewhere() {
 }
 
 #[test]
-fn a_prompt_holds_what_the_config_says_and_no_more_lines_than_a_room_would_see() {
+fn prompts_follow_the_config_and_its_message_limit() {
     let prompts = folder(&[]);
     let own = "{{ persona.name }}/{{ persona.system_prompt }}:{% for m in top_level_messages %} \
                {{ m.user.name }}{% endfor %} {{ current_time }}";
@@ -335,7 +338,7 @@ fn a_prompt_holds_what_the_config_says_and_no_more_lines_than_a_room_would_see()
          response: {{channel_messages_limit: 1}}\nagents: {{state: {{system_prompt: Look closely.}}}}\n",
         prompts.path().display()
     );
-    let folder = folder(&[("cases.jsonl", &lines(&cases())), ("config.yaml", &config)]);
+    let folder = folder(&[("cases.jsonl", &json_lines(&cases())), ("config.yaml", &config)]);
     let arguments = ["cases.jsonl", "--config", "config.yaml", "--task", "state"];
     let dump = [&arguments[..], &["--dump-prompts", "prompts"]].concat();
     assert_eq!(eval(folder.path(), &dump).0, Some(0));
@@ -343,18 +346,18 @@ fn a_prompt_holds_what_the_config_says_and_no_more_lines_than_a_room_would_see()
     let japanese = read("b1").unwrap();
     assert!(japanese.starts_with("Aki/") && japanese.contains("Look closely.: bob "), "{japanese}");
     assert!(japanese.ends_with("2026-02-25 15:15:20 Asia/Tokyo"), "{japanese}");
-    // The folder's templates are in the config's language.
+    // The folder's templates are for the configured language only.
     let english = read("a1").unwrap();
     assert!(english.starts_with("You name the state") && english.contains("Yes!"), "{english}");
     assert!(!english.contains("treasure"), "{english}");
 }
 
-/// Answers with the newest speaker's name, and counts who waits beside it.
+/// Answers with the text of the newest message, and counts concurrent calls.
 #[derive(Default)]
 struct CountingMind {
-    now: AtomicUsize,
-    most: AtomicUsize,
-    asked: Mutex<Vec<String>>,
+    in_flight: AtomicUsize,
+    max_in_flight: AtomicUsize,
+    texts: Mutex<Vec<String>>,
 }
 
 #[async_trait]
@@ -364,60 +367,60 @@ impl Llm for CountingMind {
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(now, Ordering::SeqCst);
+        let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
         let newest = prompt.context.target_messages().last().unwrap().text.to_string();
-        self.asked.lock().unwrap().push(newest.clone());
-        // The first ones take longest.
-        let turns = 100 / self.asked.lock().unwrap().len();
+        self.texts.lock().unwrap().push(newest.clone());
+        // The first calls take longest.
+        let turns = 100 / self.texts.lock().unwrap().len();
         for _ in 0..turns {
             tokio::task::yield_now().await;
         }
-        self.now.fetch_sub(1, Ordering::SeqCst);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
         match &*newest {
             "down" => Err(LlmError::Refused("it is closed".to_owned())),
             "never" => std::future::pending().await,
-            words => Ok(LlmResponse::new(words.to_owned(), Usage::default())),
+            text => Ok(LlmResponse::new(text.to_owned(), Usage::default())),
         }
     }
 }
 
 #[tokio::test]
-async fn a_few_are_asked_side_by_side_and_answers_stay_with_their_cases() {
-    let says =
+async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
+    let texts =
         ["ENDING", "down", "CONFLICT", "hm", "ACTIVE", "never", "MISUNDERSTANDING", "ENDING"];
-    let written = says.iter().enumerate().map(|(number, text)| {
-        let mut case = written(&format!("c{number}"), "en", None, "S01", &["ACTIVE"]);
+    let raw_cases = texts.iter().enumerate().map(|(number, text)| {
+        let mut case = raw_case(&format!("c{number}"), "en", None, "S01", &["ACTIVE"]);
         case["messages"][1]["text"] = (*text).into();
         case
     });
-    let text = lines(&written.collect::<Vec<_>>()).into_bytes();
+    let text = json_lines(&raw_cases.collect::<Vec<_>>()).into_bytes();
     let cases = case::read(&[("cases.jsonl".to_owned(), text)]).unwrap();
     let config = Config::default();
-    let questions = CasePrompts::new(&config, &config.persona()).unwrap();
-    let prompts: Vec<Prompt> = cases.iter().map(|case| questions.prompt(case)).collect();
+    let prompt_builder = CasePrompts::new(&config, &config.persona()).unwrap();
+    let prompts: Vec<Prompt> = cases.iter().map(|case| prompt_builder.prompt(case)).collect();
     let counting = Arc::new(CountingMind::default());
     let mind = Mind { llm: counting.clone(), persona: config.persona() };
     let (clock, answered) = (Clock::manual(at(0)), AtomicUsize::new(0));
-    let limit = SignedDuration::from_secs(30);
+    let timeout = SignedDuration::from_secs(30);
     let progress = || {
         answered.fetch_add(1, Ordering::SeqCst);
     };
-    let asking = ask_all(&mind, &prompts, limit, &clock, &progress);
-    // Time passes once there is only the one left that never answers.
+    let calls = ask_all(&mind, &prompts, timeout, &clock, &progress);
+    // Time advances once only the call is left that never answers.
     let time = async {
         for _ in 0..100_000 {
-            if answered.load(Ordering::SeqCst) == says.len() - 1 {
+            if answered.load(Ordering::SeqCst) == texts.len() - 1 {
                 break;
             }
             tokio::task::yield_now().await;
         }
         clock.advance_to(at(30));
     };
-    let (findings, ()) = tokio::join!(asking, time);
+    let (answers, ()) = tokio::join!(calls, time);
     let state = StateAnswer::State;
     assert_eq!(
-        findings,
+        answers,
         [
             state(ConversationState::Ending),
             StateAnswer::Failed("the model refuses: it is closed".to_owned()),
@@ -429,45 +432,45 @@ async fn a_few_are_asked_side_by_side_and_answers_stay_with_their_cases() {
             state(ConversationState::Ending),
         ]
     );
-    assert_eq!(counting.most.load(Ordering::SeqCst), 4);
+    assert_eq!(counting.max_in_flight.load(Ordering::SeqCst), 4);
     assert_eq!(answered.load(Ordering::SeqCst), 8);
 }
 
 #[tokio::test]
-async fn a_model_is_asked_as_the_config_says() {
+async fn a_model_is_called_as_configured() {
     let server = Server::start(Limits::default()).await;
     let refusal = Treatment::Status(401, Vec::new(), json!({ "error": CHAT }).to_string());
-    let says = || Treatment::Says("ACTIVE".to_owned());
-    server.then([says(), says(), refusal, says(), says()]);
+    let says_active = || Treatment::Says("ACTIVE".to_owned());
+    server.then([says_active(), says_active(), refusal, says_active(), says_active()]);
     let config = format!(
         "agents:\n  state:\n    model_id: openai/large-1\n    client_args: {{api_key: sk-test, \
          api_base: \"{}/v1\"}}\n",
         server.base
     );
-    let folder = folder(&[("cases.jsonl", &lines(&cases())), ("config.yaml", &config)]);
+    let folder = folder(&[("cases.jsonl", &json_lines(&cases())), ("config.yaml", &config)]);
     let path = folder.path().to_owned();
     let run = move || {
         let state = ["cases.jsonl", "--task", "state", "--mind", "model", "--json"];
         eval(&path, &[&state[..], &["--config", "config.yaml"]].concat())
     };
-    let (code, printed, told) = tokio::task::spawn_blocking(run).await.unwrap();
-    assert_eq!(code, Some(2), "{told}");
+    let (code, printed, stderr) = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(code, Some(2), "{stderr}");
     let printed: Value = serde_json::from_str(&printed).unwrap();
     let mind = &printed["mind"];
     assert_eq!(mind["name"], "openai/large-1");
     let all = &mind["all"];
     assert_eq!((&all["cases"], &all["failed"]), (&json!(6), &json!(1)));
-    // After the list the server says "fine", which is no state.
+    // After the queued responses the server answers "fine", which is no state.
     assert_eq!(all["no_state"], 1);
-    assert!(!printed.to_string().contains("treasure") && !told.contains("treasure"));
+    assert!(!printed.to_string().contains("treasure") && !stderr.contains("treasure"));
     let seen = server.seen();
     assert_eq!(seen.len(), 6);
     assert!(seen.iter().all(|seen| seen.body.to_string().contains("MISUNDERSTANDING")));
 }
 
 #[test]
-fn the_cases_that_come_with_the_project_are_whole() {
-    let cases = shipped();
+fn the_shipped_cases_are_complete() {
+    let cases = shipped_cases();
     let labels_by_language = |language: Language| -> BTreeMap<ConversationState, usize> {
         let mut counts = BTreeMap::new();
         for case in cases.iter().filter(|case| case.language == language) {
@@ -486,10 +489,10 @@ fn the_cases_that_come_with_the_project_are_whole() {
     }
     let pairs = pairs(&cases);
     assert!(pairs.len() >= 60 && pairs.values().all(|halves| halves.len() == 2));
-    let abouts: BTreeSet<&str> = cases.iter().map(|case| &*case.about).collect();
-    let rules = ["S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09"];
-    assert_eq!(abouts, BTreeSet::from(rules));
-    // Who presumes to know what others think may be labelled as either, and as nothing else.
+    let topics: BTreeSet<&str> = cases.iter().map(|case| &*case.about).collect();
+    let expected_topics = ["S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09"];
+    assert_eq!(topics, BTreeSet::from(expected_topics));
+    // A user who presumes to know what others think may be labeled with both states, or as active.
     for case in cases.iter().filter(|case| case.about == "S06") {
         use ConversationState::{Active, Conflict, Misunderstanding};
         let is_either = case.labels == [Misunderstanding, Conflict];
@@ -497,35 +500,47 @@ fn the_cases_that_come_with_the_project_are_whole() {
     }
 }
 
-/// What the seed gave up, and why: with the words but without their meaning, and the other way round.
+/// The cases have keywords without their meaning, and the meaning without keywords. This is why a keyword list is not
+/// used.
 #[test]
-fn neither_silence_nor_keywords_solve_the_cases() {
-    let cases = shipped();
-    for findings in [baseline::always_active(&cases), baseline::keywords(&cases)] {
-        let score = StateScore::new(&cases, &findings, |_| true);
+fn neither_a_constant_answer_nor_keywords_solve_the_cases() {
+    let cases = shipped_cases();
+    for answers in [baseline::always_active(&cases), baseline::keywords(&cases)] {
+        let score = StateScore::new(&cases, &answers, |_| true);
         assert!(score.accuracy() < 0.55 && score.right_pairs * 4 < score.pairs, "{score:?}");
-        let words = StateScore::new(&cases, &findings, |case| case.about == "S08");
-        assert!(words.right_pairs * 4 < words.pairs, "{words:?}");
+        let keyword_cases = StateScore::new(&cases, &answers, |case| case.about == "S08");
+        assert!(keyword_cases.right_pairs * 4 < keyword_cases.pairs, "{keyword_cases:?}");
     }
 }
 
-/// An item of three lines, the last of them ten seconds before the decision.
-fn item(id: &str, label: &str, kind: &str, said: [(&str, &str); 3]) -> Value {
-    let lines = said.iter().zip([-90.0, -30.5, -10.0]);
-    let lines: Vec<Value> =
-        lines.map(|((who, text), t)| json!({ "t": t, "author": who, "text": text })).collect();
-    json!({ "id": id, "label": label, "kind": kind, "decide_at": 1_772_000_000.0, "context": lines })
+/// An item of three messages, the last of them ten seconds before the decision.
+fn item(id: &str, label: &str, kind: &str, messages: [(&str, &str); 3]) -> Value {
+    let messages = messages.iter().zip([-90.0, -30.5, -10.0]);
+    let messages: Vec<Value> = messages
+        .map(|((author, text), t)| json!({ "t": t, "author": author, "text": text }))
+        .collect();
+    json!({ "id": id, "label": label, "kind": kind, "decide_at": 1_772_000_000.0, "context": messages })
 }
 
-/// Two to speak at, two to be silent at, and one where either is right.
+/// Two items labeled speak, two labeled silent, and an ambiguous one.
 fn items() -> Vec<Value> {
-    let asks = ("ann", "who has the key?");
+    let question = ("ann", "who has the key?");
     let mut items = vec![
-        item("d1", "SPEAK", "SPEAK", [("bob", "hm"), ("cid", "so"), asks]),
+        item("d1", "SPEAK", "SPEAK", [("bob", "hm"), ("cid", "so"), question]),
         item("d2", "SPEAK", "SPEAK", [("dan", CHAT), ("ann", "the door is shut"), ("eve", "oh")]),
-        item("d#3", "SILENT", "SILENT/handled", [asks, ("dan", "ann: I do"), ("eve", "nice")]),
-        item("d4", "SILENT", "SILENT/chatter", [("dan", "is it 5 yet?"), asks, ("bob", "no idea")]),
-        item("d5", "AMBIG", "AMBIG/answered", [asks, ("ann", "hello"), ("ann", "鍵はどこですか")]),
+        item("d#3", "SILENT", "SILENT/handled", [question, ("dan", "ann: I do"), ("eve", "nice")]),
+        item(
+            "d4",
+            "SILENT",
+            "SILENT/chatter",
+            [("dan", "is it 5 yet?"), question, ("bob", "no idea")],
+        ),
+        item(
+            "d5",
+            "AMBIG",
+            "AMBIG/answered",
+            [question, ("ann", "hello"), ("ann", "鍵はどこですか")],
+        ),
     ];
     items[4]["language"] = "ja".into();
     items[3]["context"][2]["author"] = "ann".into();
@@ -539,19 +554,20 @@ fn answer(id: &str, should_respond: bool, confidence: f64) -> Value {
 }
 
 #[test]
-fn decisions_are_scored_beside_simple_rules() {
+fn decisions_are_scored_next_to_simple_rules() {
     let answers = [
         answer("d1", true, 0.9),
-        // Less sure than a room wants it.
+        // Below the minimum confidence of a channel.
         answer("d2", true, 0.4),
         answer("d#3", false, 0.8),
         answer("d5", true, 0.7),
         json!({ "id": "d4", "answer": "I would rather not." }),
     ];
-    let folder = folder(&[("items.jsonl", &lines(&items())), ("answers.jsonl", &lines(&answers))]);
+    let folder =
+        folder(&[("items.jsonl", &json_lines(&items())), ("answers.jsonl", &json_lines(&answers))]);
     let arguments = ["items.jsonl", "--answers", "answers.jsonl"];
-    let (code, table, told) = eval(folder.path(), &arguments);
-    assert_eq!((code, &*told), (Some(0), ""));
+    let (code, table, stderr) = eval(folder.path(), &arguments);
+    assert_eq!((code, &*stderr), (Some(0), ""));
     insta::assert_snapshot!(table, @r"
     |                             |  answers.jsonl |  always silent |   always speak | last line asks | asker not named | gate left open |
     |-----------------------------|----------------|----------------|----------------|----------------|-----------------|----------------|
@@ -588,15 +604,15 @@ fn decisions_are_scored_beside_simple_rules() {
 }
 
 #[test]
-fn what_is_dumped_of_a_decision_tells_nothing_of_its_label() {
-    let folder = folder(&[("items.jsonl", &lines(&items()))]);
-    let (code, _, told) = eval(folder.path(), &["items.jsonl", "--dump-prompts", "prompts"]);
-    assert_eq!((code, &*told), (Some(0), ""));
-    for (id, said) in [("d1", "who has the key?"), ("d#3", "ann: I do"), ("d5", "鍵はどこですか")]
+fn dumped_decision_prompts_do_not_contain_the_label() {
+    let folder = folder(&[("items.jsonl", &json_lines(&items()))]);
+    let (code, _, stderr) = eval(folder.path(), &["items.jsonl", "--dump-prompts", "prompts"]);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    for (id, text) in [("d1", "who has the key?"), ("d#3", "ann: I do"), ("d5", "鍵はどこですか")]
     {
         let path = folder.path().join(format!("prompts/{id}.txt"));
         let dumped = std::fs::read_to_string(path).unwrap();
-        assert!(dumped.contains(said) && !dumped.contains("SILENT"), "{dumped}");
+        assert!(dumped.contains(text) && !dumped.contains("SILENT"), "{dumped}");
         assert!(!dumped.contains("handled") && !dumped.contains("SPEAK"), "{dumped}");
     }
     let open = "- Put to the room: “2026-02-25 06:13:10 ann”, 10 s ago (lines since: 0); \
@@ -606,10 +622,10 @@ fn what_is_dumped_of_a_decision_tells_nothing_of_its_label() {
 }
 
 #[test]
-fn a_bad_item_is_a_sentence_without_what_was_said() {
+fn the_error_of_an_invalid_item_has_no_chat_text() {
     let with = |change: &dyn Fn(&mut Value)| {
-        let said = [("ann", CHAT), ("bob", "hm"), ("ann", "so")];
-        let mut item = item("x", "SILENT", "SILENT/chatter", said);
+        let text = [("ann", CHAT), ("bob", "hm"), ("ann", "so")];
+        let mut item = item("x", "SILENT", "SILENT/chatter", text);
         change(&mut item);
         item.to_string()
     };
@@ -624,10 +640,10 @@ fn a_bad_item_is_a_sentence_without_what_was_said() {
         (with(&|item| item["context"][1]["author"] = " ".into()), "the author of line 2 is empty"),
     ] {
         let folder = folder(&[("items.jsonl", &format!("\n{line}\n"))]);
-        let (code, _, told) = eval(folder.path(), &["items.jsonl"]);
+        let (code, _, stderr) = eval(folder.path(), &["items.jsonl"]);
         let expected = format!("aizuchi: items.jsonl:2: {problem}");
-        assert!(told.starts_with(&expected), "{line}\n→ {told}");
+        assert!(stderr.starts_with(&expected), "{line}\n→ {stderr}");
         assert_eq!(code, Some(1));
-        assert!(!told.contains("treasure"), "{told}");
+        assert!(!stderr.contains("treasure"), "{stderr}");
     }
 }

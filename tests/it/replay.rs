@@ -1,4 +1,4 @@
-//! Replay: the same pipeline on a virtual clock, repeatable to the byte.
+//! Replays: the real pipeline on a virtual clock, deterministic to the byte.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,11 +17,11 @@ fn policy(name: &str) -> Policy {
     Policy::open(&root().join(format!("policies/{name}.yaml"))).unwrap()
 }
 
-/// Three people in one room: a burst of lines every ten minutes, a second apart, and one question
-/// between two bursts that nobody answers.
+/// Three users in one channel: a burst of messages every ten minutes, a second apart, and between two bursts a question
+/// that stays unanswered.
 fn history(bursts: usize) -> History {
     let mut lines = String::new();
-    let mut say = |ts: f64, author: &str, text: &str, opener: bool| {
+    let mut record = |ts: f64, author: &str, text: &str, opener: bool| {
         let number = lines.lines().count();
         let line = serde_json::json!({
             "room": "porch", "thread": null, "id": format!("l{number:04}"), "ts": ts, "author": author,
@@ -31,26 +31,26 @@ fn history(bursts: usize) -> History {
     };
     for burst in 0..bursts {
         let begin = 1000.0 + 600.0 * burst as f64;
-        for line in 0..5 {
-            say(
-                begin + f64::from(line),
-                ["ann", "bob", "cid"][line as usize % 3],
+        for message in 0..5 {
+            record(
+                begin + f64::from(message),
+                ["ann", "bob", "cid"][message as usize % 3],
                 "so it goes",
                 false,
             );
         }
-        say(begin + 5.0, "parrot", "hello", false);
+        record(begin + 5.0, "parrot", "hello", false);
         if burst == 1 {
-            say(begin + 120.0, "dan", "does anyone have a ladder?", true);
+            record(begin + 120.0, "dan", "does anyone have a ladder?", true);
         }
     }
     History::read(lines.as_bytes()).unwrap()
 }
 
 #[derive(Clone, Default)]
-struct Tape(Arc<Mutex<Vec<u8>>>);
+struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Tape {
+impl Write for OutputBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -67,11 +67,11 @@ fn run(
     latency_ms: u64,
     seed: u64,
 ) -> (ReplayScore, Vec<Value>, Vec<u8>) {
-    let tape = Tape::default();
-    let rules = ReplaySettings { judge, latency_ms, seed };
+    let buffer = OutputBuffer::default();
+    let settings = ReplaySettings { judge, latency_ms, seed };
     let (score, _) =
-        replay(history, policy, &rules, Some(Box::new(tape.clone())), &|_| {}).unwrap();
-    let bytes = tape.0.lock().unwrap().clone();
+        replay(history, policy, &settings, Some(Box::new(buffer.clone())), &|_| {}).unwrap();
+    let bytes = buffer.0.lock().unwrap().clone();
     let events = String::from_utf8(bytes.clone()).unwrap();
     let events = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (score, events, bytes)
@@ -93,10 +93,10 @@ fn equal_seeds_give_equal_bytes() {
 }
 
 #[test]
-fn every_message_is_judged_once_even_in_the_same_moment() {
+fn every_message_is_judged_once_even_at_equal_times() {
     let mut history = history(3);
-    for room in &mut history.channels {
-        for message in &mut room.messages {
+    for channel in &mut history.channels {
+        for message in &mut channel.messages {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
         }
     }
@@ -108,7 +108,7 @@ fn every_message_is_judged_once_even_in_the_same_moment() {
 }
 
 #[test]
-fn a_rest_is_judged_once_and_the_end_of_the_room_is_a_rest() {
+fn each_pause_is_judged_once_including_the_end_of_the_recording() {
     let (score, events, _) = run(&history(4), &policy("debounce-30"), ReplayJudge::Silent, 0, 1);
     // Four bursts and one question.
     assert_eq!(score.judge_calls, 5);
@@ -118,9 +118,9 @@ fn a_rest_is_judged_once_and_the_end_of_the_room_is_a_rest() {
 }
 
 #[test]
-fn a_plain_timer_waits_as_long_as_people_talk() {
+fn a_debounce_without_a_maximum_waits_until_the_conversation_pauses() {
     for (name, gap) in [("quiet-300", 200), ("debounce-30", 20)] {
-        // For three hours nobody rests.
+        // For three hours there is no pause.
         let line = |number: usize| {
             let (id, ts) = (format!("l{number:04}"), 1000 + number * gap);
             serde_json::json!({
@@ -135,7 +135,7 @@ fn a_plain_timer_waits_as_long_as_people_talk() {
 }
 
 #[test]
-fn calls_that_take_time_are_overtaken_by_new_lines() {
+fn calls_in_flight_are_superseded_by_new_messages() {
     let (score, events, _) =
         run(&history(3), &policy("every-message"), ReplayJudge::Silent, 4000, 1);
     assert_eq!(score.judge_calls, 16);
@@ -144,7 +144,7 @@ fn calls_that_take_time_are_overtaken_by_new_lines() {
 }
 
 #[test]
-fn who_always_speaks_speaks_after_each_rest() {
+fn an_always_positive_judge_posts_after_each_pause() {
     let (score, events, _) = run(&history(3), &policy("debounce-30"), ReplayJudge::Speak, 4000, 1);
     assert_eq!(score.spoken_posts, 4);
     for speak in events.iter().filter(|event| event["kind"] == "speak") {
@@ -153,22 +153,22 @@ fn who_always_speaks_speaks_after_each_rest() {
             let age = t - heard["t"].as_f64().unwrap();
             (0.0..=5.0).contains(&age) && heard["message"].as_str() > speak["message"].as_str()
         });
-        assert!(!unseen, "it spoke over somebody: {speak}");
+        assert!(!unseen, "the post preempted a message: {speak}");
     }
 }
 
 #[test]
-fn who_always_speaks_speaks_to_what_is_open() {
+fn an_always_positive_judge_answers_open_questions() {
     let history = history(3);
     let (_, events, _) = run(&history, &policy("adaptive"), ReplayJudge::Speak, 4000, 1);
     let speaks: Vec<_> = events.iter().filter(|event| event["kind"] == "speak").collect();
-    let about = |line: &str| speaks.iter().filter(|speak| speak["about"] == line).count();
-    // After the burst with the question in its wake, and the ones without.
+    let about = |id: &str| speaks.iter().filter(|speak| speak["about"] == id).count();
+    // One post after the burst that the question follows, and one after each of the others.
     assert_eq!((about("l0004"), about("l0012"), speaks.len()), (1, 1, 3), "{speaks:?}");
 }
 
 #[test]
-fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
+fn a_judgment_in_a_thread_does_not_reach_a_question_at_the_top_level() {
     let line = |id: usize, ts: usize, thread: Option<&str>, text: &str| {
         serde_json::json!({
             "room": "porch", "thread": thread, "id": format!("l{id}"), "ts": ts, "author": format!("u{id}"),
@@ -179,7 +179,7 @@ fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
         line(0, 1000, None, "does anyone have a ladder?"),
         line(1, 1001, Some("l9"), "as I said"),
     ];
-    // The top level does not rest before the question is old; the thread does.
+    // The top level has no pause before the question is too old; the thread has one.
     lines.extend((2..10).map(|id| line(id, 900 + id * 100, None, "hm")));
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let history = History::read(lines.join("\n").as_bytes()).unwrap();
@@ -188,7 +188,7 @@ fn a_judgment_in_a_thread_does_not_reach_a_question_beside_it() {
 }
 
 #[test]
-fn the_example_that_comes_with_the_project_is_whole() {
+fn the_shipped_example_is_complete() {
     let history = History::open(&root().join("examples/small-history.jsonl")).unwrap();
     assert_eq!((history.channels.len(), history.bad_lines.len()), (2, 0));
     let (score, _, _) = run(&history, &Policy::default_settings(), ReplayJudge::Builtin, 4000, 1);

@@ -1,4 +1,4 @@
-//! The adaptive wait, through the whole pipeline of a replay.
+//! The adaptive wait in replays.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,9 +10,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 #[derive(Clone, Default)]
-struct Tape(Arc<Mutex<Vec<u8>>>);
+struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Tape {
+impl Write for OutputBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -25,50 +25,50 @@ impl Write for Tape {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Through the whole pipeline: a judge is never asked twice about one newest line, and every
-    /// question to the room is judged while it is in sight, unless somebody took it up.
+    /// The judge is never asked twice about the same newest message, and every question to the channel is judged
+    /// while it is in the visibility window.
     #[test]
     fn every_state_is_judged_once_and_every_open_question_in_time(
-        lines in prop::collection::vec((0..4usize, 0..8u8, prop_oneof![0..5i64, 0..60i64, 0..900i64]), 1..80),
+        messages in prop::collection::vec((0..4usize, 0..8u8, prop_oneof![0..5i64, 0..60i64, 0..900i64]), 1..80),
         latency in prop_oneof![Just(0u64), Just(4000)],
     ) {
         let mut second = 1000;
         let mut text = String::new();
         let mut questions = Vec::new();
-        for (number, (who, what, gap)) in lines.iter().enumerate() {
+        for (number, (author, topic, gap)) in messages.iter().enumerate() {
             second += gap;
-            let said = if *what == 0 { "does anyone have a ladder?" } else { "so it goes" };
-            if *what == 0 {
+            let message_text = if *topic == 0 { "does anyone have a ladder?" } else { "so it goes" };
+            if *topic == 0 {
                 questions.push((number, second));
             }
-            let who = ["ann", "bob", "cid", "dan"][*who];
+            let author = ["ann", "bob", "cid", "dan"][*author];
             let line = json!({
                 "room": "porch", "id": format!("l{number:03}"), "ts": second,
-                "author": who, "text": said,
+                "author": author, "text": message_text,
             });
             text.push_str(&format!("{line}\n"));
         }
         let history = History::read(text.as_bytes()).unwrap();
         let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/adaptive.yaml");
         let policy = Policy::open(&policy).unwrap();
-        let tape = Tape::default();
-        let rules = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: latency, seed: 1 };
-        replay(&history, &policy, &rules, Some(Box::new(tape.clone())), &|_| {}).unwrap();
-        let events = String::from_utf8(tape.0.lock().unwrap().clone()).unwrap();
+        let buffer = OutputBuffer::default();
+        let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: latency, seed: 1 };
+        replay(&history, &policy, &settings, Some(Box::new(buffer.clone())), &|_| {}).unwrap();
+        let events = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let called: Vec<(usize, f64)> = events
+        let calls: Vec<(usize, f64)> = events
             .filter(|event| event["kind"] == "judge_called")
             .map(|event| {
                 let newest = event["message"].as_str().unwrap().trim_start_matches('l');
                 (newest.parse().unwrap(), event["t"].as_f64().unwrap())
             })
             .collect();
-        prop_assert!(called.windows(2).all(|pair| pair[0].0 < pair[1].0), "{called:?}");
-        for (number, asked) in questions {
-            let sees = |(newest, t): &&(usize, f64)| *newest >= number && *newest < number + 20 && *t <= asked as f64 + 320.0;
-            // Many may say something while a model thinks.
-            let is_burst = lines[number..].windows(5).any(|lines| lines.iter().map(|(_, _, gap)| gap).sum::<i64>() < 30);
-            prop_assert!(is_burst && latency > 0 || called.iter().any(|call| sees(&call)), "{number} {called:?}");
+        prop_assert!(calls.windows(2).all(|pair| pair[0].0 < pair[1].0), "{calls:?}");
+        for (number, asked_at) in questions {
+            let covers = |(newest, t): &&(usize, f64)| *newest >= number && *newest < number + 20 && *t <= asked_at as f64 + 320.0;
+            // In a burst, several messages may arrive during one model call.
+            let is_burst = messages[number..].windows(5).any(|messages| messages.iter().map(|(_, _, gap)| gap).sum::<i64>() < 30);
+            prop_assert!(is_burst && latency > 0 || calls.iter().any(|call| covers(&call)), "{number} {calls:?}");
         }
     }
 }

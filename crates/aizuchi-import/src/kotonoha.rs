@@ -1,11 +1,11 @@
-//! The settings of kotonoha, a bot that is set up by variables, as a config of ours. Secrets stay where they
-//! are: the config names their variables.
+//! Converts the settings of kotonoha, a bot that is configured by environment variables, to a config file. Secrets are
+//! not copied: the config refers to their variables.
 
 use std::collections::BTreeMap;
 
 use aizuchi_core::llm::model::ModelId;
 
-/// Of these nothing is taken over. Each is a beginning of names, and why.
+/// Variables that are not converted: the prefix of their names, and the reason.
 const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
     ("BOT_PREFIX", "there are no commands with a prefix"),
     ("LLM_RETRY_DELAY_BASE", "the waits between tries are fixed"),
@@ -22,32 +22,32 @@ const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
     ("WATCHTOWER_", "it does not update itself"),
 ];
 
-/// What it thinks with if nothing is said, as kotonoha has it.
+/// The default model of kotonoha.
 const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
 
-/// A config that does what these variables say, by their names, and comments for what it cannot do.
+/// Writes a config file with the settings of these variables. Comments list what could not be converted.
 pub fn from_env(variables: &BTreeMap<String, String>) -> anyhow::Result<String> {
     anyhow::ensure!(
-        filled(variables, "DISCORD_TOKEN").is_some(),
+        non_empty_variable(variables, "DISCORD_TOKEN").is_some(),
         "DISCORD_TOKEN is not set, so this is no .env of kotonoha; name the file: aizuchi config \
          from-env FILE"
     );
-    let mut page = ConfigWriter { variables, lines: Vec::new(), unsupported: Vec::new() };
-    page.push_line("# Made from the variables of kotonoha by `aizuchi config from-env`. Keep its .env beside this file:");
-    page.push_line("# the token and the keys are read from there. `aizuchi config example` has everything that can be set.");
-    page.write_persona();
-    page.write_agents();
-    page.write_response();
-    page.write_discord();
-    page.write_health_and_log();
-    page.write_unsupported();
-    Ok(page.lines.join("\n"))
+    let mut writer = ConfigWriter { variables, lines: Vec::new(), unsupported: Vec::new() };
+    writer.push_line("# Made from the variables of kotonoha by `aizuchi config from-env`. Keep its .env beside this file:");
+    writer.push_line("# the token and the keys are read from there. `aizuchi config example` has everything that can be set.");
+    writer.write_persona();
+    writer.write_agents();
+    writer.write_response();
+    writer.write_discord();
+    writer.write_health_and_log();
+    writer.write_unsupported();
+    Ok(writer.lines.join("\n"))
 }
 
 struct ConfigWriter<'a> {
     variables: &'a BTreeMap<String, String>,
     lines: Vec<String>,
-    /// What has no counterpart.
+    /// Comments on variables that could not be converted.
     unsupported: Vec<String>,
 }
 
@@ -57,18 +57,18 @@ impl ConfigWriter<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        filled(self.variables, name).map(str::to_owned)
+        non_empty_variable(self.variables, name).map(str::to_owned)
     }
 
     fn push_unsupported(&mut self, name: &str, why: &str) {
         self.unsupported.push(format!("# {name}: {why}."));
     }
 
-    /// A number between two others; another value is only told.
-    fn write_number(&mut self, key: &str, name: &str, (least, most): (f64, f64)) {
+    /// Writes a number if it is within the bounds, and lists the variable as unsupported otherwise.
+    fn write_number(&mut self, key: &str, name: &str, (min, max): (f64, f64)) {
         let Some(value) = self.variable(name) else { return };
         match value.parse::<f64>() {
-            Ok(number) if (least..=most).contains(&number) => {
+            Ok(number) if (min..=max).contains(&number) => {
                 self.push_line(format!("{key}: {number}"));
             }
             Ok(_) | Err(_) => self.push_unsupported(name, "its value cannot be set here"),
@@ -143,17 +143,17 @@ impl ConfigWriter<'_> {
     }
 
     fn has_any(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| filled(self.variables, name).is_some())
+        names.iter().any(|name| non_empty_variable(self.variables, name).is_some())
     }
 
     fn write_response(&mut self) {
         let channels = self.variable("EAVESDROP_ENABLED_CHANNELS").unwrap_or_default();
         let channels = channels.split(',').map(str::trim).map(str::to_owned);
         let channels: Vec<String> = channels.filter(|channel| !channel.is_empty()).collect();
-        let (ids, odd): (Vec<_>, Vec<_>) = channels
+        let (ids, not_ids): (Vec<_>, Vec<_>) = channels
             .into_iter()
             .partition(|channel| channel.bytes().all(|byte| byte.is_ascii_digit()));
-        if !odd.is_empty() {
+        if !not_ids.is_empty() {
             self.push_unsupported(
                 "EAVESDROP_ENABLED_CHANNELS",
                 "only ids of channels can be taken over",
@@ -173,9 +173,9 @@ impl ConfigWriter<'_> {
         if self.has_any(&listening.map(|(_, name, _)| name)) {
             self.push_line("");
             self.push_line("facilitator:");
-            for (key, name, most) in listening {
-                let least = if key.ends_with("minutes") { 0.0 } else { 1.0 };
-                self.write_number(key, name, (least, most));
+            for (key, name, max) in listening {
+                let min = if key.ends_with("minutes") { 0.0 } else { 1.0 };
+                self.write_number(key, name, (min, max));
             }
         }
         if !ids.is_empty() {
@@ -239,10 +239,9 @@ impl ConfigWriter<'_> {
                 _ => self.push_unsupported("LOG_LEVEL", "it is no level"),
             }
         }
-        let set: Vec<String> = self.variables.keys().cloned().collect();
-        for name in set {
-            let why =
-                UNSUPPORTED_VARIABLES.iter().find(|(beginning, _)| name.starts_with(beginning));
+        let names: Vec<String> = self.variables.keys().cloned().collect();
+        for name in names {
+            let why = UNSUPPORTED_VARIABLES.iter().find(|(prefix, _)| name.starts_with(prefix));
             if let Some((_, why)) = why {
                 self.push_unsupported(&name, why);
             }
@@ -260,23 +259,22 @@ impl ConfigWriter<'_> {
     }
 }
 
-/// Our name of a model, as far as its own name tells its provider: kotonoha leaves that out, or calls it
-/// otherwise.
+/// Converts kotonoha's name of a model to a model id. kotonoha omits the provider or names it differently.
 pub fn to_model_id(model: &str) -> String {
-    let provider = [("claude", "anthropic"), ("gpt", "openai"), ("gemini", "gemini")];
-    let is_short = |beginning: &str| model.starts_with(beginning) && !model.contains('/');
-    match provider.into_iter().find(|(beginning, _)| is_short(beginning)) {
+    let providers = [("claude", "anthropic"), ("gpt", "openai"), ("gemini", "gemini")];
+    let is_short = |prefix: &str| model.starts_with(prefix) && !model.contains('/');
+    match providers.into_iter().find(|(prefix, _)| is_short(prefix)) {
         Some((_, provider)) => format!("{provider}/{model}"),
         None => model.replacen("google/", "gemini/", 1),
     }
 }
 
-/// A variable that is set to something.
-fn filled<'a>(variables: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
+/// The trimmed value of a variable, unless it is empty.
+fn non_empty_variable<'a>(variables: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
     variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
-/// Whatever it is, it is one text.
+/// Quotes a text for YAML. JSON strings are valid YAML.
 fn yaml_quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

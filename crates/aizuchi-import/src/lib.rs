@@ -1,5 +1,5 @@
-//! What another program kept is brought along: talk as history that is heard late and owes nothing,
-//! what was remembered as an order. What is here already stays, so doing it twice changes nothing.
+//! Imports the data of another bot. Messages are heard as backfill that is owed no answers; memories and memos are
+//! stored through orders. Existing data stays as it is, so an import is idempotent.
 
 pub mod kotonoha;
 pub mod myao2;
@@ -18,12 +18,12 @@ use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
 use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Order, StoreError};
 
-/// So many lines are heard at once, to be written together.
+/// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
-/// How far apart two programs' times of the same post may be.
+/// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
 
-/// What another program kept, in our words. Who may read a channel is not known, so each is private.
+/// The data of another bot. It is not known who may read a channel, so every channel is private.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportData {
     pub workspace: WorkspaceId,
@@ -36,15 +36,15 @@ pub struct ImportData {
     pub skipped: Vec<SkippedItems>,
 }
 
-/// A line of talk.
+/// An imported message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedMessage {
     pub message: Message,
-    /// Its id is the platform's, so that the platform's history has the same line.
+    /// The id is the platform's own, so the platform's history has the message under the same id.
     pub has_platform_id: bool,
 }
 
-/// Something remembered, without the lines behind it.
+/// An imported memory. The messages it was made from are not known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedMemory {
     pub key: MemoryKey,
@@ -52,7 +52,7 @@ pub struct ImportedMemory {
     pub newest: Timestamp,
 }
 
-/// What is not brought along.
+/// Data that is not imported, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedItems {
     pub kind: &'static str,
@@ -60,14 +60,14 @@ pub struct SkippedItems {
     pub reason: &'static str,
 }
 
-/// How much of one kind was new, and how much was here already.
+/// How many items of one kind were new, and how many existed already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportCount {
     pub new: usize,
     pub existing: usize,
 }
 
-/// What became of it.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportReport {
     pub channels: ImportCount,
@@ -85,37 +85,29 @@ impl ImportCount {
 }
 
 impl SkippedItems {
-    /// Nothing, if it is none.
-    pub fn new_if_any(what: &'static str, count: usize, why: &'static str) -> Option<Self> {
-        (count > 0).then_some(Self { kind: what, count, reason: why })
+    /// `None` if the count is zero.
+    pub fn new_if_any(kind: &'static str, count: usize, reason: &'static str) -> Option<Self> {
+        (count > 0).then_some(Self { kind, count, reason })
     }
 }
 
-/// How whoever hears what is brought along waits: nothing is young enough to be owed an answer, not
-/// even what a wrong clock dates ahead.
+/// The wait settings for the inbox of an import. No message is young enough to be owed an answer, not even one that a
+/// wrong clock has dated in the future.
 pub fn wait_settings() -> WaitSettings {
     const NEVER: f64 = -1e9;
     WaitSettings { max_message_age_seconds: NEVER, ..WaitSettings::default() }
 }
 
-/// Brings it along. The inbox are to wait as [`waiting`] says. `history_from`: since when the platform's
-/// own history will be read, which has what was said without a platform's id as well.
+/// Imports the data. The inbox must use [`wait_settings`]. `history_from` is the time from which the platform's own
+/// history will be read. Younger messages without a platform id are skipped, because the history has them, too.
 pub async fn import_data(
-    belongings: ImportData,
+    data: ImportData,
     inbox: &Inbox,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
 ) -> Result<ImportReport, StoreError> {
-    let ImportData {
-        workspace,
-        channels,
-        users,
-        messages: lines,
-        memories,
-        memos,
-        skipped: left_out,
-    } = belongings;
-    let mut report = ImportReport { skipped: left_out, ..ImportReport::default() };
+    let ImportData { workspace, channels, users, messages, memories, memos, skipped } = data;
+    let mut report = ImportReport { skipped, ..ImportReport::default() };
     let known: HashSet<ChannelId> =
         archive.channels(&workspace).await?.into_iter().map(|it| it.id).collect();
     for channel in channels {
@@ -134,8 +126,8 @@ pub async fn import_data(
             inbox.hear(Heard::User(user)).await?;
         }
     }
-    let lines = skip_duplicates(lines, archive, history_from, &mut report).await?;
-    let heard = stream::iter(lines)
+    let messages = skip_duplicates(messages, archive, history_from, &mut report).await?;
+    let heard = stream::iter(messages)
         .map(|message| inbox.hear(Heard::Message(message, Arrival::Backfilled)))
         .buffered(MAX_CONCURRENT_HEARS);
     let receipts: Vec<_> = heard.try_collect().await?;
@@ -143,59 +135,60 @@ pub async fn import_data(
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
-            .count(carry_out(inbox, Order::ImportMemory { key, entries, newest }).await?);
+            .count(apply_order(inbox, Order::ImportMemory { key, entries, newest }).await?);
     }
     for memo in memos {
         let (workspace, memo) = (workspace.clone(), Box::new(memo));
-        report.memos.count(carry_out(inbox, Order::ImportMemo { workspace, memo }).await?);
+        report.memos.count(apply_order(inbox, Order::ImportMemo { workspace, memo }).await?);
     }
     Ok(report)
 }
 
-/// Whether it has changed anything.
-async fn carry_out(inbox: &Inbox, order: Order) -> Result<bool, StoreError> {
+/// Applies an order and returns whether it changed anything.
+async fn apply_order(inbox: &Inbox, order: Order) -> Result<bool, StoreError> {
     let revision = *inbox.store.revisions().borrow();
     inbox.apply_order(order).await?;
     Ok(*inbox.store.revisions().borrow() != revision)
 }
 
-/// Leaves out what the platform's history has under another id: it is here already, or will be.
+/// Skips messages without a platform id that the platform's history has under another id: they are stored already, or
+/// will be.
 async fn skip_duplicates(
-    lines: Vec<ImportedMessage>,
+    messages: Vec<ImportedMessage>,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
     report: &mut ImportReport,
 ) -> Result<Vec<Message>, StoreError> {
-    let mut said = ExistingMessages::default();
-    for line in lines.iter().filter(|line| !line.has_platform_id) {
-        said.extend_range_to(&line.message);
+    let mut existing = ExistingMessages::default();
+    for imported in messages.iter().filter(|imported| !imported.has_platform_id) {
+        existing.extend_range_to(&imported.message);
     }
-    said.load(archive).await?;
-    let mut heard = Vec::with_capacity(lines.len());
-    let mut young = 0;
-    for ImportedMessage { message, has_platform_id } in lines {
-        if has_platform_id || said.has_id(&message) {
-            heard.push(message);
-        } else if said.has_text(&message) {
+    existing.load(archive).await?;
+    let mut kept = Vec::with_capacity(messages.len());
+    let mut in_history = 0;
+    for ImportedMessage { message, has_platform_id } in messages {
+        if has_platform_id || existing.has_id(&message) {
+            kept.push(message);
+        } else if existing.has_text(&message) {
             report.messages.count(false);
         } else if history_from.is_some_and(|from| message.at >= from) {
-            young += 1;
+            in_history += 1;
         } else {
-            heard.push(message);
+            kept.push(message);
         }
     }
     report.skipped.extend(SkippedItems::new_if_any(
         "the persona's newest messages",
-        young,
+        in_history,
         "the platform's own history has them, and it is read when Aizuchi connects",
     ));
-    Ok(heard)
+    Ok(kept)
 }
 
-/// Lines that are here, where some of them may be known by another id.
+/// The stored messages of the time range in which imported ones may exist under another id.
 #[derive(Default)]
 struct ExistingMessages {
-    /// By channel: the earliest time that matters.
+    /// The start of the range, by channel.
     since: BTreeMap<(WorkspaceId, ChannelId), Timestamp>,
     ids: HashSet<(ChannelId, MessageId)>,
     texts: BTreeMap<(ConversationId, String), Vec<Timestamp>>,
@@ -203,8 +196,8 @@ struct ExistingMessages {
 
 impl ExistingMessages {
     fn extend_range_to(&mut self, message: &Message) {
-        let place = &message.conversation;
-        let key = (place.workspace.clone(), place.channel.clone());
+        let conversation = &message.conversation;
+        let key = (conversation.workspace.clone(), conversation.channel.clone());
         let from = self.since.entry(key).or_insert(message.at);
         *from = message.at.min(*from);
     }
@@ -218,11 +211,11 @@ impl ExistingMessages {
                 range: MessageRange::AfterTime(*from - CLOCK_TOLERANCE),
                 limit: i32::MAX as usize,
             };
-            for line in archive.messages(query).await? {
-                let message = &line.message;
+            for stored in archive.messages(query).await? {
+                let message = &stored.message;
                 self.ids.insert((channel.clone(), message.id.clone()));
-                let words = (message.conversation.clone(), normalize_whitespace(&message.text));
-                self.texts.entry(words).or_default().push(message.at);
+                let key = (message.conversation.clone(), normalize_whitespace(&message.text));
+                self.texts.entry(key).or_default().push(message.at);
             }
         }
         Ok(())
@@ -241,7 +234,7 @@ impl ExistingMessages {
     }
 }
 
-/// However they are spaced.
+/// Collapses whitespace, which the platforms may change.
 fn normalize_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
-//! What myao2 kept. It says nothing of who may read a channel, its memories of the workspace mix what
-//! was said in private, and its memos belong to no channel: each stays where it was said.
+//! Converts the data of myao2. myao2 does not store who may read a channel, its workspace memories mix in private
+//! messages, and its memos belong to no channel. Therefore everything is imported as private to its channel.
 
 pub mod database;
 mod sql;
@@ -25,25 +25,25 @@ use aizuchi_core::store::StoreError;
 use aizuchi_slack::mrkdwn::NameLookup;
 use aizuchi_slack::mrkdwn::read as mrkdwn;
 
-/// myao2 makes memos while it thinks of a reply, one reply at a time, so the next thing that it says
-/// was said where the memo was made.
+/// The maximum time from a memo to the reply it was made for. myao2 makes memos while it writes a reply, one reply at a
+/// time, so its next post is in the channel where the memo was made.
 const MAX_REPLY_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// What is known besides the database.
+/// What the database does not say.
 #[derive(Clone, Debug)]
 pub struct Myao2Options {
     pub workspace: WorkspaceId,
-    /// Who of its users the persona was, where somebody says so.
+    /// The user that the persona was, if the operator named it.
     pub persona: Option<UserId>,
     pub persona_name: String,
     pub memo_scope: Myao2MemoTarget,
     pub zone: TimeZone,
 }
 
-/// Where memos are seen.
+/// Where imported memos are visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Myao2MemoTarget {
-    /// In the channel where they were made.
+    /// Only in the channel where they were made.
     OriginChannel,
     /// Everywhere, as in myao2.
     Everywhere,
@@ -51,57 +51,56 @@ pub enum Myao2MemoTarget {
 
 pub async fn read(
     database: &mut Myao2Database,
-    circumstances: &Myao2Options,
+    options: &Myao2Options,
 ) -> Result<ImportData, StoreError> {
     let messages = database.messages().await?;
     let users = database.users().await?;
-    let persona = circumstances.persona.clone().or_else(|| guess_persona(&messages));
+    let persona = options.persona.clone().or_else(|| guess_persona(&messages));
     let mut names: HashMap<&str, &str> = HashMap::new();
     names.extend(messages.iter().map(|message| (&*message.user, &*message.name)));
     names.extend(users.iter().map(|user| (&*user.id, &*user.name)));
-    let reader =
-        Myao2Converter { options: circumstances, persona: persona.as_ref(), names: &names };
-    let lines: Vec<ImportedMessage> =
-        messages.iter().filter_map(|it| reader.to_imported_message(it)).collect();
-    let mut left_out = vec![SkippedItems::new_if_any(
+    let converter = Myao2Converter { options, persona: persona.as_ref(), names: &names };
+    let imported: Vec<ImportedMessage> =
+        messages.iter().filter_map(|it| converter.to_imported_message(it)).collect();
+    let mut skipped = vec![SkippedItems::new_if_any(
         "messages",
-        messages.len() - lines.len(),
+        messages.len() - imported.len(),
         "nothing tells when they were",
     )];
-    let (memories, without) = reader.memories(database.memories().await?);
-    left_out.extend(without);
-    let (memos, without) = reader.memos(database.memos().await?, &lines);
-    left_out.extend(without);
-    left_out.push(SkippedItems::new_if_any(
+    let (memories, skipped_items) = converter.memories(database.memories().await?);
+    skipped.extend(skipped_items);
+    let (memos, skipped_items) = converter.memos(database.memos().await?, &imported);
+    skipped.extend(skipped_items);
+    skipped.push(SkippedItems::new_if_any(
         "judgments",
         database.count_judgments().await?,
         "here a judgment holds for one state of a conversation, and is made again",
     ));
     Ok(ImportData {
-        workspace: circumstances.workspace.clone(),
-        channels: reader.channels(database.channels().await?, &lines),
-        users: reader.users(&messages, &users),
-        messages: lines,
+        workspace: options.workspace.clone(),
+        channels: converter.channels(database.channels().await?, &imported),
+        users: converter.users(&messages, &users),
+        messages: imported,
         memories,
         memos,
-        skipped: left_out.into_iter().flatten().collect(),
+        skipped: skipped.into_iter().flatten().collect(),
     })
 }
 
-/// Who said most of what myao2 has given ids of its own.
+/// The user with the most messages under ids of myao2's own, which it gives only to its own posts.
 fn guess_persona(messages: &[Myao2Message]) -> Option<UserId> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for message in messages.iter().filter(|message| parse_slack_timestamp(&message.id).is_none()) {
         *counts.entry(&message.user).or_default() += 1;
     }
-    let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    Some(UserId::new(most))
+    let (user, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    Some(UserId::new(user))
 }
 
 /// Slack's ids are times: `1735562096.123456`.
 fn parse_slack_timestamp(id: &str) -> Option<Timestamp> {
     let (seconds, micros) = id.split_once('.')?;
-    let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
+    let is_number = |text: &str| text.bytes().all(|character| character.is_ascii_digit());
     if micros.len() != 6 || !is_number(seconds) || !is_number(micros) {
         return None;
     }
@@ -143,7 +142,7 @@ impl Myao2Converter<'_> {
             persona: self.persona.unwrap_or(&nobody),
             persona_name: &self.options.persona_name,
             user: &user,
-            // Slack writes the names of these beside their ids.
+            // Slack writes the names of channels and groups next to their ids.
             channel: &|_| None,
             group: &|_| None,
         };
@@ -162,7 +161,7 @@ impl Myao2Converter<'_> {
                 mentions.push(mention);
             }
         }
-        // A thread's first line stands at top level.
+        // The first message of a thread belongs to the channel's top level.
         let thread = message.thread.as_ref().filter(|thread| **thread != message.id);
         let message = Message {
             conversation: ConversationId {
@@ -185,15 +184,15 @@ impl Myao2Converter<'_> {
         Some(ImportedMessage { message, has_platform_id: sent_at.is_some() })
     }
 
-    /// Also those that it has left, of which only lines are there.
+    /// The channels, including those of which only messages are stored, because myao2 has left them.
     fn channels(
         &self,
         channels: Vec<old::Myao2Channel>,
-        lines: &[ImportedMessage],
+        messages: &[ImportedMessage],
     ) -> Vec<Channel> {
         let mut names: BTreeMap<String, String> = BTreeMap::new();
-        for line in lines {
-            names.entry(line.message.conversation.channel.to_string()).or_default();
+        for imported in messages {
+            names.entry(imported.message.conversation.channel.to_string()).or_default();
         }
         names.extend(
             channels.into_iter().map(|channel| (channel.id, to_single_line(&channel.name))),
@@ -225,15 +224,15 @@ impl Myao2Converter<'_> {
         &self,
         memories: Vec<old::Myao2Memory>,
     ) -> (Vec<ImportedMemory>, Vec<Option<SkippedItems>>) {
-        let (mut read, mut of_workspace, mut unread) = (Vec::new(), 0, 0);
+        let (mut read, mut of_workspace, mut unknown) = (Vec::new(), 0, 0);
         for memory in memories {
             match (memory.scope.as_str(), self.memory(&memory)) {
                 ("workspace", _) => of_workspace += 1,
                 (_, Some(memory)) => read.push(memory),
-                (_, None) => unread += 1,
+                (_, None) => unknown += 1,
             }
         }
-        let left_out = [
+        let skipped = [
             SkippedItems::new_if_any(
                 "memories of the whole workspace",
                 of_workspace,
@@ -241,11 +240,11 @@ impl Myao2Converter<'_> {
             ),
             SkippedItems::new_if_any(
                 "memories",
-                unread,
+                unknown,
                 "they are empty, or of no kind that is known here",
             ),
         ];
-        (read, left_out.into())
+        (read, skipped.into())
     }
 
     fn memory(&self, memory: &old::Myao2Memory) -> Option<ImportedMemory> {
@@ -262,8 +261,8 @@ impl Myao2Converter<'_> {
             _ => return None,
         };
         let newest = memory.latest.as_deref().and_then(parse_slack_timestamp).or(memory.updated)?;
-        let written = date_in_zone(memory.updated.unwrap_or(newest), &self.options.zone);
-        let entries = entries(&memory.content, written);
+        let default_date = date_in_zone(memory.updated.unwrap_or(newest), &self.options.zone);
+        let entries = entries(&memory.content, default_date);
         let key = MemoryKey { workspace: self.options.workspace.clone(), scope, term };
         (!entries.is_empty()).then(|| ImportedMemory {
             key,
@@ -275,20 +274,20 @@ impl Myao2Converter<'_> {
     fn memos(
         &self,
         memos: Vec<old::Myao2Memo>,
-        lines: &[ImportedMessage],
+        messages: &[ImportedMessage],
     ) -> (Vec<Memo>, Vec<Option<SkippedItems>>) {
-        let own: Vec<&Message> = lines
+        let own: Vec<&Message> = messages
             .iter()
-            .map(|line| &line.message)
-            .filter(|line| line.author.kind == AuthorKind::Persona)
+            .map(|imported| &imported.message)
+            .filter(|message| message.author.kind == AuthorKind::Persona)
             .collect();
-        let (mut read, mut homeless, mut unread) = (Vec::new(), 0, 0);
+        let (mut read, mut without_channel, mut invalid) = (Vec::new(), 0, 0);
         for memo in memos {
-            let made_in = memo.created.and_then(|created| origin_channel(created, &own));
-            let (channel, visibility) = match (self.options.memo_scope, made_in) {
+            let origin = memo.created.and_then(|created| origin_channel(created, &own));
+            let (channel, visibility) = match (self.options.memo_scope, origin) {
                 (Myao2MemoTarget::OriginChannel, Some(channel)) => (channel, Visibility::Private),
                 (Myao2MemoTarget::OriginChannel, None) => {
-                    homeless += 1;
+                    without_channel += 1;
                     continue;
                 }
                 (Myao2MemoTarget::Everywhere, channel) => {
@@ -297,29 +296,29 @@ impl Myao2Converter<'_> {
             };
             match self::memo(memo, channel, visibility) {
                 Ok(memo) => read.push(memo),
-                Err(_) => unread += 1,
+                Err(_) => invalid += 1,
             }
         }
-        let left_out = [
+        let skipped = [
             SkippedItems::new_if_any(
                 "memos",
-                homeless,
+                without_channel,
                 "nothing tells in which channel they were made, and so who may see them; \
                  --share-memos brings all memos along for everybody to see, as they were",
             ),
             SkippedItems::new_if_any(
                 "memos",
-                unread,
+                invalid,
                 "their name, priority or tags cannot be like that here",
             ),
         ];
-        (read, left_out.into())
+        (read, skipped.into())
     }
 }
 
-/// Where the persona spoke next.
+/// The channel of the persona's next post, if it came soon enough.
 fn origin_channel(created: Timestamp, own: &[&Message]) -> Option<ChannelId> {
-    let next = own.iter().find(|line| line.at >= created)?;
+    let next = own.iter().find(|message| message.at >= created)?;
     let is_soon = next.at.duration_since(created) <= MAX_REPLY_TIME;
     is_soon.then(|| next.conversation.channel.clone())
 }
@@ -344,12 +343,11 @@ fn memo(
     })
 }
 
-/// A memory of myao2 is a list with dashes; most things in it begin with their day.
-fn entries(content: &str, written: Date) -> Vec<MemoryEntry> {
+/// Splits a memory into entries. myao2 writes memories as Markdown lists, and most items begin with their date.
+fn entries(content: &str, default_date: Date) -> Vec<MemoryEntry> {
     let mut texts: Vec<String> = Vec::new();
-    let says_something =
-        |line: &&str| line.contains(char::is_alphanumeric) && !line.starts_with('#');
-    for line in content.lines().map(str::trim).filter(says_something) {
+    let has_content = |line: &&str| line.contains(char::is_alphanumeric) && !line.starts_with('#');
+    for line in content.lines().map(str::trim).filter(has_content) {
         let item = ["- ", "* ", "• ", "・"].iter().find_map(|mark| line.strip_prefix(mark));
         match (item, texts.last_mut()) {
             (Some(item), _) => texts.push(item.to_owned()),
@@ -360,19 +358,20 @@ fn entries(content: &str, written: Date) -> Vec<MemoryEntry> {
             }
         }
     }
-    let mut entries: Vec<MemoryEntry> = texts.iter().map(|text| entry(text, written)).collect();
+    let mut entries: Vec<MemoryEntry> =
+        texts.iter().map(|text| entry(text, default_date)).collect();
     entries.retain(|entry| !entry.text.is_empty());
     entries.sort_by_key(|entry| entry.date);
     entries
 }
 
-fn entry(text: &str, written: Date) -> MemoryEntry {
+fn entry(text: &str, default_date: Date) -> MemoryEntry {
     let text = to_single_line(text);
     let date = text.get(..10).and_then(|date| date.parse::<Date>().ok());
     let rest = if date.is_some() { &text[10..] } else { &text[..] };
     let rest = rest.trim_start_matches([' ', ':', '：', '　', ',', '、']);
     MemoryEntry {
-        date: date.unwrap_or(written),
+        date: date.unwrap_or(default_date),
         text: rest.into(),
         visibility: Visibility::Private,
         messages: Vec::new(),

@@ -1,4 +1,4 @@
-//! What a mind is measured against: the same answer whatever is asked, and rules that fit in a line.
+//! Baselines for decisions: constant answers and simple rules.
 
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
@@ -9,10 +9,10 @@ use aizuchi_core::context::conversation_analysis::ConversationAnalysis;
 use aizuchi_core::context::phrases::has_name_ignoring_case;
 use aizuchi_core::rhythm::question::is_question;
 
-/// Each with its name.
+/// The answers of every baseline, with its name.
 pub fn all(items: &[DecisionItem]) -> Vec<(&'static str, Vec<ItemAnswer>)> {
     let each = |speaks: fn(&DecisionItem) -> bool| {
-        items.iter().map(|item| ItemAnswer::certain(speaks(item))).collect()
+        items.iter().map(|item| ItemAnswer::without_confidence(speaks(item))).collect()
     };
     vec![
         ("always silent", each(|_| false)),
@@ -24,22 +24,22 @@ pub fn all(items: &[DecisionItem]) -> Vec<(&'static str, Vec<ItemAnswer>)> {
 }
 
 fn is_last_line_question(item: &DecisionItem) -> bool {
-    item.context.last().is_some_and(|line| is_question(&line.text))
+    item.context.last().is_some_and(|message| is_question(&message.text))
 }
 
-/// A question that begins with nobody's name, and whose author nobody has named since.
+/// A question that is not addressed to another author by name, and whose author no later message names.
 fn has_unnamed_asker(item: &DecisionItem) -> bool {
-    let lines = &item.context;
-    lines.iter().enumerate().any(|(place, line)| {
-        let mut others = lines.iter().filter(|other| other.author != line.author);
-        let mut later = lines[place + 1..].iter().filter(|other| other.author != line.author);
-        is_question(&line.text)
-            && !others.any(|other| starts_with_name(&line.text, &other.author))
-            && !later.any(|other| has_name_ignoring_case(&other.text, &line.author))
+    let messages = &item.context;
+    messages.iter().enumerate().any(|(index, message)| {
+        let mut others = messages.iter().filter(|other| other.author != message.author);
+        let mut later = messages[index + 1..].iter().filter(|other| other.author != message.author);
+        is_question(&message.text)
+            && !others.any(|other| starts_with_name(&message.text, &other.author))
+            && !later.any(|other| has_name_ignoring_case(&other.text, &message.author))
     })
 }
 
-/// A model would be asked at all, if all of it were new.
+/// The gate on settled conversations would let a model be asked, if all messages were unseen.
 fn passes_gate(item: &DecisionItem) -> bool {
     !ConversationAnalysis::new(&item_context(item)).is_settled(|_: &Message| true)
 }

@@ -1,4 +1,4 @@
-//! For each item the very prompt that a room's conversation would get, and a mind's answers to them.
+//! Builds for each item the prompt that a real conversation would get, and asks a mind.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use aizuchi_core::prompt::budget::PromptBudget;
 use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
 use aizuchi_core::rules::ChannelRules;
 
-/// So many calls run side by side.
+/// The number of model calls in flight.
 const MAX_CONCURRENT_CALLS: usize = 4;
 
-/// What items are turned into questions with.
+/// Builds the prompts of items.
 pub struct ItemPrompts {
     persona: Arc<Persona>,
     en: PromptBuilder,
@@ -35,7 +35,7 @@ pub struct ItemPrompts {
 }
 
 impl ItemPrompts {
-    /// The prompts of both languages. Templates of the operator's are of the config's language.
+    /// Loads the templates of both languages. The operator's own templates replace those of the configured language.
     pub fn new(config: &Config, persona: &Arc<Persona>) -> anyhow::Result<Self> {
         let prompts = |language: Language| {
             let folder = config.prompts_dir().filter(|_| language == config.language);
@@ -46,7 +46,7 @@ impl ItemPrompts {
             en: prompts(Language::En)?,
             ja: prompts(Language::Ja)?,
             budget: config.context.budget(),
-            // The same prompts on every machine.
+            // The prompts are the same on every machine, whatever its time zone.
             zone: config.time_zone_or(TimeZone::UTC),
         })
     }
@@ -54,57 +54,57 @@ impl ItemPrompts {
     pub fn prompt(&self, item: &DecisionItem) -> Prompt {
         let persona = Arc::new(Persona { language: item.language, ..(*self.persona).clone() });
         let (budget, zone) = (self.budget, self.zone.clone());
-        let scene = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
+        let options = PromptOptions { budget, zone, ..PromptOptions::new(item.at()) };
         let prompts = match item.language {
             Language::En => &self.en,
             Language::Ja => &self.ja,
         };
-        prompts.judge(&persona, &Arc::new(item_context(item)), &scene)
+        prompts.judge(&persona, &Arc::new(item_context(item)), &options)
     }
 }
 
-/// What is known of an item: its lines, and nothing of its label.
+/// The context that a mind sees: the item's messages without its label.
 pub fn item_context(item: &DecisionItem) -> Context {
     let conversation = ConversationId {
         workspace: WorkspaceId::new("eval"),
         channel: ChannelId::new("general"),
         thread: None,
     };
-    let lines = item.context.iter().enumerate().map(|(number, line)| {
-        let kind = if line.bot { AuthorKind::Bot } else { AuthorKind::Human };
+    let messages = item.context.iter().enumerate().map(|(number, message)| {
+        let kind = if message.bot { AuthorKind::Bot } else { AuthorKind::Human };
         Arc::new(Message {
             conversation: conversation.clone(),
-            // Lines of one moment stay in their order.
+            // Ids in ascending order keep messages with the same time in their order.
             id: MessageId::new(format!("{number:06}")),
-            at: item.message_timestamp(line),
-            author: Author { id: UserId::new(&*line.author), kind },
-            text: line.text.as_str().into(),
+            at: item.message_timestamp(message),
+            author: Author { id: UserId::new(&*message.author), kind },
+            text: message.text.as_str().into(),
             mentions: Vec::new(),
             edits: 0,
         })
     });
     let channel = conversation.channel.clone();
-    let history = ChannelMessages::from_messages(channel, "general".into(), lines.collect());
+    let history = ChannelMessages::from_messages(channel, "general".into(), messages.collect());
     Context::new(conversation, history)
 }
 
-/// Asks a mind about each item, a few at a time. `progress` is told of each answer.
+/// Asks a mind about each item, several at a time. Calls `progress` after each answer.
 pub async fn ask_all(
     mind: &Mind,
     prompts: &[Prompt],
     rules: &ChannelRules,
-    limit: SignedDuration,
+    timeout: SignedDuration,
     clock: &Clock,
     progress: &dyn Fn(),
 ) -> Vec<ItemAnswer> {
-    let asked = prompts.iter().map(|prompt| async move {
-        let found = match clock.timeout(limit, mind.llm.ask(prompt)).await {
+    let calls = prompts.iter().map(|prompt| async move {
+        let result = match clock.timeout(timeout, mind.llm.ask(prompt)).await {
             Ok(Ok(answer)) => ItemAnswer::from_answer(&answer.text, prompt, rules),
             Ok(Err(error)) => ItemAnswer::Failed(error.to_string()),
-            Err(_timed_out) => ItemAnswer::Failed(format!("no answer within {limit:#}")),
+            Err(_timed_out) => ItemAnswer::Failed(format!("no answer within {timeout:#}")),
         };
         progress();
-        found
+        result
     });
-    stream::iter(asked).buffered(MAX_CONCURRENT_CALLS).collect().await
+    stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await
 }

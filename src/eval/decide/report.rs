@@ -1,4 +1,4 @@
-//! All that is to be told about one way of deciding: as JSON, and as tables with a column for each.
+//! The full report on one mind or baseline, as JSON and as a text table.
 
 use std::collections::BTreeSet;
 
@@ -10,39 +10,40 @@ use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::{DecisionItem, DecisionLabel, Split};
 use crate::eval::decide::score::{DecisionScore, share};
 
-/// How many misses are told.
+/// The number of misses that are listed.
 const MAX_LISTED_MISSES: usize = 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionReport {
-    /// Who answered.
+    /// The name of the model or baseline.
     pub name: String,
     pub all: DecisionScore,
-    /// Of the items that the built-in mind's rules were chosen by, and of the others.
+    /// The half of the items on which the built-in mind's rules were tuned, and the other half.
     pub tuning: DecisionScore,
     pub held_out: DecisionScore,
     pub kinds: Vec<(String, DecisionScore)>,
-    /// Items that are not right, by id, with what was wanted.
+    /// The ids of items with a wrong answer, with their label.
     pub misses: Vec<(String, DecisionLabel)>,
 }
 
 impl DecisionReport {
-    pub fn new(name: String, items: &[DecisionItem], found: &[ItemAnswer]) -> Self {
+    pub fn new(name: String, items: &[DecisionItem], answers: &[ItemAnswer]) -> Self {
         let kinds: BTreeSet<&str> = items.iter().map(|item| &*item.kind).collect();
         let of_kind = |kind: &str| {
-            (kind.to_owned(), DecisionScore::new(items, found, |item| item.kind == kind))
+            (kind.to_owned(), DecisionScore::new(items, answers, |item| item.kind == kind))
         };
-        let of_half = |half: Split| DecisionScore::new(items, found, |item| item.split() == half);
-        let missed = items.iter().zip(found).filter(|(item, found)| match item.label {
-            DecisionLabel::Speak => !found.would_speak(),
-            DecisionLabel::Silent => found.would_speak(),
+        let of_split =
+            |split: Split| DecisionScore::new(items, answers, |item| item.split() == split);
+        let missed = items.iter().zip(answers).filter(|(item, answer)| match item.label {
+            DecisionLabel::Speak => !answer.would_speak(),
+            DecisionLabel::Silent => answer.would_speak(),
             DecisionLabel::Ambig => false,
         });
         Self {
             name,
-            all: DecisionScore::new(items, found, |_| true),
-            tuning: of_half(Split::Tuning),
-            held_out: of_half(Split::HeldOut),
+            all: DecisionScore::new(items, answers, |_| true),
+            tuning: of_split(Split::Tuning),
+            held_out: of_split(Split::HeldOut),
             kinds: kinds.into_iter().map(of_kind).collect(),
             misses: missed.map(|(item, _)| (item.id.clone(), item.label)).collect(),
         }
@@ -117,8 +118,8 @@ fn scores(reports: &[&DecisionReport]) -> String {
     row("ECE of confidence", &|report| number(report.all.ece));
     row("answers that cannot be read", &|report| report.all.unreadable.to_string());
     row("calls that failed", &|report| report.all.failed.to_string());
-    for (place, (kind, _)) in reports[0].kinds.iter().enumerate() {
-        row(&format!("spoken at {kind}"), &|report| spoken(&report.kinds[place].1));
+    for (index, (kind, _)) in reports[0].kinds.iter().enumerate() {
+        row(&format!("spoken at {kind}"), &|report| spoken(&report.kinds[index].1));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -130,7 +131,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.3}"))
 }
 
-/// Balanced accuracy at false interventions.
+/// The balanced accuracy and the rate of false interventions.
 fn split_cell(score: &DecisionScore) -> String {
     format!("{} at {}", number(score.balanced_accuracy()), number(score.false_interventions()))
 }
@@ -142,11 +143,11 @@ fn spoken(score: &DecisionScore) -> String {
 }
 
 fn misses(misses: &[(String, DecisionLabel)]) -> String {
-    let told = misses.iter().take(MAX_LISTED_MISSES);
-    let mut told: Vec<String> =
-        told.map(|(id, label)| format!("{id}: {} was wanted", wanted(*label))).collect();
+    let listed = misses.iter().take(MAX_LISTED_MISSES);
+    let mut listed: Vec<String> =
+        listed.map(|(id, label)| format!("{id}: {} was wanted", wanted(*label))).collect();
     if misses.len() > MAX_LISTED_MISSES {
-        told.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
+        listed.push(format!("… and {} more; --json tells all", misses.len() - MAX_LISTED_MISSES));
     }
-    told.join("\n")
+    listed.join("\n")
 }

@@ -1,41 +1,41 @@
-//! What answers are worth, counted over items.
+//! Scores answers over items.
 
 use crate::eval::decide::item::{DecisionItem, DecisionLabel};
 use crate::eval::decide::{DecisionAnswer, ItemAnswer};
 
-/// So many steps has the scale on which calibration is looked at.
+/// The number of bins of the expected calibration error.
 const CALIBRATION_BINS: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionScore {
-    /// Items to speak at, and how many of them were spoken at; the same of items to be silent at.
+    /// Items labeled speak and silent, and how many of each were answered with speech.
     pub wanted: usize,
     pub wanted_spoken: usize,
     pub unwanted: usize,
     pub unwanted_spoken: usize,
-    /// Items where either is right, and how many of them were spoken at.
+    /// Items where both answers are right, and how many of them were answered with speech.
     pub either: usize,
     pub either_spoken: usize,
     pub unreadable: usize,
     pub failed: usize,
-    /// How well the sureness ranks what is wanted above what is not; 0.5 is chance.
+    /// The area under the ROC curve: how well the confidence ranks speak items above silent ones. 0.5 is chance.
     pub auroc: Option<f64>,
-    /// How far the sureness is from the share of what is right, on average.
+    /// The expected calibration error.
     pub ece: Option<f64>,
 }
 
 impl DecisionScore {
-    /// Of those items that are meant.
+    /// Scores the selected items. `answers` holds one answer for each item.
     pub fn new(
         items: &[DecisionItem],
-        found: &[ItemAnswer],
-        is_meant: impl Fn(&DecisionItem) -> bool,
+        answers: &[ItemAnswer],
+        is_selected: impl Fn(&DecisionItem) -> bool,
     ) -> Self {
-        let meant: Vec<(&DecisionItem, &ItemAnswer)> =
-            items.iter().zip(found).filter(|(item, _)| is_meant(item)).collect();
+        let selected: Vec<(&DecisionItem, &ItemAnswer)> =
+            items.iter().zip(answers).filter(|(item, _)| is_selected(item)).collect();
         let mut score = Self::default();
-        for (item, found) in &meant {
-            let speaks = usize::from(found.would_speak());
+        for (item, answer) in &selected {
+            let speaks = usize::from(answer.would_speak());
             let (all, spoken) = match item.label {
                 DecisionLabel::Speak => (&mut score.wanted, &mut score.wanted_spoken),
                 DecisionLabel::Silent => (&mut score.unwanted, &mut score.unwanted_spoken),
@@ -43,18 +43,20 @@ impl DecisionScore {
             };
             *all += 1;
             *spoken += speaks;
-            match found {
+            match answer {
                 ItemAnswer::Answered(_) => {}
                 ItemAnswer::Unreadable => score.unreadable += 1,
                 ItemAnswer::Failed(_) => score.failed += 1,
             }
         }
-        let sure: Vec<ConfidentAnswer> =
-            meant.iter().filter_map(|(item, found)| ConfidentAnswer::new(item, found)).collect();
+        let sure: Vec<ConfidentAnswer> = selected
+            .iter()
+            .filter_map(|(item, answer)| ConfidentAnswer::new(item, answer))
+            .collect();
         Self { auroc: auroc(&sure), ece: ece(&sure), ..score }
     }
 
-    /// The share of items to speak at that were spoken at.
+    /// The share of speak items that were answered with speech.
     pub fn recall(&self) -> Option<f64> {
         share(self.wanted_spoken, self.wanted)
     }
@@ -63,12 +65,12 @@ impl DecisionScore {
         share(self.wanted - self.wanted_spoken, self.wanted)
     }
 
-    /// The share of items to be silent at that were spoken at.
+    /// The share of silent items that were answered with speech.
     pub fn false_interventions(&self) -> Option<f64> {
         share(self.unwanted_spoken, self.unwanted)
     }
 
-    /// The mean of what was right at both sorts of items.
+    /// The mean of the accuracies on speak and on silent items.
     pub fn balanced_accuracy(&self) -> Option<f64> {
         Some((self.recall()? + 1.0 - self.false_interventions()?) / 2.0)
     }
@@ -78,46 +80,46 @@ pub fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// An answer to an item with one right answer, with how sure it was.
+/// A mind's answer with its confidence, to an item that has one right answer.
 struct ConfidentAnswer {
     is_wanted: bool,
     is_correct: bool,
     confidence: f64,
-    /// The sureness that something should be said.
+    /// The confidence that the persona should speak.
     speak_confidence: f64,
 }
 
 impl ConfidentAnswer {
-    fn new(item: &DecisionItem, found: &ItemAnswer) -> Option<Self> {
+    fn new(item: &DecisionItem, answer: &ItemAnswer) -> Option<Self> {
         let is_wanted = match item.label {
             DecisionLabel::Speak => true,
             DecisionLabel::Silent => false,
             DecisionLabel::Ambig => return None,
         };
-        let ItemAnswer::Answered(DecisionAnswer { should_respond, confidence, .. }) = found else {
+        let ItemAnswer::Answered(DecisionAnswer { should_respond, confidence, .. }) = answer else {
             return None;
         };
         let confidence = (*confidence)?;
-        let leaning = if *should_respond { confidence } else { 1.0 - confidence };
+        let speak_confidence = if *should_respond { confidence } else { 1.0 - confidence };
         Some(Self {
             is_wanted,
             is_correct: *should_respond == is_wanted,
             confidence,
-            speak_confidence: leaning,
+            speak_confidence,
         })
     }
 }
 
-/// How often something wanted leans more to speech than something unwanted; a tie is half of that.
+/// The probability that a speak item has a higher `speak_confidence` than a silent one. Ties count half.
 fn auroc(sure: &[ConfidentAnswer]) -> Option<f64> {
-    let leanings = |is_wanted: bool| {
+    let confidences = |is_wanted: bool| {
         sure.iter()
             .filter(move |sure| sure.is_wanted == is_wanted)
             .map(|sure| sure.speak_confidence)
     };
-    let pairs = leanings(true).count() * leanings(false).count();
-    let wins: f64 = leanings(true)
-        .flat_map(|wanted| leanings(false).map(move |unwanted| (wanted, unwanted)))
+    let pairs = confidences(true).count() * confidences(false).count();
+    let wins: f64 = confidences(true)
+        .flat_map(|wanted| confidences(false).map(move |unwanted| (wanted, unwanted)))
         .map(|(wanted, unwanted)| match wanted.total_cmp(&unwanted) {
             std::cmp::Ordering::Greater => 1.0,
             std::cmp::Ordering::Equal => 0.5,
@@ -127,7 +129,7 @@ fn auroc(sure: &[ConfidentAnswer]) -> Option<f64> {
     (pairs > 0).then(|| wins / pairs as f64)
 }
 
-/// The mean distance between sureness and share right, over ten steps of sureness, by their size.
+/// The mean distance between confidence and accuracy over bins of confidence, weighted by the size of the bins.
 fn ece(sure: &[ConfidentAnswer]) -> Option<f64> {
     let mut bins: [Vec<&ConfidentAnswer>; CALIBRATION_BINS] = Default::default();
     for sure in sure {
@@ -146,26 +148,21 @@ mod tests {
     use super::*;
 
     fn sure(is_wanted: bool, says: bool, confidence: f64) -> ConfidentAnswer {
-        let leaning = if says { confidence } else { 1.0 - confidence };
-        ConfidentAnswer {
-            is_wanted,
-            is_correct: says == is_wanted,
-            confidence,
-            speak_confidence: leaning,
-        }
+        let speak_confidence = if says { confidence } else { 1.0 - confidence };
+        ConfidentAnswer { is_wanted, is_correct: says == is_wanted, confidence, speak_confidence }
     }
 
     #[test]
-    fn sureness_is_ranked_and_calibrated() {
+    fn confidence_is_ranked_and_calibrated() {
         let all = [
             sure(true, true, 0.9),
             sure(true, false, 0.6),
             sure(false, true, 0.9),
             sure(false, false, 0.8),
         ];
-        // 0.9 and 0.4 against 0.9 and 0.2: a tie, two wins and a loss.
+        // The speak items have 0.9 and 0.4, the silent ones 0.9 and 0.2: a tie, two wins and a loss.
         assert_eq!(auroc(&all), Some(0.625));
-        // Of 0.9 one of two is right, 0.6 is wrong, 0.8 is right.
+        // One of two answers at 0.9 is right, the one at 0.6 is wrong, and the one at 0.8 is right.
         assert!((ece(&all).unwrap() - (0.8 + 0.6 + 0.2) / 4.0).abs() < 1e-9);
         assert_eq!((auroc(&all[..2]), ece(&[])), (None, None));
     }

@@ -1,4 +1,4 @@
-//! What is said about a bad config: one sentence, with its place, and never a secret.
+//! Errors about invalid configs: one sentence with the location, and never a secret.
 
 use aizuchi::config::Config;
 use aizuchi::config::schema::keys;
@@ -9,13 +9,13 @@ use proptest::sample::select;
 
 use crate::config::environment;
 
-/// Looks like a key of a provider.
+/// Looks like the API key of a provider.
 const KEY: &str = "sk-live-51H0pelessLySecret";
 
-/// Looks like nothing at all.
+/// A secret that looks like an ordinary word.
 const WORD: &str = "hunter2";
 
-/// A bad config, and what is said about it.
+/// Invalid configs, each with its error.
 const BAD: &[(&str, &str)] = &[
     (
         "persona:\n  name: Aki\n  name: Bo\n",
@@ -613,32 +613,32 @@ const BAD: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_bad_config_is_told_in_one_sentence() {
+fn each_invalid_config_has_its_error() {
     assert!(BAD.len() >= 100);
-    let wrong: Vec<_> = BAD
+    let mismatches: Vec<_> = BAD
         .iter()
-        .map(|(text, expected)| (text, expected, refusal(text)))
-        .filter(|(_, expected, said)| said != &format!("config.yaml:{expected}"))
-        .map(|(text, _, said)| format!("{text:?}\n{said}\n"))
+        .map(|(text, expected)| (text, expected, error_for(text)))
+        .filter(|(_, expected, output)| output != &format!("config.yaml:{expected}"))
+        .map(|(text, _, output)| format!("{text:?}\n{output}\n"))
         .collect();
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(mismatches.is_empty(), "\n{}", mismatches.join("\n"));
 }
 
 #[test]
-fn a_file_that_would_take_everything_is_refused() {
+fn files_that_would_exhaust_memory_are_rejected() {
     let deep = format!("a: {}", "[".repeat(100_000));
     let tens = |level: usize| {
         format!("a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(10))
     };
     let wide = format!("a0: &a0 x\n{}", (1..12).map(tens).collect::<String>());
     for text in [deep, wide] {
-        let said = refusal(&text);
-        assert!(said.ends_with("too large or too deeply nested to be a config"), "{said}");
+        let output = error_for(&text);
+        assert!(output.ends_with("too large or too deeply nested to be a config"), "{output}");
     }
 }
 
 #[test]
-fn no_error_shows_a_secret_that_stands_beside_it() {
+fn no_error_shows_a_secret_next_to_it() {
     for (text, _) in BAD {
         let [first, second] = if text.contains("discord") {
             ["slack:\n  bot_token", "tools:\n  web_search:\n    api_key"]
@@ -646,25 +646,25 @@ fn no_error_shows_a_secret_that_stands_beside_it() {
             ["discord:\n  token", "tools:\n  web_search:\n    api_key"]
         };
         for secret in [KEY, WORD] {
-            for near in [
+            for config in [
                 format!("# {secret}\n{text}# {secret}\n"),
                 format!("{first}: {secret}\n{text}"),
                 format!("{text}{first}: {secret}\n"),
                 format!("{first}: {secret}\n{text}{second}: '{secret}'\n"),
                 text.replacen(": ", &format!(": ${{HIDDEN}}{secret} "), 1),
             ] {
-                let said = said_about(&near);
-                let is_in_the_row = text.contains(secret);
-                assert!(is_in_the_row || !said.contains(secret), "{near}\n{said}");
-                assert!(!said.contains("between-you-and-me"), "{near}\n{said}");
+                let output = output_for(&config);
+                let is_in_config = text.contains(secret);
+                assert!(is_in_config || !output.contains(secret), "{config}\n{output}");
+                assert!(!output.contains("between-you-and-me"), "{config}\n{output}");
             }
         }
     }
 }
 
-/// Wherever a key is put by mistake, and whatever is put in the place of a key.
+/// An API key may be put under any config key by mistake, in any form.
 #[test]
-fn no_error_shows_a_secret_that_stands_in_its_place() {
+fn no_error_shows_a_misplaced_secret() {
     for path in keys() {
         for value in [
             KEY.to_owned(),
@@ -677,17 +677,17 @@ fn no_error_shows_a_secret_that_stands_in_its_place() {
             "{'${HIDDEN}': '${HIDDEN}'}".to_owned(),
             "['${HIDDEN}', '${HIDDEN}']".to_owned(),
         ] {
-            let text = at(&path, &value);
-            let said = said_about(&text);
+            let text = config_with(&path, &value);
+            let output = output_for(&text);
             let hidden = [KEY, "between-you-and-me", "PelessLy"];
-            assert!(!hidden.iter().any(|secret| said.contains(secret)), "{text}\n{said}");
+            assert!(!hidden.iter().any(|secret| output.contains(secret)), "{text}\n{output}");
         }
     }
-    // A word that looks like nothing is hidden by its key.
+    // A secret that looks like an ordinary word is hidden because of its config key.
     for path in keys().iter().filter(|path| path.iter().any(|key| is_secret_key(key))) {
         for value in [WORD.to_owned(), format!("[{WORD}]"), format!("{{{WORD}: 1}}")] {
-            let said = said_about(&at(path, &value)).replace(&format!(".{WORD}"), "");
-            assert!(!said.contains(WORD), "{path:?} {said}");
+            let output = output_for(&config_with(path, &value)).replace(&format!(".{WORD}"), "");
+            assert!(!output.contains(WORD), "{path:?} {output}");
         }
     }
 }
@@ -695,11 +695,11 @@ fn no_error_shows_a_secret_that_stands_in_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Pieces of configs in any order: something is said, and nothing panics.
+    /// Pieces of configs in any order are accepted or rejected without a panic.
     #[test]
-    fn nothing_that_is_read_ends_the_program(pieces in vec(select(PIECES), 0..24)) {
-        let said = said_about(&pieces.concat());
-        prop_assert!(!said.contains("between-you-and-me"), "{said}");
+    fn no_input_panics(pieces in vec(select(PIECES), 0..24)) {
+        let output = output_for(&pieces.concat());
+        prop_assert!(!output.contains("between-you-and-me"), "{output}");
     }
 }
 
@@ -752,14 +752,14 @@ const PIECES: &[&str] = &[
     "\\",
 ];
 
-fn refusal(text: &str) -> String {
+fn error_for(text: &str) -> String {
     let environment = environment(&[("HIDDEN", "between-you-and-me")], "");
     Config::read(text, "config.yaml", &environment)
         .map_or_else(|error| error.to_string(), |_| "fine".into())
 }
 
-/// Everything that is printed about a config, good or bad.
-fn said_about(text: &str) -> String {
+/// All errors and warnings about a config.
+fn output_for(text: &str) -> String {
     let environment = environment(&[("HIDDEN", "between-you-and-me")], "");
     match Config::read(text, "config.yaml", &environment) {
         Ok(loaded) => loaded.warnings.join("\n"),
@@ -768,7 +768,7 @@ fn said_about(text: &str) -> String {
 }
 
 /// A config that sets one key.
-fn at(path: &[String], value: &str) -> String {
+fn config_with(path: &[String], value: &str) -> String {
     let mut text = String::new();
     for (depth, key) in path.iter().enumerate() {
         let key = if key == "*" { "openai/x" } else { key };

@@ -1,4 +1,4 @@
-//! How a Discord bot is logged in.
+//! The `discord` section.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use aizuchi::config::secret::Secret;
 use aizuchi_core::rules::Mode;
 use jiff::SignedDuration;
 
-fn refused(text: &str) -> String {
+fn error_for(text: &str) -> String {
     Config::read(text, "config.yaml", &Environment::default()).unwrap_err().to_string()
 }
 
 #[test]
-fn a_token_is_enough() {
+fn a_token_suffices() {
     let text = "discord:\n  token: ' a.b.c '\nresponse: {mode: companion}\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
@@ -38,7 +38,7 @@ fn a_token_is_enough() {
 }
 
 #[test]
-fn everything_can_be_set() {
+fn all_settings_are_read() {
     let text = "
 discord:
   token: a.b.c
@@ -54,17 +54,17 @@ channels: {\"#tea\": {threads: never}, \"12\": {mode: observe}}
     let config = Config::parse(text).unwrap();
     let discord = config.resolved_discord().unwrap();
     assert_eq!(discord.channels, BTreeMap::from([("#tea".to_owned(), ThreadsSetting::Never)]));
-    let told = (discord.threads, discord.archive_minutes, discord.settle, discord.shards);
-    assert_eq!(told, (ThreadsSetting::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
+    let actual = (discord.threads, discord.archive_minutes, discord.settle, discord.shards);
+    assert_eq!(actual, (ThreadsSetting::Auto, Some(4320), SignedDuration::from_secs(20), Some(2)));
     assert_eq!(discord.gateway_url.as_deref(), Some("ws://127.0.0.1:9/gateway"));
     let shown = format!("{config:?} {discord:?}");
     assert!(!shown.contains("a.b.c"), "{shown}");
-    // A few rules are no judge among real people.
+    // On a chat platform the built-in mind only answers mentions.
     assert_eq!(config.rulebook().default_rules.mode, Mode::MentionOnly);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_the_location() {
     for (text, expected) in [
         ("discord:\n  threads: auto\n", "config.yaml:1:1: discord needs token"),
         ("discord: {token: x, settle_seconds: 15}\n", "settle_seconds must be more than 15"),
@@ -72,7 +72,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ("discord: {token: x, thread: auto}\n", "threads"),
         ("discord: {token: x, threads: always}\n", "auto"),
     ] {
-        let told = refused(text);
-        assert!(told.contains(expected), "{told}");
+        let actual = error_for(text);
+        assert!(actual.contains(expected), "{actual}");
     }
 }

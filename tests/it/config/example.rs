@@ -1,4 +1,4 @@
-//! The example and the schema tell the truth.
+//! The example config and the schema are correct and complete.
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::schema::{keys, schema};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::config::{aizuchi, environment};
 
 #[test]
-fn the_example_is_the_defaults() {
+fn the_example_equals_the_defaults() {
     let loaded = Config::read(EXAMPLE, "example.yaml", &Environment::default()).unwrap();
     let url = loaded.config.storage.url.clone();
     assert_eq!(loaded.config.database_address(), Config::default().database_address());
@@ -29,17 +29,17 @@ fn the_example_has_every_key() {
     assert_eq!(config.response.min_wait_seconds.unwrap().0, 300.0);
     assert_eq!(config.health_check.port.unwrap().0, 8081);
     let tree: Value = serde_saphyr::from_str(&whole).unwrap();
-    // The agents are alike, so only the first one is written out.
-    let is_told_once = |path: &[String]| {
+    // All agents have the same keys, so the example shows them for the first one only.
+    let is_shown_once = |path: &[String]| {
         path.first().is_some_and(|key| key == "agents")
             && path.get(1).is_some_and(|key| key != "response")
             && path.len() > 2
     };
     let is_free = |path: &[String]| path.iter().any(|key| key == "extra_headers") && path.len() > 5;
-    // An older name of max_retries.
+    // An alias of max_retries.
     let is_alias = |path: &[String]| path.last().is_some_and(|key| key == "num_retries");
-    let is_told = |path: &[String]| !is_told_once(path) && !is_free(path) && !is_alias(path);
-    for path in keys().iter().filter(|path| is_told(path)) {
+    let is_shown = |path: &[String]| !is_shown_once(path) && !is_free(path) && !is_alias(path);
+    for path in keys().iter().filter(|path| is_shown(path)) {
         assert!(has(&tree, path), "{} is not in the example", path.join("."));
     }
 }
@@ -86,7 +86,7 @@ fn the_program_prints_the_example_and_the_schema() {
     aizuchi().arg("config").assert().code(2);
 }
 
-/// The example with all its lines in force: those with a `#` and no space, or more than one.
+/// The example with all commented settings enabled: lines with a `#` and no space, or more than one.
 fn uncommented() -> String {
     let line = |line: &str| match line.split_once('#') {
         Some((indentation, rest)) if indentation.trim().is_empty() => {
@@ -108,23 +108,23 @@ fn has(tree: &Value, path: &[String]) -> bool {
     }
 }
 
-/// As much of JSON Schema as the schema uses.
+/// Validates a value by the subset of JSON Schema that the schema uses.
 fn conforms(value: &Value, part: &Value, schema: &Value, path: &str) -> Result<(), String> {
     if let Some(target) = part["$ref"].as_str() {
         conforms(value, schema.pointer(&target[1..]).unwrap(), schema, path)?;
     }
     let choices = part["anyOf"].as_array().or(part["oneOf"].as_array());
     if let Some(choices) = choices {
-        let wrong: Vec<_> = choices
+        let errors: Vec<_> = choices
             .iter()
             .filter_map(|choice| conforms(value, choice, schema, path).err())
             .collect();
-        if wrong.len() == choices.len() {
+        if errors.len() == choices.len() {
             return Err(format!("{path} fits no choice"));
         }
     }
-    if let Some(words) = part["enum"].as_array().filter(|words| !words.contains(value)) {
-        return Err(format!("{path} is none of {words:?}"));
+    if let Some(values) = part["enum"].as_array().filter(|values| !values.contains(value)) {
+        return Err(format!("{path} is none of {values:?}"));
     }
     if part.get("const").is_some_and(|word| word != value) {
         return Err(format!("{path} is another word"));
@@ -153,8 +153,8 @@ fn conforms(value: &Value, part: &Value, schema: &Value, path: &str) -> Result<(
         return Err(format!("{path} is no variable"));
     }
     let number = value.as_f64();
-    let is_over = number.zip(part["maximum"].as_f64()).is_some_and(|(value, most)| value > most);
-    let is_under = number.zip(part["minimum"].as_f64()).is_some_and(|(value, least)| value < least);
+    let is_over = number.zip(part["maximum"].as_f64()).is_some_and(|(value, max)| value > max);
+    let is_under = number.zip(part["minimum"].as_f64()).is_some_and(|(value, min)| value < min);
     if is_over || is_under {
         return Err(format!("{path} is out of range"));
     }

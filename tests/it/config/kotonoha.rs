@@ -1,4 +1,4 @@
-//! The settings of kotonoha become a config of ours.
+//! Converting the settings of kotonoha to a config.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
@@ -35,14 +35,14 @@ fn environment(text: &str) -> Environment {
 }
 
 #[test]
-fn a_kotonoha_goes_on_as_it_was() {
+fn the_settings_of_kotonoha_are_converted() {
     let environment = environment(KOTONOHA);
-    let page = kotonoha::from_env(environment.variables()).unwrap();
+    let converted = kotonoha::from_env(environment.variables()).unwrap();
     for secret in ["MTIz", "sk-ant", "secret-word"] {
-        assert!(!page.contains(secret), "{page}");
+        assert!(!converted.contains(secret), "{converted}");
     }
-    let loaded = Config::read(&page, "config.yaml", &environment).unwrap();
-    assert_eq!(loaded.warnings, [""; 0], "{page}");
+    let loaded = Config::read(&converted, "config.yaml", &environment).unwrap();
+    assert_eq!(loaded.warnings, [""; 0], "{converted}");
     let config = loaded.config;
     let discord = config.resolved_discord().unwrap();
     assert_eq!(discord.token.expose(), "MTIz.abc.def");
@@ -58,30 +58,30 @@ fn a_kotonoha_goes_on_as_it_was() {
     assert_eq!(book.channels["222222222222222222"].mode, Mode::Facilitator);
     assert_eq!(book.channels["111111111111111111"].facilitation.buffer_size, 50);
     for name in ["SESSION_TIMEOUT_HOURS", "KB_HNSW_M", "POSTGRES_PASSWORD", "BOT_PREFIX"] {
-        assert!(page.contains(&format!("# {name}: ")), "{name}\n{page}");
+        assert!(converted.contains(&format!("# {name}: ")), "{name}\n{converted}");
     }
 }
 
 #[test]
-fn little_is_enough_and_what_is_odd_is_told() {
+fn missing_variables_have_defaults_and_invalid_ones_are_listed() {
     let environment = environment(
         "DISCORD_TOKEN=t\nANTHROPIC_API_KEY=k\nLLM_MAX_TOKENS=many\nEAVESDROP_ENABLED_CHANNELS=tea,3\n\
          EAVESDROP_JUDGE_MODEL=google/gemini-2.0-flash\nGEMINI_API_KEY=g\nHEALTH_CHECK_PORT=x\n\
          THREAD_AUTO_ARCHIVE_DURATION=61\nLOG_LEVEL=loud\nLLM_MAX_RETRIES=100\n",
     );
-    let page = kotonoha::from_env(environment.variables()).unwrap();
-    let config = Config::read(&page, "config.yaml", &environment).unwrap().config;
+    let converted = kotonoha::from_env(environment.variables()).unwrap();
+    let config = Config::read(&converted, "config.yaml", &environment).unwrap().config;
     assert_eq!(config.minds.response.model.id.to_string(), "anthropic/claude-sonnet-4-5");
     assert_eq!(config.minds.judgment.model.id.to_string(), "gemini/gemini-2.0-flash");
     assert_eq!(config.rulebook().channels.len(), 1);
-    let odd = ["LLM_MAX_TOKENS", "EAVESDROP_ENABLED_CHANNELS", "HEALTH_CHECK_PORT"];
+    let invalid = ["LLM_MAX_TOKENS", "EAVESDROP_ENABLED_CHANNELS", "HEALTH_CHECK_PORT"];
     let more = ["THREAD_AUTO_ARCHIVE_DURATION", "LOG_LEVEL", "LLM_MAX_RETRIES"];
-    for name in odd.into_iter().chain(more) {
-        assert!(page.contains(&format!("# {name}: ")), "{name}\n{page}");
+    for name in invalid.into_iter().chain(more) {
+        assert!(converted.contains(&format!("# {name}: ")), "{name}\n{converted}");
     }
 }
 
 #[test]
-fn without_a_token_there_is_nothing_to_take_over() {
+fn converting_requires_a_token() {
     assert!(kotonoha::from_env(environment("LLM_MODEL=gpt-4o\n").variables()).is_err());
 }

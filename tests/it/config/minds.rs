@@ -1,4 +1,4 @@
-//! Who thinks, and how a model is reached.
+//! Resolving the model of each agent, and how it is reached.
 
 use aizuchi::config::minds::{ResolvedMinds, ResolvedModel};
 use aizuchi::config::{Config, ModelSelection};
@@ -6,7 +6,7 @@ use aizuchi::config::{Config, ModelSelection};
 use crate::config::environment;
 
 #[test]
-fn each_agent_has_a_mind() {
+fn each_agent_resolves_to_a_model() {
     let minds = |text: &str, pairs: &[(&str, &str)]| {
         Config::read(text, "config.yaml", &environment(pairs, "")).unwrap().config.minds
     };
@@ -31,7 +31,7 @@ fn each_agent_has_a_mind() {
 }
 
 #[test]
-fn a_mind_knows_how_its_model_is_reached() {
+fn minds_resolve_to_endpoints_and_parameters() {
     let text = r#"
 models: {timeout_seconds: 30, attempts: 4}
 agents:
@@ -47,34 +47,34 @@ agents:
     let config = Config::read(text, "config.yaml", &environment(&[], "")).unwrap().config;
     let ResolvedMinds { response, memory, state, .. } = &config.minds;
     assert_eq!(response.system_prompt.as_deref(), Some("Be brief."));
-    let server = response.model.endpoint.as_ref().unwrap();
-    assert_eq!((server.base.as_str(), server.attempts), ("http://localhost:9/v1/", 2));
-    assert_eq!((server.timeout_seconds, server.key.is_none()), (30.0, true));
-    assert_eq!(server.headers["X-A"].expose(), "b");
+    let endpoint = response.model.endpoint.as_ref().unwrap();
+    assert_eq!((endpoint.base.as_str(), endpoint.attempts), ("http://localhost:9/v1/", 2));
+    assert_eq!((endpoint.timeout_seconds, endpoint.key.is_none()), (30.0, true));
+    assert_eq!(endpoint.headers["X-A"].expose(), "b");
     let params = &response.model.params;
     assert_eq!(params.temperature.unwrap().0, 0.5);
     assert_eq!(params.stop.as_ref().unwrap().texts(), ["END"]);
     assert_eq!(params.others["frequency_penalty"], 0.2);
-    let ResolvedModel { id, params: of_fallback, endpoint: server } =
+    let ResolvedModel { id, params: fallback_params, endpoint } =
         response.fallback.as_ref().unwrap();
-    let server = server.as_ref().unwrap();
-    // What only the other provider knows would be refused by this one.
+    let endpoint = endpoint.as_ref().unwrap();
+    // Parameters that only one provider knows would be rejected by another.
     assert_eq!(
-        (id.to_string().as_str(), of_fallback),
+        (id.to_string().as_str(), fallback_params),
         ("anthropic/claude", &params.without_unknown_keys())
     );
-    assert_eq!(server.key.as_ref().unwrap().expose(), "mine");
-    assert_eq!((server.base.as_str(), server.attempts), ("https://api.anthropic.com/v1/", 4));
-    assert_eq!(server.timeout_seconds, 5.0);
-    // What is left out is taken over, except the words that are the agent's own.
+    assert_eq!(endpoint.key.as_ref().unwrap().expose(), "mine");
+    assert_eq!((endpoint.base.as_str(), endpoint.attempts), ("https://api.anthropic.com/v1/", 4));
+    assert_eq!(endpoint.timeout_seconds, 5.0);
+    // Missing settings are inherited, except the agent's own system prompt.
     assert_eq!(memory.model.endpoint, response.model.endpoint);
-    assert_eq!(memory.fallback.as_ref().unwrap().endpoint.as_ref(), Some(server));
+    assert_eq!(memory.fallback.as_ref().unwrap().endpoint.as_ref(), Some(endpoint));
     assert_eq!((memory.model.params.max_tokens.unwrap().0, &memory.system_prompt), (9, &None));
     assert_eq!(state.model, response.model);
 }
 
 #[test]
-fn what_an_agent_sets_itself_leaves_the_rest_as_it_is() {
+fn own_settings_of_an_agent_keep_the_inherited_rest() {
     let text = r#"
 agents:
   response:
@@ -85,17 +85,20 @@ agents:
 "#;
     let environment = environment(&[("OPENAI_API_KEY", "real")], "");
     let config = Config::read(text, "config.yaml", &environment).unwrap().config;
-    let server = config.minds.judgment.model.endpoint.unwrap();
-    // Private talk must not go to another server because of a timeout.
-    assert_eq!((server.base.as_str(), server.timeout_seconds), ("http://localhost:9/v1/", 10.0));
-    assert_eq!(server.key.unwrap().expose(), "mine");
+    let endpoint = config.minds.judgment.model.endpoint.unwrap();
+    // Setting a timeout must not send private messages to another server.
+    assert_eq!(
+        (endpoint.base.as_str(), endpoint.timeout_seconds),
+        ("http://localhost:9/v1/", 10.0)
+    );
+    assert_eq!(endpoint.key.unwrap().expose(), "mine");
     let elsewhere = text.replace("{timeout: 10}", "{api_base: \"http://elsewhere.example/v1\"}");
     let config = Config::read(&elsewhere, "config.yaml", &environment).unwrap().config;
     assert_eq!(config.minds.judgment.model.endpoint.unwrap().key, None);
 }
 
 #[test]
-fn a_providers_key_does_not_travel_to_other_servers() {
+fn a_provider_key_is_not_sent_to_other_servers() {
     let key = |base: &str| {
         let text = format!(
             "agents: {{response: {{model_id: openai/x, client_args: {{api_base: \"{base}\"}}}}}}"
@@ -109,7 +112,7 @@ fn a_providers_key_does_not_travel_to_other_servers() {
 }
 
 #[test]
-fn one_model_for_all_keeps_what_still_fits() {
+fn a_model_override_keeps_compatible_settings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.yaml");
     let text = r#"
@@ -140,28 +143,28 @@ agents:
     let model = minds.judgment.model;
     assert_eq!(model.endpoint.unwrap().base, "http://localhost:11434/v1/");
     assert_eq!((model.params.max_tokens.unwrap().0, model.params.others.len()), (77, 0));
-    // Nobody is asked in a replay, so nobody needs a key.
+    // A replay calls no model, so no key is needed.
     std::fs::write(&file, "agents: {response: {model_id: openrouter/x}}").unwrap();
     let config = Config::load(Some(&file), ModelSelection::NoModel).unwrap().config;
     assert_eq!(config.minds, ResolvedMinds::builtin());
 }
 
 #[test]
-fn the_model_for_states_may_be_named_by_a_variable() {
+fn a_variable_may_name_the_model_for_states() {
     let text = "agents:\n  response:\n    model_id: ollama/small\n";
-    let said = |name: &str| {
+    let error_for = |name: &str| {
         let environment = environment(&[("EAVESDROP_JUDGE_MODEL", name)], "");
         Config::read(text, "config.yaml", &environment).unwrap_err().to_string()
     };
     assert_eq!(
-        said("mystery"),
+        error_for("mystery"),
         "config.yaml: the variable EAVESDROP_JUDGE_MODEL cannot be used: it must be PROVIDER/MODEL, \
          like openai/gpt-4o-mini, or the word builtin"
     );
-    // As kotonoha has it, without the provider.
-    assert!(said("gpt-4o").contains("names a model of openai"));
+    // kotonoha omits the provider.
+    assert!(error_for("gpt-4o").contains("names a model of openai"));
     assert_eq!(
-        said("openai/gpt-4o"),
+        error_for("openai/gpt-4o"),
         "config.yaml: the variable EAVESDROP_JUDGE_MODEL names a model of openai, which needs a key: \
          set agents.state.client_args.api_key, or the variable OPENAI_API_KEY in the environment or \
          in a .env file"

@@ -1,4 +1,4 @@
-//! What is said about keys that have no effect.
+//! Warnings about keys that have no effect.
 
 use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, LoadedConfig};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::config::{aizuchi, environment, stderr};
 
-/// Every key of myao2, with its own defaults.
+/// Every key of myao2 with its default.
 const MYAO2: &str = r#"
 slack:
   bot_token: "${SLACK_BOT_TOKEN}"
@@ -85,7 +85,7 @@ health_check:
   port: 8080
 "#;
 
-/// What is said about it.
+/// The warnings about that config.
 const WARNINGS: &str = "
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
@@ -104,7 +104,7 @@ config.yaml:75:3: health_check.port takes the port 8080 from the pages, which ar
 ";
 
 #[test]
-fn a_config_of_myao2_is_understood() {
+fn a_config_of_myao2_is_accepted() {
     let pairs = [
         ("SLACK_BOT_TOKEN", "xoxb-secret"),
         ("SLACK_APP_TOKEN", "xapp-secret"),
@@ -127,9 +127,9 @@ fn a_config_of_myao2_is_understood() {
     );
 }
 
-/// Defect 7 of myao2: what is switched off need not have its variables.
+/// A defect of myao2: disabled sections required their variables.
 #[test]
-fn a_section_that_is_off_needs_no_variables() {
+fn a_disabled_section_needs_no_variables() {
     let off = MYAO2
         .replace(
             "enabled: true\n    api_endpoint: \"${WEB_FETCH_API_ENDPOINT:-}\"",
@@ -157,13 +157,13 @@ fn a_section_that_is_off_needs_no_variables() {
         missing.to_string(),
         "config.yaml:70:14: tools.web_search.api_key needs the variable TAVILY_API_KEY: ask Bo"
     );
-    // What is written wrongly is told all the same.
+    // Syntax errors are still reported.
     let broken = off.replace("${WEB_FETCH_API_ENDPOINT}", "${WEB_FETCH");
     let error = Config::read(&broken, "config.yaml", &environment(&pairs, "")).unwrap_err();
     assert!(error.to_string().contains("never closed"), "{error}");
 }
 
-/// A variable that is set to nothing is as good as a key with nothing behind it.
+/// An empty variable counts as a key without a value.
 #[test]
 fn an_empty_variable_sets_nothing() {
     let pairs = [
@@ -180,7 +180,7 @@ fn an_empty_variable_sets_nothing() {
 }
 
 #[test]
-fn what_has_no_effect_is_told() {
+fn keys_without_effect_get_a_warning() {
     for (text, expected) in [
         ("tools:\n  web_search: {enabled: true}\n", "1:1: tools has no effect in this version yet"),
         (
@@ -202,24 +202,24 @@ fn what_has_no_effect_is_told() {
 }
 
 #[test]
-fn the_program_says_what_has_no_effect() {
+fn the_program_logs_warnings_about_keys_without_effect() {
     let folder = tempfile::tempdir().unwrap();
-    // It is stopped by a port that is taken.
+    // A port that is in use stops the program.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = other.local_addr().unwrap();
+    let used_address = other.local_addr().unwrap();
     let config = format!(
-        "http:\n  listen: {taken}\ntools:\n  web_search: {{api_key: hunter2}}\nlogging:\n  format: json\n"
+        "http:\n  listen: {used_address}\ntools:\n  web_search: {{api_key: hunter2}}\nlogging:\n  format: json\n"
     );
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =
         aizuchi().current_dir(folder.path()).args(["--config", "config.yaml"]).assert().code(1);
-    let said = stderr(run);
-    let (warning, refusal) = said.trim_end().split_once('\n').unwrap();
+    let output = stderr(run);
+    let (warning, refusal) = output.trim_end().split_once('\n').unwrap();
     let warning: Value = serde_json::from_str(warning).unwrap();
     assert_eq!(warning["level"], "WARN");
     assert_eq!(
         warning["fields"]["message"],
         "config.yaml:3:1: tools has no effect in this version yet"
     );
-    assert!(refusal.contains(&format!("another program listens on {taken}")), "{refusal}");
+    assert!(refusal.contains(&format!("another program listens on {used_address}")), "{refusal}");
 }

@@ -1,4 +1,4 @@
-//! What holds in a channel, as settings say it.
+//! The rulebook that the settings result in.
 
 use aizuchi::config::Config;
 use aizuchi_core::agent::{PostTiming, StateCall};
@@ -13,7 +13,7 @@ use jiff::civil::time;
 
 use crate::config::environment;
 
-/// Every rule that can be set, for all channels and for single ones.
+/// Every setting of the rules, for all channels and for single ones.
 const EVERYTHING: &str = r##"
 response:
   mode: observe
@@ -70,7 +70,7 @@ opted_out: [U1, 987654321098765432]
 "##;
 
 #[test]
-fn everything_that_is_set_is_in_the_rulebook() {
+fn the_rulebook_has_every_setting() {
     let environment = environment(&[("BUDGET", "2.5")], "");
     let config = Config::read(EVERYTHING, "config.yaml", &environment).unwrap();
     assert_eq!(config.warnings, [""; 0]);
@@ -82,7 +82,7 @@ fn everything_that_is_set_is_in_the_rulebook() {
         cooldown: SignedDuration::from_mins(15),
         compare_window: 6,
     };
-    let usual = ChannelRules {
+    let defaults = ChannelRules {
         mode: Mode::Observe,
         quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) }),
         min_confidence: 0.6,
@@ -119,17 +119,17 @@ fn everything_that_is_set_is_in_the_rulebook() {
     let first = ChannelRules {
         budget_limits: monthly(5_000_000),
         facilitation: FacilitationRules { rest_seconds: 6.0, ..facilitation },
-        ..usual.clone()
+        ..defaults.clone()
     };
-    let numbered = ChannelRules { budget_limits: monthly(2_500_000), ..usual.clone() };
+    let numbered = ChannelRules { budget_limits: monthly(2_500_000), ..defaults.clone() };
     let channels = [
         ("#garden", garden),
         ("123456789012345678", numbered),
         ("C1", first),
-        ("C2", usual.clone()),
+        ("C2", defaults.clone()),
     ];
     let expected = Rulebook {
-        default_rules: usual,
+        default_rules: defaults,
         channels: channels.map(|(key, rules)| (key.to_owned(), rules)).into(),
         workspace_limits: BudgetLimits {
             tokens_per_day: Some(1_000_000),
@@ -151,14 +151,14 @@ fn everything_that_is_set_is_in_the_rulebook() {
 }
 
 #[test]
-fn nothing_that_is_set_is_the_usual_rulebook() {
+fn an_empty_config_has_the_default_rulebook() {
     let config = Config::default();
     assert_eq!(config.rulebook(), Rulebook::default());
     let settings = config.agent_settings();
     assert_eq!((settings.state, settings.gates), (StateCall::Fused, DEFAULT_GATES.to_vec()));
     assert_eq!(config.wait_settings(), WaitSettings::default());
-    // Who sets a wait like a clock's gets answers like one.
-    for (text, timing, in_the_room) in [
+    // With a fixed wait, posts are immediate by default.
+    for (text, timing, local_room) in [
         ("wait: fixed", PostTiming::Immediate, PostTiming::Immediate),
         ("wait: adaptive", PostTiming::HumanLike, PostTiming::Immediate),
         ("wait: fixed, timing: human", PostTiming::HumanLike, PostTiming::HumanLike),
@@ -166,9 +166,9 @@ fn nothing_that_is_set_is_the_usual_rulebook() {
     ] {
         let config = Config::parse(&format!("response: {{{text}}}")).unwrap();
         let timings = (config.agent_settings().timing, config.response.room_timing());
-        assert_eq!(timings, (timing, in_the_room), "{text}");
+        assert_eq!(timings, (timing, local_room), "{text}");
     }
-    // A word for no hours, and a number in quotes.
+    // The value `none`, and a quoted number.
     let text = "response: {quiet_hours: none}\nchannels: {C1: {mode: off}, C2: {budget: '3'}}\n";
     let book = Config::parse(text).unwrap().rulebook();
     assert_eq!(book.default_rules, ChannelRules::default());
@@ -177,8 +177,8 @@ fn nothing_that_is_set_is_the_usual_rulebook() {
 }
 
 #[test]
-fn waits_that_are_not_set_give_way() {
-    for (text, waits, in_the_room) in [
+fn default_waits_yield_to_configured_ones() {
+    for (text, waits, local_room) in [
         ("", (300.0, 3600.0), (12.0, 3600.0)),
         ("min_wait_seconds: 30", (30.0, 3600.0), (30.0, 3600.0)),
         ("min_wait_seconds: 7200", (7200.0, 7200.0), (7200.0, 7200.0)),
@@ -186,21 +186,22 @@ fn waits_that_are_not_set_give_way() {
         ("{min_wait_seconds: 60, max_wait_seconds: 60}", (60.0, 60.0), (60.0, 60.0)),
     ] {
         let config = Config::parse(&format!("response:\n  {text}\n")).unwrap();
-        let waits_of = |waiting: WaitSettings| (waiting.min_wait_seconds, waiting.max_wait_seconds);
+        let waits_of =
+            |settings: WaitSettings| (settings.min_wait_seconds, settings.max_wait_seconds);
         assert_eq!(waits_of(config.wait_settings()), waits, "{text}");
-        assert_eq!(waits_of(config.room_wait_settings()), in_the_room, "{text}");
+        assert_eq!(waits_of(config.room_wait_settings()), local_room, "{text}");
     }
 }
 
 #[test]
-fn what_makes_a_setting_idle_is_told() {
+fn ineffective_settings_get_a_warning() {
     let models = "agents:\n  response: {model_id: ollama/large, fallback: {model_id: ollama/spare}}\n  \
                   judgment: {model_id: ollama/small}\n  state: {model_id: ollama/tiny}\n";
-    let asked = "config.yaml:4:3: agents.state is asked only with decision.state: separate; now the \
+    let unused_state = "config.yaml:4:3: agents.state is asked only with decision.state: separate; now the \
                  judge names the state in its own call";
-    let uncounted = |place: &str, limit: &str, models: &str| {
+    let missing_price = |location: &str, limit: &str, models: &str| {
         format!(
-            "config.yaml:{place}: {limit} cannot count what {models} costs: there is no price in \
+            "config.yaml:{location}: {limit} cannot count what {models} costs: there is no price in \
              models.prices"
         )
     };
@@ -212,32 +213,35 @@ fn what_makes_a_setting_idle_is_told() {
     };
     let separate = "decision: {state: separate}\n";
     let cases = [
-        (String::new(), vec![asked.to_owned()]),
+        (String::new(), vec![unused_state.to_owned()]),
         (separate.to_owned(), vec![]),
         (
             "budget:\n  money_per_month: 5\n".to_owned(),
-            vec![asked.to_owned(), uncounted("6:3", "budget.money_per_month", three)],
+            vec![unused_state.to_owned(), missing_price("6:3", "budget.money_per_month", three)],
         ),
-        ("budget: {tokens_per_day: 5, money_per_day: }\n".to_owned(), vec![asked.to_owned()]),
+        (
+            "budget: {tokens_per_day: 5, money_per_day: }\n".to_owned(),
+            vec![unused_state.to_owned()],
+        ),
         (
             format!("{separate}channels:\n  C1: {{mode: off}}\n  C2: {{budget: 5}}\n"),
-            vec![uncounted("8:8", "channels.C2.budget", four)],
+            vec![missing_price("8:8", "channels.C2.budget", four)],
         ),
         (
             format!("{separate}channels:\n  '#a': {{budget: {{money_per_day: 5}}}}\n"),
-            vec![uncounted("7:19", "channels.#a.budget.money_per_day", four)],
+            vec![missing_price("7:19", "channels.#a.budget.money_per_day", four)],
         ),
-        // One sentence is enough.
+        // Only the first limit gets a warning.
         (
             format!("{separate}channels:\n  C1: {{budget: 1}}\nbudget: {{money_per_day: 1}}\n"),
-            vec![uncounted("7:8", "channels.C1.budget", four)],
+            vec![missing_price("7:8", "channels.C1.budget", four)],
         ),
         (
             format!(
                 "{separate}budget: {{money_per_day: 1}}\n{}",
                 prices(&["large", "spare", "tiny"])
             ),
-            vec![uncounted("6:10", "budget.money_per_day", "ollama/small")],
+            vec![missing_price("6:10", "budget.money_per_day", "ollama/small")],
         ),
         (
             format!(
@@ -252,7 +256,7 @@ fn what_makes_a_setting_idle_is_told() {
         let warnings = Config::read(&text, "config.yaml", &environment(&[], "")).unwrap().warnings;
         assert_eq!(warnings, expected, "{text}");
     }
-    // The built-in mind costs nothing.
+    // The built-in mind is free.
     let builtin = "budget: {money_per_day: 1}\n";
     let loaded = Config::read(builtin, "config.yaml", &environment(&[], "")).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);

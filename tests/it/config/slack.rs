@@ -1,4 +1,4 @@
-//! How a Slack workspace is reached.
+//! The `slack` section.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
@@ -7,7 +7,7 @@ use aizuchi::config::secret::Secret;
 use jiff::SignedDuration;
 
 #[test]
-fn a_workspace_is_reached_over_a_socket() {
+fn socket_mode_settings_are_read() {
     let text =
         "slack:\n  bot_token: xoxb-1\n  app_token: ' xapp-2 '\nresponse: {mode: companion}\n";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
@@ -29,7 +29,7 @@ fn a_workspace_is_reached_over_a_socket() {
 }
 
 #[test]
-fn a_workspace_is_reached_over_http() {
+fn web_hook_settings_are_read() {
     let text = "
 slack:
   bot_token: xoxb-1
@@ -62,7 +62,7 @@ response:
 }
 
 #[test]
-fn without_a_section_it_is_in_no_workspace() {
+fn slack_is_off_without_its_section() {
     for text in ["", "slack:\n", "slack: ${SLACK:-}\n"] {
         let config = Config::parse(text).unwrap();
         assert_eq!(config.resolved_slack(), None, "{text}");

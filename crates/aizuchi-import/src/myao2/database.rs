@@ -1,5 +1,5 @@
-//! Reads the database of myao2, and changes nothing in it. What it says is told as it stands there;
-//! times are UTC without saying so.
+//! Reads the database of myao2 without changing it. Values are returned as they are stored. Times without an offset
+//! are UTC.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Myao2Database {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Myao2Channel {
     pub id: String,
-    /// Empty where myao2 has lost it.
+    /// Empty if myao2 does not know it.
     pub name: String,
 }
 
@@ -36,15 +36,15 @@ pub struct Myao2User {
 /// A row of `messages`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Myao2Message {
-    /// Slack's, or one of myao2's own for what it said itself.
+    /// Slack's id, or for myao2's own posts one that it generated.
     pub id: String,
     pub channel: String,
     pub user: String,
     pub name: String,
     pub is_bot: bool,
-    /// As Slack writes it.
+    /// In Slack's mrkdwn.
     pub text: String,
-    /// `None` where it cannot be read.
+    /// `None` if it cannot be parsed.
     pub at: Option<Timestamp>,
     pub thread: Option<String>,
     pub mentions: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Myao2Memory {
     pub term: String,
     pub content: String,
     pub updated: Option<Timestamp>,
-    /// The newest message behind it, by its id.
+    /// The id of the newest message that the memory was made from.
     pub latest: Option<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Myao2Memo {
 }
 
 impl Myao2Database {
-    /// `None` if the file is anything else.
+    /// Opens a database. `None` if the file is not a database of myao2.
     pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         Ok(myao2::open(path).await?.map(|connection| Self { connection }))
     }
@@ -133,7 +133,7 @@ impl Myao2Database {
         .await
     }
 
-    /// How many judgments are kept.
+    /// The number of cached judgments.
     pub async fn count_judgments(&mut self) -> Result<usize, StoreError> {
         let count =
             self.read_table("judgment_caches", sql::COUNT_JUDGMENTS, |row| rows::column(row, "n"));
@@ -157,7 +157,7 @@ impl Myao2Database {
         .await
     }
 
-    /// All rows of a table. Older versions of myao2 do not have every table.
+    /// All rows of a table. None if there is no such table, as in older versions of myao2.
     async fn read_table<T>(
         &mut self,
         table: &'static str,
@@ -168,22 +168,22 @@ impl Myao2Database {
         if rows::column::<i64>(&has_table.await?, "n")? == 0 {
             return Ok(Vec::new());
         }
-        let found = query(statement).fetch_all(&mut self.connection).await?;
-        found.iter().map(read).collect()
+        let rows = query(statement).fetch_all(&mut self.connection).await?;
+        rows.iter().map(read).collect()
     }
 }
 
-/// Python writes `2025-12-30 12:34:56.123456`, with or without its fraction.
+/// Parses a time as Python writes it: `2025-12-30 12:34:56.123456`, with or without the fraction.
 fn parse_time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| {
-        // One with an offset says itself when it is.
+        // A time with an offset is parsed as it is.
         let naive = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
         text.parse().ok().or_else(|| naive().map(|at| at.timestamp()))
     }))
 }
 
-/// What is no list of texts is as good as none.
+/// Parses a JSON list of strings. Anything else counts as empty.
 fn parse_list(row: &Row, column: &str) -> Result<Vec<String>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Statements on the tables of myao2, which are not ours.
+//! SQL statements on the tables of myao2.
 
 pub const HAS_TABLE: &str =
     "SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name = ?1";

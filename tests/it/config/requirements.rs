@@ -1,11 +1,13 @@
-//! What the seeds say of settings.
+//! Requirements on settings that tests of the core cannot reach.
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, at, top_level};
 
+/// Requirement: a small model of its own names the conversation state. `EAVESDROP_JUDGE_MODEL` names it, and its default
+/// is `anthropic/claude-haiku-4-5`.
 #[test]
-fn s14_a_small_model_of_its_own_names_the_state() {
+fn a_small_model_of_its_own_names_the_state() {
     let text = "decision: {state: separate}\nagents: {state: {model_id: ollama/tiny}}";
     let config = |text: &str, keys: &[(&str, &str)]| {
         let keys = keys.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -15,29 +17,31 @@ fn s14_a_small_model_of_its_own_names_the_state() {
     };
     let key = ("ANTHROPIC_API_KEY", "invented");
     let large = "agents: {response: {model_id: anthropic/claude-sonnet-4-5}}";
-    let named = ("EAVESDROP_JUDGE_MODEL", "ollama/small");
+    let variable = ("EAVESDROP_JUDGE_MODEL", "ollama/small");
     assert_eq!(config(large, &[key]), "anthropic/claude-haiku-4-5");
-    assert_eq!(config(large, &[key, named]), "ollama/small");
-    assert_eq!(config(text, &[key, named]), "ollama/tiny");
+    assert_eq!(config(large, &[key, variable]), "ollama/small");
+    assert_eq!(config(text, &[key, variable]), "ollama/tiny");
 }
 
+/// Requirement: by default `min_wait_seconds` is 300 and `jitter_ratio` 0.3, and `check_interval_seconds` is no longer
+/// read.
 #[tokio::test]
-async fn r17_the_settings_are_the_seeds() {
+async fn wait_settings_have_the_required_defaults() {
     let read = |text: &str| {
         let environment = Environment::new([], "", ".env").unwrap();
         Config::read(text, "config.yaml", &environment).unwrap().config.wait_settings()
     };
-    let (usual, own) = (
+    let (defaults, configured) = (
         read("response: {wait: fixed}"),
         read(
             "response: {wait: fixed, min_wait_seconds: 20, jitter_ratio: 0, check_interval_seconds: 5}",
         ),
     );
-    assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
-    for kept in TestStore::each().await {
-        let extras = HarnessOptions { wait_settings: own, ..HarnessOptions::default() };
-        let world = Harness::new(kept).await.with_options(extras);
-        world.says("alice", "hello").await;
-        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(20));
+    assert_eq!((defaults.min_wait_seconds, defaults.jitter_ratio), (300.0, 0.3));
+    for store in TestStore::each().await {
+        let options = HarnessOptions { wait_settings: configured, ..HarnessOptions::default() };
+        let harness = Harness::new(store).await.with_options(options);
+        harness.says("alice", "hello").await;
+        assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(20));
     }
 }
