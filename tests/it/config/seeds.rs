@@ -2,7 +2,7 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions, at, on_every_store, top_level};
 
 #[test]
 fn s14_a_small_model_of_its_own_names_the_state() {
@@ -34,10 +34,11 @@ async fn r17_the_settings_are_the_seeds() {
         ),
     );
     assert_eq!((usual.min_wait_seconds, usual.jitter_ratio), (300.0, 0.3));
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let extras = HarnessOptions { wait_settings: own, ..HarnessOptions::default() };
         let world = Harness::new(kept).await.with_options(extras);
         world.says("alice", "hello").await;
         assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(20));
-    }
+    })
+    .await;
 }

@@ -12,12 +12,8 @@ use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, by, message, thread, top_level, workspace,
+    Harness, HarnessOptions, JOIN, message, on_every_store, thread, top_level, workspace,
 };
-
-async fn tell<F: Future<Output = String>>(story: impl Fn(Harness) -> F) -> String {
-    by(HarnessOptions::default(), story).await
-}
 
 fn in_japanese() -> HarnessOptions {
     HarnessOptions { language: Language::Ja, ..HarnessOptions::default() }
@@ -43,7 +39,8 @@ async fn admin_says(world: &Harness, id: &str, text: &str) {
 
 #[tokio::test]
 async fn it_says_why_it_spoke_and_why_it_did_not() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi why?").await;
         world.pass(5).await;
         world.says("alice", "the beans are up").await;
@@ -79,7 +76,8 @@ async fn it_says_why_it_spoke_and_why_it_did_not() {
 
 #[tokio::test]
 async fn why_is_asked_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "豆が芽を出したよ").await;
         world.pass(100).await;
         world.says("太郎", "@Aizuchi なんで？").await;
@@ -97,7 +95,8 @@ async fn why_is_asked_in_japanese() {
 
 #[tokio::test]
 async fn muted_it_says_nothing_until_it_is_over_or_undone() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mute 2h").await;
         world.pass(5).await;
         world.says("bob", "@Aizuchi are you there?").await;
@@ -136,7 +135,8 @@ async fn muted_it_says_nothing_until_it_is_over_or_undone() {
 
 #[tokio::test]
 async fn muting_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "@Aizuchi 2時間ミュートして").await;
         world.pass(5).await;
         world.says("太郎", "@Aizuchi いる？").await;
@@ -164,7 +164,8 @@ async fn muting_in_japanese() {
 
 #[tokio::test]
 async fn stop_stops_also_what_is_under_way() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
@@ -185,7 +186,8 @@ async fn stop_stops_also_what_is_under_way() {
 
 #[tokio::test]
 async fn commands_do_not_keep_talk_from_being_judged() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
         world.says("bob", "@Aizuchi help").await;
@@ -212,7 +214,8 @@ async fn commands_do_not_keep_talk_from_being_judged() {
 
 #[tokio::test]
 async fn a_command_and_a_question_are_both_answered() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.says("bob", "@Aizuchi status").await;
         world.pass(5).await;
@@ -231,7 +234,8 @@ async fn a_command_and_a_question_are_both_answered() {
 
 #[tokio::test]
 async fn who_does_not_want_to_be_heard_can_still_order() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi opt out").await;
         world.pass(5).await;
         world.says("alice", "I am not here").await;
@@ -273,7 +277,8 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
 
 #[tokio::test]
 async fn who_wants_to_be_forgotten_is() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "the shed leaks").await;
         world.says("bob", "again?").await;
         world.pass(100).await;
@@ -301,7 +306,8 @@ async fn who_wants_to_be_forgotten_is() {
 
 #[tokio::test]
 async fn forgetting_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "納屋が雨漏りする").await;
         world.pass(100).await;
         world.says("花子", "@Aizuchi 私のことを忘れて").await;
@@ -324,7 +330,8 @@ async fn forgetting_in_japanese() {
 
 #[tokio::test]
 async fn what_holds_for_others_is_for_admins() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mode observe").await;
         world.pass(5).await;
         world.says("alice", "@Aizuchi mute everywhere").await;
@@ -371,7 +378,8 @@ async fn what_holds_for_others_is_for_admins() {
 #[tokio::test]
 async fn commands_work_where_it_never_speaks() {
     for mode in [Mode::Observe, Mode::Off, Mode::MentionOnly] {
-        let told = by(in_mode(mode), |world| async move {
+        let told = on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(in_mode(mode));
             world.says("alice", "@Aizuchi status").await;
             world.pass(5).await;
             world.transcript().await
@@ -383,7 +391,8 @@ async fn commands_work_where_it_never_speaks() {
 
 #[tokio::test]
 async fn a_command_in_a_thread_is_answered_there() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let parent = world.says("alice", "the tomatoes are late").await;
         world.pass(100).await;
         world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi status").await;
@@ -402,7 +411,8 @@ async fn a_command_in_a_thread_is_answered_there() {
 
 #[tokio::test]
 async fn what_is_heard_twice_is_obeyed_once() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mute = message(top_level("garden"), "m1", world.clock.now(), "alice", "@Aizuchi mute");
         world.hear(mute.clone()).await;
         world.pass(5).await;
@@ -432,7 +442,8 @@ async fn what_is_heard_twice_is_obeyed_once() {
 /// It must not say that it does what it does not do.
 #[tokio::test]
 async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let line = world.says("alice", "@Aizuchi mut 2h").await;
         world.edits(&line, "@Aizuchi mute 2h").await;
         world.pass(5).await;
@@ -453,7 +464,8 @@ async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
 
 #[tokio::test]
 async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mute 24h").await;
         world.pass(5).await;
         let stop = world.says("bob", "@Aizuchi stop").await;
@@ -486,7 +498,8 @@ async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
 /// Histories are read out of order, so only who wants to be left out is obeyed late.
 #[tokio::test]
 async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let at = world.clock.now();
         for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
@@ -513,7 +526,8 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
 
 #[tokio::test]
 async fn the_other_commands_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         for text in [
             "@Aizuchi 状態",
             "@Aizuchi ストップ",
@@ -571,7 +585,8 @@ async fn the_other_commands_in_japanese() {
 
 #[tokio::test]
 async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {
                 workspace: workspace(),

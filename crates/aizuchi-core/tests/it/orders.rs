@@ -18,7 +18,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use aizuchi_harness::harness::{
-    Harness, JOIN, TestMind, TestPlatform, TestStore, at, message, top_level, workspace,
+    Harness, JOIN, TestMind, TestPlatform, TestStore, at, message, on_every_store, top_level,
+    workspace,
 };
 
 #[tokio::test]
@@ -44,7 +45,7 @@ async fn an_order_holds_for_what_is_under_way() {
         ("@Aizuchi does it rain tomorrow?", mode(Mode::Observe), DecisionResult::Muted),
         ("@Aizuchi does it rain tomorrow?", mode(Mode::MentionOnly), DecisionResult::Spoke),
     ] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", text).await;
@@ -59,7 +60,8 @@ async fn an_order_holds_for_what_is_under_way() {
             let rows = world.decisions("garden").await;
             assert_eq!(rows[0].ended, Some(ended), "{text} {order:?}");
             assert_eq!(rows[0].attempts.last().unwrap().verb.as_ref(), "reply");
-        }
+        })
+        .await;
     }
 }
 
@@ -173,7 +175,7 @@ async fn what_happens_while_it_types_counts() {
         ("@Aizuchi does it rain tomorrow?", None, DecisionResult::Muted),
         ("@Aizuchi does it rain tomorrow?", Some("it does"), DecisionResult::Spoke),
     ] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", text).await;
@@ -204,6 +206,7 @@ async fn what_happens_while_it_types_counts() {
                 .collect::<Vec<_>>();
             let expected = if ended == DecisionResult::Spoke { vec![at(65)] } else { vec![] };
             assert_eq!(said, expected, "{text} {line:?}");
-        }
+        })
+        .await;
     }
 }

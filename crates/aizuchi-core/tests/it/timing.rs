@@ -10,8 +10,8 @@ use aizuchi_core::rhythm::WaitStrategy;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN_IN_60, TestStore, at, message, thread, top_level, window,
-    workspace,
+    Harness, HarnessOptions, JOIN_IN_60, TestStore, at, message, on_every_store, thread, top_level,
+    window, workspace,
 };
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
@@ -26,9 +26,8 @@ fn human() -> HarnessOptions {
     extras
 }
 
-async fn worlds() -> [Harness; 2] {
-    let world = async |kept| Harness::new(kept).await.with_options(human());
-    [world(TestStore::volatile()).await, world(TestStore::sqlite().await).await]
+async fn new_harness(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(human())
 }
 
 /// Somebody asks, and it means to answer at a moment of its own. It thinks a little before that.
@@ -51,17 +50,20 @@ fn said(world: &Harness) -> Vec<Timestamp> {
 
 #[tokio::test]
 async fn it_takes_its_time_and_types() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let (_, moment) = until_it_waits(&world).await;
         assert!(moment > at(JUDGED) && moment <= at(JUDGED + 3600), "{moment}");
         world.pass(4000).await;
         assert_eq!(said(&world), [moment]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_line_before_its_moment_stops_it() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let (due, _) = until_it_waits(&world).await;
         let left = due.duration_since(world.clock.now()).as_secs();
         world.pass(left - 1).await;
@@ -70,12 +72,14 @@ async fn a_line_before_its_moment_stops_it() {
         world.pass(4000).await;
         assert_eq!(world.mind.verbs(), "judge judge");
         assert_eq!(said(&world), []);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_line_while_it_types_stops_it() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let (due, _) = until_it_waits(&world).await;
         world.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
         world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
@@ -86,44 +90,53 @@ async fn a_line_while_it_types_stops_it() {
         assert_eq!(said(&world), []);
         let decision = world.decisions("garden").await.pop().unwrap();
         assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn its_moment_survives_a_restart() {
-    let world = Harness::new(TestStore::sqlite().await).await.with_options(human());
-    let (due, moment) = until_it_waits(&world).await;
-    let world = world.restart().await;
-    assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, due);
-    world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
-    assert_eq!(world.mind.verbs(), "judge reply");
-    let world = world.restart().await;
-    world.pass(4000).await;
-    assert_eq!(said(&world), [moment]);
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
+        let (due, moment) = until_it_waits(&world).await;
+        let world = world.restart().await;
+        assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, due);
+        world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
+        assert_eq!(world.mind.verbs(), "judge reply");
+        let world = world.restart().await;
+        world.pass(4000).await;
+        assert_eq!(said(&world), [moment]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_delay_that_the_judge_names_is_the_delay() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(4000).await;
         assert_eq!(said(&world), [at(JUDGED + 60)]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn who_mentions_it_is_answered_at_once() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.says("alice", "@Aizuchi when do I cut the roses?").await;
         world.pass(0).await;
         assert_eq!(said(&world), [at(0)]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn words_are_said_no_sooner_than_they_can_be_typed() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let mut hasty = human();
         hasty.settings.max_delay_seconds = 0.0;
         let world = world.with_options(hasty);
@@ -132,27 +145,34 @@ async fn words_are_said_no_sooner_than_they_can_be_typed() {
         world.pass(4000).await;
         // "Here I am." are ten characters.
         assert_eq!(said(&world), [at(JUDGED) + SignedDuration::from_millis(2300)]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn plain_timing_speaks_at_once() {
-    let world = Harness::new(TestStore::volatile()).await.with_options(HarnessOptions::default());
-    world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
-    world.says("alice", "when do I cut the roses?").await;
-    world.pass(JUDGED).await;
-    assert_eq!(said(&world), [at(JUDGED)]);
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
+        world.says("alice", "when do I cut the roses?").await;
+        world.pass(JUDGED).await;
+        assert_eq!(said(&world), [at(JUDGED)]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_workspace_may_have_a_timing_of_its_own() {
     let mut extras = human();
     extras.settings.workspace_timings = [(workspace(), PostTiming::Immediate)].into();
-    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
-    world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
-    world.says("alice", "when do I cut the roses?").await;
-    world.pass(JUDGED).await;
-    assert_eq!(said(&world), [at(JUDGED)]);
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
+        world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
+        world.says("alice", "when do I cut the roses?").await;
+        world.pass(JUDGED).await;
+        assert_eq!(said(&world), [at(JUDGED)]);
+    })
+    .await;
 }
 
 /// Alice asks, and others talk on until it means to answer. Returns how long after that it speaks.
@@ -160,25 +180,28 @@ async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
     let waiting = WaitSettings { wait: WaitStrategy::Adaptive, ..WaitSettings::default() };
     let mut extras = HarnessOptions { wait_settings: waiting, ..human() };
     extras.settings.max_delay_seconds = 200.0;
-    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
-    let joins = serde_json::json!({
-        "should_respond": true, "reason": "nobody answers", "confidence": 0.9,
-        "delay_seconds": null, "about": about,
-    });
-    world.mind.script.set_default(PromptVerb::Judge, joins.to_string());
-    world.says("alice", "does anyone have a ladder?").await;
-    let mut second = 0;
-    while world.mind.prompt_texts(PromptVerb::Judge).is_empty() {
-        world.pass(1).await;
-        second += 1;
-        if second % gap == 0 {
-            world.says(["bob", "carol"][(second / gap % 2) as usize], "so it goes").await;
-            world.pass(0).await;
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
+        let joins = serde_json::json!({
+            "should_respond": true, "reason": "nobody answers", "confidence": 0.9,
+            "delay_seconds": null, "about": about,
+        });
+        world.mind.script.set_default(PromptVerb::Judge, joins.to_string());
+        world.says("alice", "does anyone have a ladder?").await;
+        let mut second = 0;
+        while world.mind.prompt_texts(PromptVerb::Judge).is_empty() {
+            world.pass(1).await;
+            second += 1;
+            if second % gap == 0 {
+                world.says(["bob", "carol"][(second / gap % 2) as usize], "so it goes").await;
+                world.pass(0).await;
+            }
         }
-    }
-    let decided = world.clock.now();
-    world.pass(4000).await;
-    said(&world)[0].duration_since(decided)
+        let decided = world.clock.now();
+        world.pass(4000).await;
+        said(&world)[0].duration_since(decided)
+    })
+    .await
 }
 
 /// What people do here is learned from one line to the next, so an old question is no longer delay.
@@ -206,8 +229,8 @@ async fn it_answers_while_the_question_is_in_sight() {
 /// missed, too; and what a restart reads is what was learned.
 #[tokio::test]
 async fn it_learns_from_when_people_answer() {
-    let mut contexts = Vec::new();
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let mut second = 0;
         for number in 0..60_i64 {
             second += 200 + number * 37 % 200;
@@ -223,7 +246,7 @@ async fn it_learns_from_when_people_answer() {
         let elsewhere =
             world.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
         assert_ne!(context.channel_status.reply_delays, elsewhere.channel_status.reply_delays);
-        contexts.push(context.channel_status.reply_delays);
-    }
-    assert_eq!(contexts[0], contexts[1]);
+        context.channel_status.reply_delays
+    })
+    .await;
 }
