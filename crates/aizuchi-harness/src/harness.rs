@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent, AgentSettings, Minds, StateCall};
+use aizuchi_core::agent::{self, Agent, AgentSettings, Minds, PostTiming, StateCall};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
@@ -520,15 +520,12 @@ pub struct HarnessOptions {
 }
 
 impl Default for HarnessOptions {
+    /// What the program does by default on a chat platform: the wait follows the channel's tempo, and unsolicited
+    /// posts are timed as a user of the channel would time them.
     fn default() -> Self {
         Self {
-            settings: AgentSettings::default(),
-            wait_settings: WaitSettings {
-                wait: WaitStrategy::Fixed,
-                min_wait_seconds: 60.0,
-                jitter_ratio: 0.0,
-                ..WaitSettings::default()
-            },
+            settings: AgentSettings { timing: PostTiming::HumanLike, ..AgentSettings::default() },
+            wait_settings: WaitSettings::default(),
             archive: None,
             state: None,
             tools: None,
@@ -539,6 +536,23 @@ impl Default for HarnessOptions {
 }
 
 impl HarnessOptions {
+    /// A fixed wait of 60 seconds without jitter, each new message of which starts it again, and posts at once.
+    pub fn fixed_wait() -> Self {
+        Self::default().with_fixed_wait()
+    }
+
+    /// The same with the wait and the timing of [`HarnessOptions::fixed_wait`].
+    pub fn with_fixed_wait(mut self) -> Self {
+        self.settings.timing = PostTiming::Immediate;
+        self.wait_settings = WaitSettings {
+            wait: WaitStrategy::Fixed,
+            min_wait_seconds: 60.0,
+            jitter_ratio: 0.0,
+            ..WaitSettings::default()
+        };
+        self
+    }
+
     /// These rules everywhere.
     pub fn from_rules(rules: ChannelRules) -> Self {
         Self::from_rulebook(Rulebook { default_rules: rules, ..Rulebook::default() })

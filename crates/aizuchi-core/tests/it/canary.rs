@@ -400,7 +400,7 @@ async fn garden_line(kept: TestStore) -> Harness {
     let world = Harness::new(kept).await;
     world.mind.script.set_default(PromptVerb::Judge, JOIN);
     world.says("mia", "the locker code is 4711, the key hangs behind the shed").await;
-    world.pass(60).await;
+    world.pass(300).await;
     world
 }
 
@@ -426,7 +426,7 @@ async fn what_was_asked_elsewhere_goes_when_a_channel_closes() {
     on_every_store(async |kept| {
         let world = garden_line(kept).await;
         world.says_in(top_level("kitchen"), "bob", "does anybody know the locker code?").await;
-        world.pass(61).await;
+        world.pass(91).await;
         let told = kept_prompts(&world, "kitchen").await;
         assert!(matches!(&told[..], [Some(_), Some(reply)] if tells(reply)), "{told:?}");
         let reason = |decision: Decision| decision.judgment.unwrap().reason;

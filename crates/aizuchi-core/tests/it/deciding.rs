@@ -97,7 +97,7 @@ async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             discuss(&world).await;
             // What goes on meanwhile puts it off neither.
-            world.pass(if mode == Mode::Facilitator { 5 } else { 60 }).await;
+            world.pass(if mode == Mode::Facilitator { 5 } else { 90 }).await;
             assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
             if mode == Mode::Facilitator {
                 world.says("bob", "no idea").await;
@@ -369,7 +369,7 @@ async fn a_mute_while_words_wait_keeps_them_unsaid() {
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.platform.fails(&[Fault::Busy]);
             world.says("alice", text).await;
-            world.pass(60).await;
+            world.pass(90).await;
             world.pass(0).await;
             let is_drafted = world.mind.prompt_texts(PromptVerb::Reply).len() == 1;
             assert!(
@@ -412,12 +412,12 @@ async fn where_it_observes_it_decides_for_the_ledger_alone() {
         let world = Harness::new(kept).await.with_options(mode(Mode::Observe));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let shadow = last(&world).await.judgment.unwrap();
         assert!(shadow.should_respond);
         world.mind.script.push(PromptVerb::Judge, Ok(NOD));
         world.says("bob", "we have won!").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "judge judge");
@@ -426,8 +426,8 @@ async fn where_it_observes_it_decides_for_the_ledger_alone() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-     100s bob: we have won!
-     200s alice: @Aizuchi are you there?
+     400s bob: we have won!
+     800s alice: @Aizuchi are you there?
     [m000] muted: I would have spoken, but I only look on here (judge kept)
     [m001] chose_silence: good news (judge kept)
     [m002] muted by channel_mode: I do not speak unasked in this channel ()
@@ -584,9 +584,9 @@ async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
         on_every_store(async |kept| {
             let world = Harness::new(kept).await.with_options(extras.clone());
             world.mind.script.set_default(PromptVerb::Judge, JOIN);
-            world.clock.advance_to(at(judged - 60));
+            world.clock.advance_to(at(judged - 90));
             world.says("alice", "when do I cut the roses?").await;
-            world.pass(60).await;
+            world.pass(90).await;
             assert_eq!(world.platform.posted_texts().len(), usize::from(spoke), "{judged}");
             let gate = last(&world).await.gate;
             assert_eq!(gate, (!spoke).then_some(Gate::QuietHours), "{judged}");
@@ -600,7 +600,7 @@ async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
     on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(extras.clone());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.clock.advance_to(at(TEN - 90));
+        world.clock.advance_to(at(TEN - 120));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
         assert_eq!(
@@ -781,7 +781,7 @@ async fn a_nod_is_placed_once_and_is_no_turn() {
             world.mind.script.push(PromptVerb::Judge, Ok(NOD));
             world.platform.fails(&[fault]);
             let line = world.says("alice", "we have won!").await;
-            world.pass(60).await;
+            world.pass(300).await;
             // The process may die while it is not known whether it was placed.
             let world = world.restart().await;
             world.pass(500).await;
@@ -817,7 +817,7 @@ async fn only_what_is_allowed_is_placed_and_only_by_who_is_sure() {
             let world = Harness::new(kept).await.with_options(HarnessOptions::default());
             world.mind.script.push(PromptVerb::Judge, Ok(&answer));
             world.says("alice", "we have won!").await;
-            world.pass(100).await;
+            world.pass(400).await;
             assert_eq!(
                 world.platform.posted_texts().contains(&"🎉".to_owned()),
                 placed,
@@ -843,7 +843,7 @@ async fn bots_neither_begin_nor_put_off_anything() {
     let told = told.await;
     let (verbs, transcript) = told.split_once('\n').unwrap();
     assert_eq!(verbs, "judge reply");
-    assert!(transcript.contains(" 120s (persona): Here I am."), "{transcript}");
+    assert!(transcript.contains(" 150s (persona): Here I am."), "{transcript}");
 }
 
 #[tokio::test]
@@ -899,7 +899,7 @@ async fn words_in_the_place_of_an_emoji_are_not_kept() {
             "reaction": "the roses look ill"}"#;
         world.mind.script.push(PromptVerb::Judge, Ok(answer));
         world.says("bob", "the roses look ill").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let row = world.decisions("garden").await.remove(0);
         assert_eq!((row.judgment.unwrap().reaction, row.reaction), (None, None));
         world.transcript().await

@@ -144,6 +144,10 @@ async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
 #[tokio::test]
 async fn a_line_whose_caller_has_gone_still_wakes_the_runner() {
     on_every_store(async |kept| {
+        // A volatile store hears at once, so no caller is gone before.
+        if kept.database.is_none() {
+            return;
+        }
         let live = Live::start(kept).await;
         // Polled once, so that the line is on its way, then dropped.
         let heard = live.world.inbox.hear(live.mention("garden")).now_or_never();

@@ -113,7 +113,7 @@ async fn while_a_platform_is_behind_everything_waits() {
         world.platform.set_behind(true);
         world.pass(600).await;
         // What is heard late counts.
-        world.says("carol", "alice, in spring").await;
+        world.says("carol", "@alice, in spring").await;
         world.platform.set_behind(false);
         world.pass(1000).await;
         assert_eq!(world.platform.posted_texts().len(), 1);
@@ -121,8 +121,9 @@ async fn while_a_platform_is_behind_everything_waits() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-    1210s carol: alice, in spring
-    [m000 m002] chose_silence: they get along (judge superseded, judge kept)
+    1210s carol: @alice, in spring
+    [m000] dropped: it has been answered, or is no longer what it was (judge kept)
+    [m002] chose_silence by directed: everything new was said to somebody else ()
     ");
 }
 

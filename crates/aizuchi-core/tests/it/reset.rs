@@ -24,16 +24,16 @@ async fn only_an_admin_resets_what_others_have_said() {
     let told = on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.says("alice", "the shed leaks").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("bob", "@Aizuchi reset").await;
         world.pass(5).await;
         world.says("alice", "still dripping").await;
-        world.pass(100).await;
+        world.pass(400).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
         resets(&world, top_level("garden")).await;
         world.pass(5).await;
         world.says("alice", "a new day").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let judged = &world.mind.prompt_texts(PromptVerb::Judge)[2];
         assert!(judged.contains("a new day"), "{judged}");
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
@@ -41,13 +41,13 @@ async fn only_an_admin_resets_what_others_have_said() {
     });
     assert_snapshot!(told.await, @"
        0s alice: the shed leaks
-     100s bob: @Aizuchi reset
-     100s (persona): Only an admin may order that.
-     105s alice: still dripping
-     205s root: @Aizuchi reset
-     205s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
-     205s (persona): or remember.
-     210s alice: a new day
+     400s bob: @Aizuchi reset
+     400s (persona): Only an admin may order that.
+     405s alice: still dripping
+     805s root: @Aizuchi reset
+     805s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
+     805s (persona): or remember.
+     810s alice: a new day
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was said to steer me ()
     [m002] chose_silence: they get along (judge kept)
@@ -94,9 +94,9 @@ async fn what_is_being_written_is_not_said() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s root: @Aizuchi reset
-      60s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
-      60s (persona): or remember.
+      90s root: @Aizuchi reset
+      90s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
+      90s (persona): or remember.
     [a1] spoke by command: it was said to steer me (judge superseded, reply superseded)
     [m000] dropped: what was said was deleted ()
     ");

@@ -22,12 +22,12 @@ use aizuchi_harness::harness::{
 /// The seed's own wait: 300 seconds, a third of them by chance.
 fn seed() -> HarnessOptions {
     let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
-    HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() }
+    HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() }
 }
 
 /// The seed's fixed wait, of 60 seconds and without jitter.
 async fn fixed(kept: TestStore) -> Harness {
-    Harness::new(kept).await
+    Harness::new(kept).await.with_options(HarnessOptions::fixed_wait())
 }
 
 fn joins(delay: &str) -> String {
@@ -175,7 +175,7 @@ async fn r06_the_delay_is_part_of_the_judgment() {
 
 #[tokio::test]
 async fn r07_the_judge_is_asked_in_the_seeds_words() {
-    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::default() };
+    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
     on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(extras.clone());
         world.says("alice", "バラはいつ切るの？").await;
@@ -218,7 +218,7 @@ async fn r08_nothing_is_judged_by_the_calendar() {
 #[tokio::test]
 async fn r09_a_line_is_kept_before_anything_follows() {
     on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.says_in(top_level("kitchen"), "bob", "who baked this?").await;
         // The process dies before it could do anything.
@@ -288,7 +288,7 @@ async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
 #[tokio::test]
 async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.says_in(thread("garden", "m000"), "dan", "which ones?").await;
@@ -471,7 +471,7 @@ async fn due_by(world: &Harness, until: Timestamp) -> bool {
 #[tokio::test]
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         // A mention takes the place of a judgment, and of a reply that waits.
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("bob", "the roses look ill").await;
@@ -492,8 +492,8 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
 #[tokio::test]
 async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() {
     let waiting =
-        WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::default().wait_settings };
-    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() };
+        WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::fixed_wait().wait_settings };
+    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
     let told = on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(extras.clone());
         world.says("alice", "@Aizuchi what about the roses?").await;
@@ -533,7 +533,7 @@ async fn g3_a_delay_has_an_end() {
 #[tokio::test]
 async fn g4_an_edit_or_a_deletion_counts() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         let question = world.says("alice", "when do I cut the roses?").await;
@@ -562,7 +562,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
 #[tokio::test]
 async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         world.says("alice", "@Aizuchi hello").await;
         world.says("bob", "hello all").await;
         world.pass(100).await;
@@ -583,7 +583,7 @@ async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
 #[tokio::test]
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
@@ -607,7 +607,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 #[tokio::test]
 async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
@@ -672,7 +672,7 @@ async fn g9_who_is_not_sure_enough_is_silent() {
                 min_confidence: least,
                 ..ChannelRules::default()
             });
-            let world = Harness::new(kept).await.with_options(extras);
+            let world = Harness::new(kept).await.with_options(extras.with_fixed_wait());
             world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(1000).await;

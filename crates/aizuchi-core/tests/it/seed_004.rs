@@ -153,7 +153,7 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
             let world = separate(kept).await;
             world.mind.script.push(PromptVerb::State, Ok(answer));
             world.says("alice", "good night").await;
-            world.pass(100).await;
+            world.pass(400).await;
             let row = rows(&world).await.remove(0);
             assert_eq!(state_of(&row), Some(expected), "{answer:?}");
             assert_eq!(row.attempts.len(), if expected == Ending { 1 } else { 2 }, "{answer:?}");
@@ -198,7 +198,7 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
             let world = Harness::new(kept).await.with_options(extras.clone());
             world.mind.script.set_default(PromptVerb::State, "ACTIVE");
             world.says("alice", "good night").await;
-            world.pass(100).await;
+            world.pass(400).await;
             let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
             let mut rest = &*asked;
             for word in words {
@@ -218,7 +218,7 @@ async fn s08_no_list_of_words_decides() {
             let world = separate(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", words).await;
-            world.pass(100).await;
+            world.pass(400).await;
             assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
             assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
         })
@@ -229,7 +229,7 @@ async fn s08_no_list_of_words_decides() {
         let world = separate(kept).await;
         world.mind.script.push(PromptVerb::State, Ok("ENDING"));
         world.says("alice", "ではまた明日。おやすみなさい").await;
-        world.pass(100).await;
+        world.pass(400).await;
         assert_eq!(world.mind.verbs(), "state");
     })
     .await;
@@ -240,7 +240,7 @@ async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
     on_every_store(async |kept| {
         let world = separate(kept).await;
         talk(&world, 12).await;
-        world.pass(100).await;
+        world.pass(400).await;
         let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
         let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
         assert!(places.is_sorted(), "{asked}");
@@ -267,7 +267,7 @@ async fn s13_it_is_one_question_for_twenty_tokens() {
     on_every_store(async |kept| {
         let world = separate(kept).await;
         world.says("alice", "good night").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let [prompt] = &world.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
         assert_eq!(prompt.max_tokens, Some(20));
         assert!(prompt.schema().is_none() && prompt.tools.is_empty());
@@ -282,7 +282,7 @@ async fn s15_naming_a_state_holds_up_nobody_else() {
     on_every_store(async |kept| {
         let world = separate(kept).await;
         world.says("alice", "good night").await;
-        world.clock.advance_to(at(60));
+        world.clock.advance_to(at(300));
         world.says_in(top_level("kitchen"), "bob", "@Aizuchi is there bread?").await;
         let mind = world.mind.clone();
         world.mind.meanwhile(PromptVerb::State, || async move {
@@ -315,7 +315,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
             world.mind.script.push(PromptVerb::State, failure);
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", "when do I cut the roses?").await;
-            world.pass(100).await;
+            world.pass(400).await;
             assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
             let row = rows(&world).await.remove(0);
             assert_eq!(

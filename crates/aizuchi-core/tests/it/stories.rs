@@ -8,7 +8,15 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{Fault, Harness, JOIN, JOIN_IN_60, SILENCE, on_every_store, thread};
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, TestStore, build_parts_with,
+    on_every_store, thread,
+};
+
+/// A fixed wait, for the stories in which each new message starts it again: by default, work in flight goes on.
+async fn fixed_wait(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(HarnessOptions::fixed_wait())
+}
 
 #[tokio::test]
 async fn a_mention_is_answered_at_once() {
@@ -32,7 +40,7 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
         let parent = world.says("alice", "the tomatoes are late").await;
         world.pass(5).await;
         world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi how come?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -68,12 +76,12 @@ async fn an_open_question_is_taken_up() {
         let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
@@ -108,7 +116,7 @@ async fn a_burst_costs_one_judgment() {
 #[tokio::test]
 async fn a_line_during_the_judge_call_discards_it() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed_wait(kept).await;
         world.says("alice", "does it rain tomorrow?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Judge, || async move {
@@ -130,13 +138,14 @@ async fn a_line_during_the_judge_call_discards_it() {
 #[tokio::test]
 async fn a_yes_that_comes_too_late_is_discarded() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed_wait(kept).await;
         // Another process hears the line, so nobody here calls the work off.
-        let (elsewhere, _) = aizuchi_harness::harness::build_parts(
+        let (elsewhere, _) = build_parts_with(
             world.store.store.clone(),
             world.clock.clone(),
             world.mind.clone(),
             world.platform.clone(),
+            world.options.clone(),
         );
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "does it rain tomorrow?").await;
@@ -210,7 +219,7 @@ async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked(
         let world = Harness::new(kept).await;
         let parent = world.says("bob", "the code is 1234").await;
         world.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
-        world.pass(100).await;
+        world.pass(400).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says_in(thread("garden", parent.as_str()), "alice", "which code?").await;
         let there = world.clone();
@@ -224,7 +233,7 @@ async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked(
     });
     assert_snapshot!(told.await, @"
        0s bob: oops
-     100s   alice: which code?
+     400s   alice: which code?
     [m000] chose_silence:  (judge kept)
     [m001] dropped: a line that it was made from has changed (judge kept, reply kept)
     ");
@@ -245,7 +254,7 @@ async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
     assert_snapshot!(told.await, @"
        0s bob: when do I cut the roses?
       30s alice: (deleted)
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000 m001] spoke: nobody answers (judge kept, reply kept)
     ");
 }
@@ -262,7 +271,7 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
         world.platform.fails(&[Fault::Busy]);
-        world.pass(61).await;
+        world.pass(91).await;
         world.says("carol", "nice weather").await;
         world.pass(1000).await;
         assert_eq!(world.platform.posted_texts().len(), 1);
@@ -278,9 +287,9 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s bob: @Aizuchi and the tulips?
-      60s (persona): Here I am.
-      61s carol: nice weather
+      90s bob: @Aizuchi and the tulips?
+      90s (persona): Here I am.
+      91s carol: nice weather
     [m000 m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
     [m002] chose_silence: they get along (judge kept)
     ");
@@ -289,7 +298,7 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
 #[tokio::test]
 async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
@@ -363,7 +372,7 @@ async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let line = world.says("buildbot", "build 0 %").await;
-        for percent in 1..9 {
+        for percent in 1..=9 {
             world.pass(10).await;
             world.edits(&line, &format!("build {percent}0 %")).await;
         }
@@ -372,8 +381,8 @@ async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-       0s buildbot: build 80 %
-      60s (persona): Here I am.
+       0s buildbot: build 90 %
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
@@ -401,7 +410,7 @@ async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
 #[tokio::test]
 async fn a_line_during_the_delay_starts_the_wait_again() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "who has the spade?").await;
         world.pass(90).await;
@@ -420,7 +429,7 @@ async fn a_line_during_the_delay_starts_the_wait_again() {
 #[tokio::test]
 async fn a_line_during_the_reply_call_discards_it() {
     let told = on_every_store(async |kept| {
-        let world = Harness::new(kept).await;
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "who has the spade?").await;
         let there = world.clone();
@@ -537,7 +546,7 @@ async fn a_second_line_of_the_asker_is_answered_too() {
         world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("alice", "the red ones").await;
         });
-        world.pass(100).await;
+        world.pass(400).await;
         let asked = world.mind.prompt_texts(PromptVerb::Reply);
         assert_eq!(asked.len(), 2);
         assert!(asked[1].contains("\nthe red ones"));
@@ -611,7 +620,7 @@ async fn a_line_taken_back_needs_no_second_verdict() {
     let told = on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         world.says("alice", "the beans are up").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let slip = world.says("bob", "oops, wrong window").await;
         world.pass(5).await;
         world.deletes(&slip).await;
@@ -621,7 +630,7 @@ async fn a_line_taken_back_needs_no_second_verdict() {
     });
     assert_snapshot!(told.await, @"
        0s alice: the beans are up
-     100s bob: (deleted)
+     400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
     [m001] chose_silence by unchanged: nothing has changed since I last looked ()
     ");
@@ -686,12 +695,12 @@ async fn a_bad_judgment_is_mended_once() {
         world.mind.script.push(PromptVerb::Judge, Ok("I think so, yes!"));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge failed, judge kept, reply kept)
     ");
 }
@@ -879,7 +888,7 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(61).await;
+        world.pass(91).await;
         world.says("bob", "in spring").await;
         world.says("carol", "@Aizuchi is that so?").await;
         world.pass(1000).await;
@@ -888,10 +897,10 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
-      61s bob: in spring
-      61s carol: @Aizuchi is that so?
-      62s (persona): Here I am.
+      90s (persona): Here I am.
+      91s bob: in spring
+      91s carol: @Aizuchi is that so?
+      92s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     [m001 m002] spoke: carol asked me (reply kept)
     ");
@@ -903,7 +912,7 @@ async fn a_restart_keeps_the_wait() {
         let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(50).await;
+        world.pass(80).await;
         let world = world.restart().await;
         world.pass(9).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
@@ -915,7 +924,7 @@ async fn a_restart_keeps_the_wait() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
@@ -931,7 +940,7 @@ async fn an_answer_outlives_many_deaths_of_the_process() {
             world.store.store.claim(world.clock.now(), lease, 1).await.unwrap();
             world.clock.advance_to(world.clock.now() + lease);
         }
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"

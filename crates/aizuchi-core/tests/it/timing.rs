@@ -4,37 +4,34 @@ use aizuchi_core::agent::PostTiming;
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::Event;
-use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rhythm::WaitStrategy;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN_IN_60, TestStore, at, message, on_every_store, thread, top_level,
-    window, workspace,
+    Harness, HarnessOptions, JOIN_IN_60, at, message, on_every_store, thread, top_level, window,
+    workspace,
 };
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
 /// How a prompt names the first line of a story that Alice says.
 const ALICE: &str = "2027-01-15 08:00:00 alice";
-/// When it judges, a minute after the only line.
-const JUDGED: i64 = 60;
+/// When it judges: a minute and a half after the only message, which is a question to the channel.
+const JUDGED: i64 = 90;
 
-fn human() -> HarnessOptions {
-    let mut extras = HarnessOptions::default();
+/// `wait: fixed`, but posts are timed as by default.
+fn fixed_wait() -> HarnessOptions {
+    let mut extras = HarnessOptions::fixed_wait();
     extras.settings.timing = PostTiming::HumanLike;
     extras
-}
-
-async fn new_harness(kept: TestStore) -> Harness {
-    Harness::new(kept).await.with_options(human())
 }
 
 /// Somebody asks, and it means to answer at a moment of its own. It thinks a little before that.
 async fn until_it_waits(world: &Harness) -> (Timestamp, Timestamp) {
     world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
     world.says("alice", "when do I cut the roses?").await;
-    world.pass(JUDGED).await;
+    while world.mind.verbs().is_empty() {
+        world.pass(1).await;
+    }
     assert_eq!(world.mind.verbs(), "judge");
     let step = world.step_of(&top_level("garden")).await.unwrap();
     assert!(matches!(step.event, Event::Reply(_)));
@@ -51,7 +48,7 @@ fn said(world: &Harness) -> Vec<Timestamp> {
 #[tokio::test]
 async fn it_takes_its_time_and_types() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await;
         let (_, moment) = until_it_waits(&world).await;
         assert!(moment > at(JUDGED) && moment <= at(JUDGED + 3600), "{moment}");
         world.pass(4000).await;
@@ -63,7 +60,7 @@ async fn it_takes_its_time_and_types() {
 #[tokio::test]
 async fn a_line_before_its_moment_stops_it() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await.with_options(fixed_wait());
         let (due, _) = until_it_waits(&world).await;
         let left = due.duration_since(world.clock.now()).as_secs();
         world.pass(left - 1).await;
@@ -79,7 +76,7 @@ async fn a_line_before_its_moment_stops_it() {
 #[tokio::test]
 async fn a_line_while_it_types_stops_it() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await.with_options(fixed_wait());
         let (due, _) = until_it_waits(&world).await;
         world.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
         world.pass(due.duration_since(world.clock.now()).as_secs() + 2).await;
@@ -97,7 +94,7 @@ async fn a_line_while_it_types_stops_it() {
 #[tokio::test]
 async fn its_moment_survives_a_restart() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await;
         let (due, moment) = until_it_waits(&world).await;
         let world = world.restart().await;
         assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, due);
@@ -113,7 +110,7 @@ async fn its_moment_survives_a_restart() {
 #[tokio::test]
 async fn a_delay_that_the_judge_names_is_the_delay() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(4000).await;
@@ -125,7 +122,7 @@ async fn a_delay_that_the_judge_names_is_the_delay() {
 #[tokio::test]
 async fn who_mentions_it_is_answered_at_once() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi when do I cut the roses?").await;
         world.pass(0).await;
         assert_eq!(said(&world), [at(0)]);
@@ -136,8 +133,8 @@ async fn who_mentions_it_is_answered_at_once() {
 #[tokio::test]
 async fn words_are_said_no_sooner_than_they_can_be_typed() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
-        let mut hasty = human();
+        let world = Harness::new(kept).await;
+        let mut hasty = HarnessOptions::default();
         hasty.settings.max_delay_seconds = 0.0;
         let world = world.with_options(hasty);
         world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
@@ -151,8 +148,10 @@ async fn words_are_said_no_sooner_than_they_can_be_typed() {
 
 #[tokio::test]
 async fn plain_timing_speaks_at_once() {
+    let mut plain = HarnessOptions::default();
+    plain.settings.timing = PostTiming::Immediate;
     on_every_store(async |kept| {
-        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
+        let world = Harness::new(kept).await.with_options(plain.clone());
         world.mind.script.set_default(PromptVerb::Judge, JOIN_WHENEVER);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(JUDGED).await;
@@ -163,7 +162,7 @@ async fn plain_timing_speaks_at_once() {
 
 #[tokio::test]
 async fn a_workspace_may_have_a_timing_of_its_own() {
-    let mut extras = human();
+    let mut extras = HarnessOptions::default();
     extras.settings.workspace_timings = [(workspace(), PostTiming::Immediate)].into();
     on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(extras.clone());
@@ -177,8 +176,7 @@ async fn a_workspace_may_have_a_timing_of_its_own() {
 
 /// Alice asks, and others talk on until it means to answer. Returns how long after that it speaks.
 async fn answers_after(gap: i64, about: Option<&str>) -> SignedDuration {
-    let waiting = WaitSettings { wait: WaitStrategy::Adaptive, ..WaitSettings::default() };
-    let mut extras = HarnessOptions { wait_settings: waiting, ..human() };
+    let mut extras = HarnessOptions::default();
     extras.settings.max_delay_seconds = 200.0;
     on_every_store(async |kept| {
         let world = Harness::new(kept).await.with_options(extras.clone());
@@ -230,7 +228,7 @@ async fn it_answers_while_the_question_is_in_sight() {
 #[tokio::test]
 async fn it_learns_from_when_people_answer() {
     on_every_store(async |kept| {
-        let world = new_harness(kept).await;
+        let world = Harness::new(kept).await;
         let mut second = 0;
         for number in 0..60_i64 {
             second += 200 + number * 37 % 200;

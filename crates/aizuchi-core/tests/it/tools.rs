@@ -17,9 +17,12 @@ use aizuchi_harness::harness::{
 
 /// A world whose persona may use tools.
 async fn world(kept: TestStore) -> Harness {
-    let world = Harness::new(kept).await;
+    Harness::new(kept).await.with_options(with_tools())
+}
+
+fn with_tools() -> HarnessOptions {
     let tools = Some(ToolSettings { zone: TimeZone::UTC });
-    world.with_options(HarnessOptions { tools, ..HarnessOptions::default() })
+    HarnessOptions { tools, ..HarnessOptions::default() }
 }
 
 async fn opens(world: &Harness, channel: &str, visibility: Visibility) {
@@ -188,7 +191,9 @@ async fn what_is_noted_down_in_private_stays_there() {
 #[tokio::test]
 async fn a_thought_that_is_overtaken_notes_nothing_down() {
     on_every_store(async |kept| {
-        let world = world(kept).await;
+        let world = Harness::new(kept).await;
+        // By default, a new message leaves work in flight alone.
+        let world = world.with_options(with_tools().with_fixed_wait());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let add = || {
             world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())])
