@@ -114,7 +114,7 @@ fn seed_000_prints_its_examples() {
 }
 
 /// Seed 002's fields, as that document prints them.
-const SEED_002_FIELDS: &str = "## 出力フィールド
+pub const SEED_002_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下の4つのフィールドで構成されます。
 
