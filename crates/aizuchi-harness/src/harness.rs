@@ -2,14 +2,14 @@
 //! store underneath. Stories happen in it, and its transcript is what people saw.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent, AgentSettings, Minds, StateCall};
+use aizuchi_core::agent::{self, Agent, AgentSettings, Minds, PostTiming, StateCall};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
@@ -88,6 +88,27 @@ pub fn thread(channel: &str, parent: &str) -> ConversationId {
 
 /// No program takes longer to be itself.
 const BIRTH: Duration = Duration::from_secs(10);
+
+/// The stores that the program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    Volatile,
+    Sqlite,
+    Postgres,
+}
+
+impl StoreKind {
+    pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
+
+    /// A new, empty store.
+    pub async fn open(self) -> TestStore {
+        match self {
+            Self::Volatile => TestStore::volatile(),
+            Self::Sqlite => TestStore::sqlite().await,
+            Self::Postgres => TestStore::postgres().await,
+        }
+    }
+}
 
 /// A store with what keeps it alive.
 #[derive(Clone)]
@@ -452,15 +473,20 @@ impl Harness {
     }
 }
 
-/// Tells a story on each store, by these settings; people must see the same.
-pub async fn by<F: Future<Output = String>>(
-    extras: HarnessOptions,
-    story: impl Fn(Harness) -> F,
-) -> String {
-    let world = async |kept| Harness::new(kept).await.with_options(extras.clone());
-    let told = story(world(TestStore::volatile()).await).await;
-    assert_eq!(story(world(TestStore::sqlite().await).await).await, told, "the stores differ");
-    told
+/// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns what the test returned (of a
+/// story, its transcript), which must be the same on every store.
+pub async fn on_every_store<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
+    let mut first = None;
+    for kind in StoreKind::ALL {
+        // Shown if the test fails, so that it is clear on which store.
+        eprintln!("on the {kind:?} store:");
+        let result = test(kind.open().await).await;
+        match &first {
+            None => first = Some(result),
+            Some(first) => assert_eq!(&result, first, "the {kind:?} store differs"),
+        }
+    }
+    first.expect("there are stores")
 }
 
 pub fn new_channel(channel: &str, visibility: Visibility) -> Channel {
@@ -494,15 +520,12 @@ pub struct HarnessOptions {
 }
 
 impl Default for HarnessOptions {
+    /// What the program does by default on a chat platform: the wait follows the channel's tempo, and unsolicited
+    /// posts are timed as a user of the channel would time them.
     fn default() -> Self {
         Self {
-            settings: AgentSettings::default(),
-            wait_settings: WaitSettings {
-                wait: WaitStrategy::Fixed,
-                min_wait_seconds: 60.0,
-                jitter_ratio: 0.0,
-                ..WaitSettings::default()
-            },
+            settings: AgentSettings { timing: PostTiming::HumanLike, ..AgentSettings::default() },
+            wait_settings: WaitSettings::default(),
             archive: None,
             state: None,
             tools: None,
@@ -513,6 +536,23 @@ impl Default for HarnessOptions {
 }
 
 impl HarnessOptions {
+    /// A fixed wait of 60 seconds without jitter, each new message of which starts it again, and posts at once.
+    pub fn fixed_wait() -> Self {
+        Self::default().with_fixed_wait()
+    }
+
+    /// The same with the wait and the timing of [`HarnessOptions::fixed_wait`].
+    pub fn with_fixed_wait(mut self) -> Self {
+        self.settings.timing = PostTiming::Immediate;
+        self.wait_settings = WaitSettings {
+            wait: WaitStrategy::Fixed,
+            min_wait_seconds: 60.0,
+            jitter_ratio: 0.0,
+            ..WaitSettings::default()
+        };
+        self
+    }
+
     /// These rules everywhere.
     pub fn from_rules(rules: ChannelRules) -> Self {
         Self::from_rulebook(Rulebook { default_rules: rules, ..Rulebook::default() })

@@ -2,7 +2,7 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions, at, on_every_store, top_level};
 
 /// Requirement: a small model of its own names the conversation state. `EAVESDROP_JUDGE_MODEL` names it, and its default
 /// is `anthropic/claude-haiku-4-5`.
@@ -38,10 +38,11 @@ async fn wait_settings_have_the_required_defaults() {
         ),
     );
     assert_eq!((defaults.min_wait_seconds, defaults.jitter_ratio), (300.0, 0.3));
-    for store in TestStore::each().await {
-        let options = HarnessOptions { wait_settings: configured, ..HarnessOptions::default() };
+    on_every_store(async |store| {
+        let options = HarnessOptions { wait_settings: configured, ..HarnessOptions::fixed_wait() };
         let harness = Harness::new(store).await.with_options(options);
         harness.says("alice", "hello").await;
         assert_eq!(harness.step_of(&top_level("garden")).await.unwrap().due, at(20));
-    }
+    })
+    .await;
 }

@@ -1,20 +1,14 @@
 //! The wait that follows the room: what people see of it, and what holds of it whatever they do.
 
 use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rhythm::tempo::Tempo;
-use aizuchi_core::rhythm::{OpenQuestion, WaitBounds, WaitStrategy, judge_due, rest_duration};
+use aizuchi_core::rhythm::{OpenQuestion, WaitBounds, judge_due, rest_duration};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, JOIN, at, by};
-
-fn adaptive() -> HarnessOptions {
-    let waiting = WaitSettings { wait: WaitStrategy::Adaptive, ..WaitSettings::default() };
-    HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() }
-}
+use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store};
 
 /// How many seconds pass before the judge is asked, if nobody says more.
 async fn silence(world: &Harness) -> i64 {
@@ -28,7 +22,8 @@ async fn silence(world: &Harness) -> i64 {
 
 #[tokio::test]
 async fn a_question_to_the_room_waits_less_than_other_lines() {
-    let told = by(adaptive(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mut told = String::new();
         for text in [
             "the roses look ill",
@@ -50,7 +45,8 @@ async fn a_question_to_the_room_waits_less_than_other_lines() {
 
 #[tokio::test]
 async fn the_rest_follows_the_tempo_of_the_room() {
-    let told = by(adaptive(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mut told = String::new();
         for gap in [100, 20, 5, 1] {
             for _ in 0..30 {
@@ -73,7 +69,8 @@ async fn the_rest_follows_the_tempo_of_the_room() {
 
 #[tokio::test]
 async fn people_who_talk_on_do_not_put_off_a_question() {
-    let told = by(adaptive(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mut told = String::new();
         for gap in [50, 2] {
             world.says("alice", "does anyone have a ladder?").await;
@@ -102,7 +99,8 @@ async fn people_who_talk_on_do_not_put_off_a_question() {
 
 #[tokio::test]
 async fn a_question_that_is_taken_up_has_no_timer() {
-    let told = by(adaptive(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mut told = String::new();
         for answer in ["@alice bob has one", "so it goes"] {
             world.says("alice", "does anyone have a ladder?").await;
@@ -120,7 +118,8 @@ async fn a_question_that_is_taken_up_has_no_timer() {
 
 #[tokio::test]
 async fn lines_that_come_meanwhile_do_not_silence_it() {
-    let told = by(adaptive(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let inbox = world.inbox.clone();
         let clock = world.clock.clone();

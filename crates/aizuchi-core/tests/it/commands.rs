@@ -1,23 +1,16 @@
 //! What people order in plain words, told as transcripts, on every store and in both languages.
 
-use std::sync::Arc;
-
-use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::chat::{Arrival, ChannelId, Heard, Role, User, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, by, message, thread, top_level, workspace,
+    Harness, HarnessOptions, JOIN, message, on_every_store, thread, top_level, workspace,
 };
-
-async fn tell<F: Future<Output = String>>(story: impl Fn(Harness) -> F) -> String {
-    by(HarnessOptions::default(), story).await
-}
 
 fn in_japanese() -> HarnessOptions {
     HarnessOptions { language: Language::Ja, ..HarnessOptions::default() }
@@ -25,11 +18,7 @@ fn in_japanese() -> HarnessOptions {
 
 fn in_mode(mode: Mode) -> HarnessOptions {
     let rules = ChannelRules { mode, ..ChannelRules::default() };
-    let rulebook = Arc::new(Rulebook { default_rules: rules, ..Rulebook::default() });
-    HarnessOptions {
-        settings: AgentSettings { rulebook, ..AgentSettings::default() },
-        ..HarnessOptions::default()
-    }
+    HarnessOptions::from_rules(rules)
 }
 
 /// Somebody who looks after the place says a line.
@@ -43,16 +32,17 @@ async fn admin_says(world: &Harness, id: &str, text: &str) {
 
 #[tokio::test]
 async fn it_says_why_it_spoke_and_why_it_did_not() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi why?").await;
         world.pass(5).await;
         world.says("alice", "the beans are up").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("bob", "@Aizuchi why?").await;
         world.pass(5).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("bob", "why did you say that @Aizuchi?").await;
         world.pass(5).await;
         assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), 2);
@@ -63,12 +53,12 @@ async fn it_says_why_it_spoke_and_why_it_did_not() {
        0s alice: @Aizuchi why?
        0s (persona): I have decided nothing here yet; I look at a talk when it has rested for a while.
        5s alice: the beans are up
-     105s bob: @Aizuchi why?
-     105s (persona): At 08:01 I said nothing: they get along.
-     110s alice: when do I cut the roses?
-     170s (persona): Here I am.
-     210s bob: why did you say that @Aizuchi?
-     210s (persona): At 08:02 I spoke: nobody answers.
+     405s bob: @Aizuchi why?
+     405s (persona): At 08:05 I said nothing: they get along.
+     410s alice: when do I cut the roses?
+     500s (persona): Here I am.
+     810s bob: why did you say that @Aizuchi?
+     810s (persona): At 08:08 I spoke: nobody answers.
     [m000] spoke by command: it was said to steer me ()
     [m001] chose_silence: they get along (judge kept)
     [m002] spoke by command: it was said to steer me ()
@@ -79,17 +69,18 @@ async fn it_says_why_it_spoke_and_why_it_did_not() {
 
 #[tokio::test]
 async fn why_is_asked_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "豆が芽を出したよ").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("太郎", "@Aizuchi なんで？").await;
         world.pass(5).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s 花子: 豆が芽を出したよ
-     100s 太郎: @Aizuchi なんで？
-     100s (persona): 08:01 に黙っていました。理由：they get along。
+     400s 太郎: @Aizuchi なんで？
+     400s (persona): 08:05 に黙っていました。理由：they get along。
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: 私への指示でした ()
     ");
@@ -97,7 +88,8 @@ async fn why_is_asked_in_japanese() {
 
 #[tokio::test]
 async fn muted_it_says_nothing_until_it_is_over_or_undone() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mute 2h").await;
         world.pass(5).await;
         world.says("bob", "@Aizuchi are you there?").await;
@@ -136,7 +128,8 @@ async fn muted_it_says_nothing_until_it_is_over_or_undone() {
 
 #[tokio::test]
 async fn muting_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "@Aizuchi 2時間ミュートして").await;
         world.pass(5).await;
         world.says("太郎", "@Aizuchi いる？").await;
@@ -164,20 +157,21 @@ async fn muting_in_japanese() {
 
 #[tokio::test]
 async fn stop_stops_also_what_is_under_way() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("bob", "@Aizuchi stop").await;
         });
-        world.pass(200).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s bob: @Aizuchi stop
-      60s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
+      90s bob: @Aizuchi stop
+      90s (persona): I say nothing here until 09:01. `@Aizuchi unmute` undoes it.
     [m001] spoke by command: it was said to steer me (judge superseded, reply superseded)
     [m000] muted by muted: I am muted here ()
     ");
@@ -185,11 +179,12 @@ async fn stop_stops_also_what_is_under_way() {
 
 #[tokio::test]
 async fn commands_do_not_keep_talk_from_being_judged() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
         world.says("bob", "@Aizuchi help").await;
-        world.pass(200).await;
+        world.pass(400).await;
         let judged = &world.mind.prompt_texts(PromptVerb::Judge)[0];
         assert!(judged.contains("roses") && !judged.contains("@Aizuchi"), "{judged}");
         world.transcript().await
@@ -212,7 +207,8 @@ async fn commands_do_not_keep_talk_from_being_judged() {
 
 #[tokio::test]
 async fn a_command_and_a_question_are_both_answered() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.says("bob", "@Aizuchi status").await;
         world.pass(5).await;
@@ -231,12 +227,13 @@ async fn a_command_and_a_question_are_both_answered() {
 
 #[tokio::test]
 async fn who_does_not_want_to_be_heard_can_still_order() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi opt out").await;
         world.pass(5).await;
         world.says("alice", "I am not here").await;
         world.says("bob", "nor am I").await;
-        world.pass(100).await;
+        world.pass(400).await;
         assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
         world.says("alice", "@Aizuchi status").await;
         world.pass(5).await;
@@ -253,16 +250,16 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
        0s (persona): `opt in` undoes it.
        5s alice: 
        5s bob: nor am I
-     105s alice: @Aizuchi status
-     105s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-     105s (persona): and it has something to add.
+     405s alice: @Aizuchi status
+     405s (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
+     405s (persona): and it has something to add.
     I do not listen to you here and in the rooms that belong
-     105s (persona): with this one: what you say there is in nothing that I think or remember, and I only take
-     105s (persona): your commands. `opt in` undoes it.
-     110s alice: @Aizuchi opt in
-     110s (persona): I listen to you.
-     115s alice: @Aizuchi hello
-     115s (persona): Here I am.
+     405s (persona): with this one: what you say there is in nothing that I think or remember, and I only take
+     405s (persona): your commands. `opt in` undoes it.
+     410s alice: @Aizuchi opt in
+     410s (persona): I listen to you.
+     415s alice: @Aizuchi hello
+     415s (persona): Here I am.
     [m000] spoke by command: it was said to steer me ()
     [m002] chose_silence: they get along (judge kept)
     [m003] spoke by command: it was said to steer me ()
@@ -273,14 +270,15 @@ async fn who_does_not_want_to_be_heard_can_still_order() {
 
 #[tokio::test]
 async fn who_wants_to_be_forgotten_is() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "the shed leaks").await;
         world.says("bob", "again?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("alice", "@Aizuchi forget me").await;
         world.pass(5).await;
         world.says("alice", "a new day").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let asked = world.mind.prompt_texts(PromptVerb::Judge);
         let last = asked.last().unwrap();
         assert!(last.contains("a new day") && !last.contains("shed"));
@@ -289,10 +287,10 @@ async fn who_wants_to_be_forgotten_is() {
     assert_snapshot!(told.await, @"
        0s forgotten: (deleted)
        0s bob: again?
-     100s alice: @Aizuchi forget me
-     100s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
-     100s (persona): remembered of it. What you say from now on I hear again; with `opt out` I do not.
-     105s alice: a new day
+     400s alice: @Aizuchi forget me
+     400s (persona): I have deleted what you said here and in the rooms that belong with this one, and what I
+     400s (persona): remembered of it. What you say from now on I hear again; with `opt out` I do not.
+     405s alice: a new day
     [m000 m001] chose_silence:  (judge kept)
     [m002] spoke by command: it was said to steer me ()
     [m003] chose_silence: they get along (judge kept)
@@ -301,9 +299,10 @@ async fn who_wants_to_be_forgotten_is() {
 
 #[tokio::test]
 async fn forgetting_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         world.says("花子", "納屋が雨漏りする").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("花子", "@Aizuchi 私のことを忘れて").await;
         world.pass(5).await;
         world.says("花子", "@Aizuchi オプトアウト").await;
@@ -312,10 +311,10 @@ async fn forgetting_in_japanese() {
     });
     assert_snapshot!(told.await, @"
        0s forgotten: (deleted)
-     100s 花子: @Aizuchi 私のことを忘れて
-     100s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
-     105s 花子: @Aizuchi オプトアウト
-     105s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
+     400s 花子: @Aizuchi 私のことを忘れて
+     400s (persona): ここと、ここにつながる部屋でのあなたの発言と、そこから覚えたことを消しました。これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
+     405s 花子: @Aizuchi オプトアウト
+     405s (persona): ここと、ここにつながる部屋では、あなたの発言を聞いていません。考えるときにも覚えるときにも使わず、コマンドだけ受け付けます。`オプトイン` で元に戻ります。
     [m000] chose_silence:  (judge kept)
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()
@@ -324,7 +323,8 @@ async fn forgetting_in_japanese() {
 
 #[tokio::test]
 async fn what_holds_for_others_is_for_admins() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mode observe").await;
         world.pass(5).await;
         world.says("alice", "@Aizuchi mute everywhere").await;
@@ -338,7 +338,7 @@ async fn what_holds_for_others_is_for_admins() {
         admin_says(&world, "a3", "@Aizuchi mode mention-only").await;
         world.pass(5).await;
         world.says("alice", "the beans are up").await;
-        world.pass(100).await;
+        world.pass(400).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
         world.transcript().await
     });
@@ -371,7 +371,8 @@ async fn what_holds_for_others_is_for_admins() {
 #[tokio::test]
 async fn commands_work_where_it_never_speaks() {
     for mode in [Mode::Observe, Mode::Off, Mode::MentionOnly] {
-        let told = by(in_mode(mode), |world| async move {
+        let told = on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(in_mode(mode));
             world.says("alice", "@Aizuchi status").await;
             world.pass(5).await;
             world.transcript().await
@@ -383,18 +384,19 @@ async fn commands_work_where_it_never_speaks() {
 
 #[tokio::test]
 async fn a_command_in_a_thread_is_answered_there() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let parent = world.says("alice", "the tomatoes are late").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi status").await;
         world.pass(5).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: the tomatoes are late
-     100s   bob: @Aizuchi status
-     100s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
-     100s   (persona): and it has something to add.
+     400s   bob: @Aizuchi status
+     400s   (persona): In this channel, Aizuchi answers when it is mentioned, and joins in when the talk rests
+     400s   (persona): and it has something to add.
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was said to steer me ()
     ");
@@ -402,7 +404,8 @@ async fn a_command_in_a_thread_is_answered_there() {
 
 #[tokio::test]
 async fn what_is_heard_twice_is_obeyed_once() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mute = message(top_level("garden"), "m1", world.clock.now(), "alice", "@Aizuchi mute");
         world.hear(mute.clone()).await;
         world.pass(5).await;
@@ -432,13 +435,14 @@ async fn what_is_heard_twice_is_obeyed_once() {
 /// It must not say that it does what it does not do.
 #[tokio::test]
 async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let line = world.says("alice", "@Aizuchi mut 2h").await;
         world.edits(&line, "@Aizuchi mute 2h").await;
         world.pass(5).await;
         assert!(world.mind.prompt_texts(PromptVerb::Reply).is_empty());
         world.says("bob", "@Aizuchi are you there?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -453,7 +457,8 @@ async fn a_line_that_becomes_a_command_is_not_obeyed_and_says_so() {
 
 #[tokio::test]
 async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi mute 24h").await;
         world.pass(5).await;
         let stop = world.says("bob", "@Aizuchi stop").await;
@@ -486,7 +491,8 @@ async fn stop_shortens_nothing_and_an_edited_command_is_answered_as_it_was() {
 /// Histories are read out of order, so only who wants to be left out is obeyed late.
 #[tokio::test]
 async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let at = world.clock.now();
         for (id, who, text) in [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
@@ -513,7 +519,8 @@ async fn of_what_was_ordered_while_it_was_away_only_leaving_is_done() {
 
 #[tokio::test]
 async fn the_other_commands_in_japanese() {
-    let told = by(in_japanese(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(in_japanese());
         for text in [
             "@Aizuchi 状態",
             "@Aizuchi ストップ",
@@ -571,7 +578,8 @@ async fn the_other_commands_in_japanese() {
 
 #[tokio::test]
 async fn it_tells_what_it_remembers_of_the_place_and_of_no_other() {
-    let told = tell(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         for (channel, text) in [("garden", "the beans are up"), ("kitchen", "the soup is on")] {
             let key = MemoryKey {
                 workspace: workspace(),

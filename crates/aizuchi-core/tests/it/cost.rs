@@ -13,7 +13,7 @@ use aizuchi_core::rules::{ChannelRules, Mode};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore};
+use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
 
 /// Forty letters.
 const LINE: &str =
@@ -128,6 +128,7 @@ async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions
         wait_settings: waiting,
         ..HarnessOptions::from_rules(rules)
     };
+    // What is asked of models is the same on every store.
     let world = Harness::new(TestStore::volatile()).await.with_options(separate(extras));
     world.mind.script.set_default(PromptVerb::State, branch.label);
     if let Before::Spoke(minutes) = branch.before {
@@ -202,14 +203,17 @@ async fn listening_costs_at_most_one_call_where_the_rival_makes_five() {
 #[tokio::test]
 async fn while_the_model_is_down_few_calls_are_tried() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let world =
-        Harness::new(TestStore::volatile()).await.with_options(HarnessOptions::from_rules(rules));
-    for _ in 0..20 {
-        let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
-        world.mind.script.push(PromptVerb::Judge, Err(down));
-    }
-    talk(&world, Talk::People(20)).await;
-    world.pass(3600).await;
-    // The rival makes three to five, each with up to nine requests.
-    assert_eq!(world.mind.calls().len(), 3);
+    on_every_store(async |kept| {
+        let rules = rules.clone();
+        let world = Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules));
+        for _ in 0..20 {
+            let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
+            world.mind.script.push(PromptVerb::Judge, Err(down));
+        }
+        talk(&world, Talk::People(20)).await;
+        world.pass(3600).await;
+        // The rival makes three to five, each with up to nine requests.
+        assert_eq!(world.mind.calls().len(), 3);
+    })
+    .await;
 }

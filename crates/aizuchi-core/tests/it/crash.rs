@@ -27,61 +27,59 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
 use aizuchi_harness::harness::{
-    Fault, Harness, JOIN, TestMind, TestPlatform, TestStore, at, build_parts, message, top_level,
-    window, workspace,
+    Fault, Harness, JOIN, StoreKind, TestMind, TestPlatform, at, build_parts, message,
+    on_every_store, top_level, window, workspace,
 };
 
+// One test for each store, since each of them runs for some seconds.
+
 #[tokio::test]
-async fn a_volatile_life_survives_death_at_every_point() {
-    die_everywhere(&[], || async { TestStore::volatile() }).await;
+async fn a_crash_anywhere_is_survived_on_the_volatile_store() {
+    crash_everywhere(StoreKind::Volatile).await;
 }
 
 #[tokio::test]
-async fn a_durable_life_survives_death_at_every_point() {
-    die_everywhere(&[], TestStore::sqlite).await;
+async fn a_crash_anywhere_is_survived_on_sqlite() {
+    crash_everywhere(StoreKind::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_life_on_a_server_survives_death_at_every_point() {
-    die_everywhere(&[], TestStore::postgres).await;
+async fn a_crash_anywhere_is_survived_on_postgres() {
+    crash_everywhere(StoreKind::Postgres).await;
 }
 
-#[tokio::test]
-async fn death_and_a_lost_answer_together_are_survived() {
-    die_everywhere(&[Fault::LostAnswer], || async { TestStore::volatile() }).await;
-}
-
-#[tokio::test]
-async fn a_durable_life_survives_death_and_a_lost_answer() {
-    die_everywhere(&[Fault::LostAnswer, Fault::Busy], TestStore::sqlite).await;
-}
-
-#[tokio::test]
-async fn death_and_a_lost_request_together_are_survived() {
-    die_everywhere(&[Fault::LostRequest], || async { TestStore::volatile() }).await;
+async fn crash_everywhere(kind: StoreKind) {
+    for faults in
+        [&[][..], &[Fault::LostAnswer], &[Fault::LostAnswer, Fault::Busy], &[Fault::LostRequest]]
+    {
+        die_everywhere(faults, kind).await;
+    }
 }
 
 #[tokio::test]
 async fn who_has_slept_over_a_post_looks_for_it_first() {
-    let mind = Arc::new(TestMind::default());
-    mind.script.set_default(PromptVerb::Reply, "Here I am.");
-    let world =
-        Harness::from_parts(TestStore::volatile(), Clock::manual(at(0)), mind, Arc::default());
-    let fuse = Fuse::of(usize::MAX);
-    let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
-    let (inbox, runner) =
-        build_parts(store, world.clock.clone(), world.mind.clone(), world.platform.clone());
-    *fuse.sleeper.lock().unwrap() = Some(world.clone());
-    let asks = message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
-    inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
-    while runner.step().await.unwrap() {}
-    world.pass(2000).await;
-    assert!(fuse.sleeper.lock().unwrap().is_none(), "it has slept");
-    assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+    on_every_store(async |kept| {
+        let mind = Arc::new(TestMind::default());
+        mind.script.set_default(PromptVerb::Reply, "Here I am.");
+        let world = Harness::from_parts(kept, Clock::manual(at(0)), mind, Arc::default());
+        let fuse = Fuse::of(usize::MAX);
+        let store = Arc::new(Mortal { inner: world.store.store.clone(), fuse: fuse.clone() });
+        let (inbox, runner) =
+            build_parts(store, world.clock.clone(), world.mind.clone(), world.platform.clone());
+        *fuse.sleeper.lock().unwrap() = Some(world.clone());
+        let asks =
+            message(top_level("garden"), "m1", at(0), "alice", "@Aizuchi what do roses need?");
+        inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+        while runner.step().await.unwrap() {}
+        world.pass(2000).await;
+        assert!(fuse.sleeper.lock().unwrap().is_none(), "it has slept");
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
 }
 
 /// Lives one life for every point at which it can end, until a life has no such point any more.
-async fn die_everywhere<F: Future<Output = TestStore>>(faults: &[Fault], kept: impl Fn() -> F) {
+async fn die_everywhere(faults: &[Fault], kind: StoreKind) {
     let mut deaths = 0;
     for point in 1.. {
         let fuse = Fuse::of(point);
@@ -90,7 +88,7 @@ async fn die_everywhere<F: Future<Output = TestStore>>(faults: &[Fault], kept: i
         mind.script.set_default(PromptVerb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
         let room = Arc::new(TestPlatform::default());
         room.fails(faults);
-        let world = Harness::from_parts(kept().await, Clock::manual(at(0)), mind, room);
+        let world = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, room);
         let has_died = live_until_death(&world, &fuse).await;
         let world = world.restart().await;
         deliver(&world.inbox).await;

@@ -16,7 +16,7 @@ use jiff::civil::time;
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, TestStore, at, by, new_channel, thread,
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, at, new_channel, on_every_store, thread,
     top_level, workspace,
 };
 
@@ -29,15 +29,6 @@ fn facilitator() -> HarnessOptions {
 
 fn mode(mode: Mode) -> HarnessOptions {
     HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() })
-}
-
-/// Worlds by these settings, one on each store.
-async fn worlds(extras: &HarnessOptions) -> Vec<Harness> {
-    let mut worlds = Vec::new();
-    for kept in TestStore::each().await {
-        worlds.push(Harness::new(kept).await.with_options(extras.clone()));
-    }
-    worlds
 }
 
 /// Three lines, the last of which asks.
@@ -72,7 +63,8 @@ fn opt_out(who: &str) -> Order {
 
 #[tokio::test]
 async fn lines_while_a_facilitator_judges_are_in_its_words() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Judge, || async move {
@@ -100,11 +92,12 @@ async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
         let mut extras =
             HarnessOptions::from_rules(ChannelRules { mode, ..ChannelRules::default() });
         extras.settings.max_delay_seconds = 40.0;
-        for world in worlds(&extras).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(extras.clone());
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             discuss(&world).await;
             // What goes on meanwhile puts it off neither.
-            world.pass(if mode == Mode::Facilitator { 5 } else { 60 }).await;
+            world.pass(if mode == Mode::Facilitator { 5 } else { 90 }).await;
             assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
             if mode == Mode::Facilitator {
                 world.says("bob", "no idea").await;
@@ -113,13 +106,15 @@ async fn no_judge_puts_off_its_words_for_longer_than_it_may() {
             assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
             world.pass(1).await;
             assert_eq!(world.mind.verbs(), "judge reply", "{mode:?}");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn a_slow_judge_does_not_put_off_the_next_judgment() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Judge, || async move {
             for words in ["one", "two", "three"] {
@@ -140,7 +135,8 @@ async fn a_slow_judge_does_not_put_off_the_next_judgment() {
 
 #[tokio::test]
 async fn lines_while_a_facilitator_drafts_are_in_its_one_redraft() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.mind.script.push(PromptVerb::Reply, Ok("Too early."));
         for words in ["no idea", "none at all"] {
@@ -169,7 +165,8 @@ async fn lines_while_a_facilitator_drafts_are_in_its_one_redraft() {
 
 #[tokio::test]
 async fn what_somebody_has_answered_meanwhile_is_dropped() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -192,7 +189,8 @@ async fn what_somebody_has_answered_meanwhile_is_dropped() {
 
 #[tokio::test]
 async fn what_is_answered_in_a_thread_while_it_drafts_is_dropped_and_says_why() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -215,7 +213,8 @@ async fn what_is_answered_in_a_thread_while_it_drafts_is_dropped_and_says_why() 
 
 #[tokio::test]
 async fn what_is_edited_meanwhile_is_judged_anew() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.mind.script.push(PromptVerb::Reply, Ok("Water them."));
         let there = world.clone();
@@ -239,7 +238,8 @@ async fn what_is_edited_meanwhile_is_judged_anew() {
 
 #[tokio::test]
 async fn what_is_deleted_meanwhile_is_not_answered() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.mind.script.push(PromptVerb::Reply, Ok("Water them."));
         let there = world.clone();
@@ -261,7 +261,8 @@ async fn what_is_deleted_meanwhile_is_not_answered() {
 
 #[tokio::test]
 async fn a_mention_goes_before_what_a_facilitator_has_begun() {
-    let told = by(facilitator(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(facilitator());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         for (verb, who) in [(PromptVerb::Judge, "dan"), (PromptVerb::Reply, "eve")] {
             let there = world.clone();
@@ -291,7 +292,8 @@ async fn a_mention_goes_before_what_a_facilitator_has_begun() {
 
 #[tokio::test]
 async fn everyone_who_asks_is_answered_whatever_becomes_of_the_others() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         let first = world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -313,7 +315,8 @@ async fn everyone_who_asks_is_answered_whatever_becomes_of_the_others() {
 
 #[tokio::test]
 async fn what_is_asked_while_it_is_muted_is_never_answered() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.order(mute(&top_level("garden"))).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(10).await;
@@ -339,7 +342,8 @@ async fn what_is_asked_while_it_is_muted_is_never_answered() {
 
 #[tokio::test]
 async fn a_mute_without_an_end_and_one_with_an_end_hold_as_long_as_they_say() {
-    for world in worlds(&HarnessOptions::default()).await {
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         for (until, spoken) in [(at(500), 1), (Timestamp::MAX, 1)] {
             let channel = None;
             world
@@ -353,17 +357,19 @@ async fn a_mute_without_an_end_and_one_with_an_end_hold_as_long_as_they_say() {
             world.pass(1).await;
             assert_eq!(world.platform.posted_texts().len(), spoken, "{until}");
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_mute_while_words_wait_keeps_them_unsaid() {
     for text in ["when do I cut the roses?", "@Aizuchi when do I cut the roses?"] {
-        for world in worlds(&HarnessOptions::default()).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(HarnessOptions::default());
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.platform.fails(&[Fault::Busy]);
             world.says("alice", text).await;
-            world.pass(60).await;
+            world.pass(90).await;
             world.pass(0).await;
             let is_drafted = world.mind.prompt_texts(PromptVerb::Reply).len() == 1;
             assert!(
@@ -386,7 +392,8 @@ async fn a_mute_while_words_wait_keeps_them_unsaid() {
             let said = world.platform.posted_texts().len();
             world.pass(10_000).await;
             assert_eq!(world.platform.posted_texts().len(), said, "{text}");
-        }
+        })
+        .await;
     }
 }
 
@@ -401,15 +408,16 @@ async fn muted_mention(world: &Harness) -> Harness {
 
 #[tokio::test]
 async fn where_it_observes_it_decides_for_the_ledger_alone() {
-    let told = by(mode(Mode::Observe), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(mode(Mode::Observe));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let shadow = last(&world).await.judgment.unwrap();
         assert!(shadow.should_respond);
         world.mind.script.push(PromptVerb::Judge, Ok(NOD));
         world.says("bob", "we have won!").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "judge judge");
@@ -418,8 +426,8 @@ async fn where_it_observes_it_decides_for_the_ledger_alone() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-     100s bob: we have won!
-     200s alice: @Aizuchi are you there?
+     400s bob: we have won!
+     800s alice: @Aizuchi are you there?
     [m000] muted: I would have spoken, but I only look on here (judge kept)
     [m001] chose_silence: good news (judge kept)
     [m002] muted by channel_mode: I do not speak unasked in this channel ()
@@ -428,7 +436,8 @@ async fn where_it_observes_it_decides_for_the_ledger_alone() {
 
 #[tokio::test]
 async fn where_it_is_asked_alone_it_is_silent_until_somebody_asks() {
-    let told = by(mode(Mode::MentionOnly), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(mode(Mode::MentionOnly));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
         world.says("alice", "@Aizuchi when do I cut the roses?").await;
@@ -448,7 +457,10 @@ async fn where_it_is_asked_alone_it_is_silent_until_somebody_asks() {
 #[tokio::test]
 async fn where_it_is_off_not_even_the_words_are_kept() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = by(HarnessOptions { memory, ..mode(Mode::Off) }, |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept)
+            .await
+            .with_options(HarnessOptions { memory: memory.clone(), ..mode(Mode::Off) });
         let line = world.says("alice", "the xyzzy is in the shed").await;
         world.says("bob", "@Aizuchi what is xyzzy?").await;
         world.pass(10).await;
@@ -471,7 +483,8 @@ async fn where_it_is_off_not_even_the_words_are_kept() {
 async fn an_ordered_mode_outranks_the_settings_until_it_is_taken_back() {
     let order =
         |mode| Order::Mode { workspace: workspace(), channel: top_level("garden").channel, mode };
-    for world in worlds(&mode(Mode::MentionOnly)).await {
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(mode(Mode::MentionOnly));
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
         for (ordered, spoke) in [
             (None, 0),
@@ -486,7 +499,8 @@ async fn an_ordered_mode_outranks_the_settings_until_it_is_taken_back() {
             world.pass(100).await;
             assert_eq!(world.platform.posted_texts().len(), spoke, "{ordered:?}");
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -494,7 +508,8 @@ async fn a_mode_ordered_while_it_waits_holds_for_what_waits() {
     let order =
         |mode| Order::Mode { workspace: workspace(), channel: top_level("garden").channel, mode };
     for mode in [Mode::MentionOnly, Mode::Observe, Mode::Off] {
-        for world in worlds(&HarnessOptions::default()).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(HarnessOptions::default());
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(90).await;
@@ -502,14 +517,18 @@ async fn a_mode_ordered_while_it_waits_holds_for_what_waits() {
             world.pass(1000).await;
             assert_eq!(world.mind.verbs(), "judge", "{mode:?}");
             assert_eq!(last(&world).await.gate, Some(Gate::ChannelMode), "{mode:?}");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn who_has_opted_out_is_an_id_and_nothing_else() {
     let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-    let told = by(HarnessOptions { memory, ..HarnessOptions::default() }, |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept)
+            .await
+            .with_options(HarnessOptions { memory: memory.clone(), ..HarnessOptions::default() });
         world.order(opt_out("zoe")).await;
         let line = world.says("zoe", "the xyzzy is in the shed").await;
         world.says("zoe", "@Aizuchi do you remember the xyzzy?").await;
@@ -562,30 +581,34 @@ async fn quiet_hours_go_over_midnight_and_a_mention_is_answered_in_them() {
         (SEVEN, true),
         (TEN + 24 * 3600, false),
     ] {
-        for world in worlds(&extras).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(extras.clone());
             world.mind.script.set_default(PromptVerb::Judge, JOIN);
-            world.clock.advance_to(at(judged - 60));
+            world.clock.advance_to(at(judged - 90));
             world.says("alice", "when do I cut the roses?").await;
-            world.pass(60).await;
+            world.pass(90).await;
             assert_eq!(world.platform.posted_texts().len(), usize::from(spoke), "{judged}");
             let gate = last(&world).await.gate;
             assert_eq!(gate, (!spoke).then_some(Gate::QuietHours), "{judged}");
             world.says("bob", "@Aizuchi when do I cut the roses?").await;
             world.pass(0).await;
             assert_eq!(world.platform.posted_texts().len(), usize::from(spoke) + 1, "{judged}");
-        }
+        })
+        .await;
     }
     // What was to be said a minute later is not said into the night.
-    for world in worlds(&extras).await {
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.clock.advance_to(at(TEN - 90));
+        world.clock.advance_to(at(TEN - 120));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(1000).await;
         assert_eq!(
             (world.mind.verbs(), last(&world).await.gate),
             ("judge".to_owned(), Some(Gate::QuietHours))
         );
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -594,7 +617,9 @@ async fn a_soft_budget_leaves_mentions_alone() {
     let workspace_limits =
         BudgetLimits { tokens_per_day: Some(10_000_000), ..BudgetLimits::default() };
     let book = Rulebook { workspace_limits, soft_share: 0.00001, ..Rulebook::default() };
-    let told = by(HarnessOptions::from_rulebook(book), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rulebook(book.clone()));
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
@@ -619,27 +644,27 @@ async fn a_soft_budget_leaves_mentions_alone() {
 #[tokio::test]
 async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
     let workspace_limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
-    let told = by(
-        HarnessOptions::from_rulebook(Rulebook { workspace_limits, ..Rulebook::default() }),
-        |world| async move {
-            let ask = async |place: ConversationId, text: &str| {
-                world.says_in(place, "alice", text).await;
-                world.pass(10).await;
-            };
-            ask(top_level("garden"), "@Aizuchi one?").await;
-            ask(top_level("garden"), "@Aizuchi two?").await;
-            ask(top_level("garden"), "@Aizuchi three?").await;
-            ask(thread("garden", "m000"), "@Aizuchi in here?").await;
-            ask(thread("garden", "m000"), "@Aizuchi still?").await;
-            world.pass(3600).await;
-            ask(top_level("garden"), "@Aizuchi an hour later?").await;
-            assert_eq!(world.mind.verbs(), "reply");
-            world.pass(25 * 3600).await;
-            ask(top_level("garden"), "@Aizuchi a day later?").await;
-            assert_eq!(world.mind.verbs(), "reply reply");
-            world.transcript().await
-        },
-    );
+    let book = Rulebook { workspace_limits, ..Rulebook::default() };
+    let told = on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rulebook(book.clone()));
+        let ask = async |place: ConversationId, text: &str| {
+            world.says_in(place, "alice", text).await;
+            world.pass(10).await;
+        };
+        ask(top_level("garden"), "@Aizuchi one?").await;
+        ask(top_level("garden"), "@Aizuchi two?").await;
+        ask(top_level("garden"), "@Aizuchi three?").await;
+        ask(thread("garden", "m000"), "@Aizuchi in here?").await;
+        ask(thread("garden", "m000"), "@Aizuchi still?").await;
+        world.pass(3600).await;
+        ask(top_level("garden"), "@Aizuchi an hour later?").await;
+        assert_eq!(world.mind.verbs(), "reply");
+        world.pass(25 * 3600).await;
+        ask(top_level("garden"), "@Aizuchi a day later?").await;
+        assert_eq!(world.mind.verbs(), "reply reply");
+        world.transcript().await
+    });
     assert_snapshot!(told.await, @"
        0s alice: @Aizuchi one?
        0s (persona): Here I am.
@@ -666,7 +691,9 @@ async fn a_hard_budget_says_one_sentence_per_conversation_and_hour() {
 #[tokio::test]
 async fn one_person_has_a_limit_that_is_nobody_elses() {
     let book = Rulebook { answers_per_hour: Some(2), ..Rulebook::default() };
-    for world in worlds(&HarnessOptions::from_rulebook(book)).await {
+    on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rulebook(book.clone()));
         for (who, verbs) in [
             ("alice", 1),
             ("alice", 2),
@@ -685,18 +712,17 @@ async fn one_person_has_a_limit_that_is_nobody_elses() {
         world.says("alice", "@Aizuchi and this?").await;
         world.pass(1).await;
         assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), 5);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn so_many_posts_an_hour_and_no_more_unless_asked() {
     let budget_limits = BudgetLimits { posts_per_hour: Some(2), ..BudgetLimits::default() };
-    for world in worlds(&HarnessOptions::from_rules(ChannelRules {
-        budget_limits,
-        ..ChannelRules::default()
-    }))
-    .await
-    {
+    let extras =
+        HarnessOptions::from_rules(ChannelRules { budget_limits, ..ChannelRules::default() });
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
         for spoken in [1, 2, 2, 2] {
             world.says("alice", "and what about this?").await;
@@ -715,14 +741,14 @@ async fn so_many_posts_an_hour_and_no_more_unless_asked() {
         world.says("bob", "and this?").await;
         world.pass(100).await;
         assert_eq!(world.platform.posted_texts().len(), 4);
-    }
+    })
+    .await;
 }
-
-// The rest of DESIGN §3 and §4.
 
 #[tokio::test]
 async fn direct_messages_are_gathered_for_two_seconds() {
-    for world in worlds(&HarnessOptions::default()).await {
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         let heard = Heard::Channel(new_channel("direct", Visibility::Direct));
         world.inbox.hear(heard).await.unwrap();
         for line in ["hello", "are you there?", "I have a question"] {
@@ -743,17 +769,19 @@ async fn direct_messages_are_gathered_for_two_seconds() {
         }
         let waited = world.platform.posted.lock().unwrap()[1].1.at.duration_since(begun);
         assert_eq!(waited.as_secs(), 10);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_nod_is_placed_once_and_is_no_turn() {
     for fault in [Fault::None, Fault::Busy, Fault::LostAnswer, Fault::LostRequest] {
-        for world in worlds(&HarnessOptions::default()).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(HarnessOptions::default());
             world.mind.script.push(PromptVerb::Judge, Ok(NOD));
             world.platform.fails(&[fault]);
             let line = world.says("alice", "we have won!").await;
-            world.pass(60).await;
+            world.pass(300).await;
             // The process may die while it is not known whether it was placed.
             let world = world.restart().await;
             world.pass(500).await;
@@ -771,7 +799,8 @@ async fn a_nod_is_placed_once_and_is_no_turn() {
             world.says("bob", "who has?").await;
             world.pass(100).await;
             assert_eq!(world.platform.posted_texts(), ["🎉", "Here I am."], "{fault:?}");
-        }
+        })
+        .await;
     }
 }
 
@@ -784,22 +813,25 @@ async fn only_what_is_allowed_is_placed_and_only_by_who_is_sure() {
         (nod("🎉", "0.4"), false),
         (nod("🎉", "0.9").replace("false", "true").replace("}", ", \"delay_seconds\": 0}"), false),
     ] {
-        for world in worlds(&HarnessOptions::default()).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(HarnessOptions::default());
             world.mind.script.push(PromptVerb::Judge, Ok(&answer));
             world.says("alice", "we have won!").await;
-            world.pass(100).await;
+            world.pass(400).await;
             assert_eq!(
                 world.platform.posted_texts().contains(&"🎉".to_owned()),
                 placed,
                 "{answer}"
             );
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn bots_neither_begin_nor_put_off_anything() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         for number in 0..20 {
@@ -811,7 +843,7 @@ async fn bots_neither_begin_nor_put_off_anything() {
     let told = told.await;
     let (verbs, transcript) = told.split_once('\n').unwrap();
     assert_eq!(verbs, "judge reply");
-    assert!(transcript.contains(" 120s (persona): Here I am."), "{transcript}");
+    assert!(transcript.contains(" 150s (persona): Here I am."), "{transcript}");
 }
 
 #[tokio::test]
@@ -819,7 +851,8 @@ async fn every_line_is_covered_once_or_carries_its_gate() {
     for extras in
         [HarnessOptions::default(), facilitator(), mode(Mode::MentionOnly), mode(Mode::Observe)]
     {
-        for world in worlds(&extras).await {
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(extras.clone());
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.mind.script.push(PromptVerb::Judge, Ok(NOD));
             world.order(opt_out("zoe")).await;
@@ -836,7 +869,8 @@ async fn every_line_is_covered_once_or_carries_its_gate() {
             }
             world.pass(10_000).await;
             every_line_is_accounted_for(&world).await;
-        }
+        })
+        .await;
     }
 }
 
@@ -859,12 +893,13 @@ pub async fn every_line_is_accounted_for(world: &Harness) {
 
 #[tokio::test]
 async fn words_in_the_place_of_an_emoji_are_not_kept() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         let answer = r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9,
             "reaction": "the roses look ill"}"#;
         world.mind.script.push(PromptVerb::Judge, Ok(answer));
         world.says("bob", "the roses look ill").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let row = world.decisions("garden").await.remove(0);
         assert_eq!((row.judgment.unwrap().reaction, row.reaction), (None, None));
         world.transcript().await

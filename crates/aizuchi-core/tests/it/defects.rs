@@ -20,7 +20,8 @@ use tokio::sync::{Barrier, Notify};
 use crate::canary::Eavesdropper;
 use crate::prompts::persona;
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, message, prompts, thread, top_level, workspace,
+    Harness, HarnessOptions, TestStore, message, on_every_store, prompts, thread, top_level,
+    workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -35,7 +36,7 @@ async fn context(world: &Harness, conversation: &ConversationId) -> Context {
 /// as it was.
 #[tokio::test]
 async fn defect_15_what_was_taken_back_does_not_come_back() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         let said = world.clock.now();
         let edited = world.says("alice", "the code is 4711").await;
@@ -57,12 +58,13 @@ async fn defect_15_what_was_taken_back_does_not_come_back() {
         assert!(!all.contains("4711") && !all.contains("under the mat"), "{all}");
         assert!(known.target_message(&deleted).is_none());
         assert_eq!(&*known.target_message(&edited).unwrap().text, "the code is a secret");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         world.says("alice", "the beans are up").await;
         let user = User {
@@ -78,12 +80,13 @@ async fn defect_25_who_is_renamed_has_the_new_name_everywhere() {
         let text = prompts(Language::En).reply(&persona(Language::En), &known, &scene).text;
         assert!(text.contains("** Alicia Bean:\nthe beans are up"), "{text}");
         assert!(!text.contains("alice"), "{text}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         let tools = Some(ToolSettings { zone: TimeZone::UTC });
         let world = world.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
@@ -152,7 +155,8 @@ async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
             let listed = asked.lines().filter(|line| line.starts_with("> - [")).count();
             assert!((1..=MAX_LIST_LENGTH).contains(&listed), "{limit}: {listed}");
         }
-    }
+    })
+    .await;
 }
 
 /// A world whose memory is the built-in mind's, and what it was asked.
@@ -167,7 +171,7 @@ async fn overheard(
 
 #[tokio::test]
 async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let (world, _, heard) = overheard(kept).await;
         world.says("alice", "the greenhouse gets new glass on Friday").await;
         world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
@@ -184,22 +188,26 @@ async fn defect_39_a_memory_that_is_as_it_was_is_not_merged_again() {
         assert!(!merge.contains("### Long-term memory of #garden"), "{merge}");
         assert_eq!(merge.matches("the greenhouse gets new glass").count(), 1, "{merge}");
         assert!(heard.iter().all(|(home, _)| home != "garden"));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn defect_40_a_restart_remembers_nothing_anew() {
-    let (world, extras, heard) = overheard(TestStore::sqlite().await).await;
-    for number in 0..10 {
-        let room = format!("room-{number}");
-        let parent =
-            world.says_in(top_level(&room), "alice", "the beans are up and need poles").await;
-        world.says_in(thread(&room, parent.as_str()), "bob", "the poles are in the shed").await;
-    }
-    world.pass(2 * DAY).await;
-    assert!(!heard.lock().unwrap().is_empty());
-    heard.lock().unwrap().clear();
-    let world = world.restart().await.with_options(extras);
-    world.pass(2 * DAY).await;
-    assert_eq!(*heard.lock().unwrap(), []);
+    on_every_store(async |kept| {
+        let (world, extras, heard) = overheard(kept).await;
+        for number in 0..10 {
+            let room = format!("room-{number}");
+            let parent =
+                world.says_in(top_level(&room), "alice", "the beans are up and need poles").await;
+            world.says_in(thread(&room, parent.as_str()), "bob", "the poles are in the shed").await;
+        }
+        world.pass(2 * DAY).await;
+        assert!(!heard.lock().unwrap().is_empty());
+        heard.lock().unwrap().clear();
+        let world = world.restart().await.with_options(extras);
+        world.pass(2 * DAY).await;
+        assert_eq!(*heard.lock().unwrap(), []);
+    })
+    .await;
 }

@@ -6,6 +6,7 @@ mod adaptive;
 mod outages;
 mod canary;
 mod commands;
+mod context_windows;
 mod cost;
 mod crash;
 mod deciding;

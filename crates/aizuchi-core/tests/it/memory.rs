@@ -17,7 +17,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, at, thread, top_level, workspace,
+    Harness, HarnessOptions, TestMind, TestStore, at, on_every_store, thread, top_level, workspace,
 };
 
 const HOUR: i64 = 3600;
@@ -149,14 +149,13 @@ async fn three_days(kept: TestStore) -> Vec<String> {
 
 #[tokio::test]
 async fn three_days_in_two_public_channels_and_a_private_one() {
-    let told = three_days(TestStore::volatile()).await;
-    assert_eq!(three_days(TestStore::sqlite().await).await, told, "the stores differ");
+    let told = on_every_store(three_days).await;
     assert_snapshot!(told.join("\n"));
 }
 
 #[tokio::test]
 async fn what_was_said_in_private_reaches_no_other_room() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.opens("direct", Visibility::Direct).await;
         for (place, who) in [("attic", "mallory"), ("direct", "mallet")] {
@@ -180,12 +179,13 @@ async fn what_was_said_in_private_reaches_no_other_room() {
                 }
             }
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
         world.says_in(top_level("kitchen"), "bob", "the oven is broken since Tuesday").await;
@@ -203,12 +203,13 @@ async fn a_channel_that_is_public_no_more_takes_its_memories_along() {
         let after = world.knows("kitchen").await;
         assert!(after.contains("lettuce") && !after.contains("beans"), "{after}");
         assert!(world.knows("garden").await.contains("beans"));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let secret = world.says("alice", "my locker code is 4711, the key hangs behind").await;
         world.says("bob", "the beans are up and need long poles").await;
@@ -232,12 +233,13 @@ async fn a_line_that_is_taken_back_is_forgotten_in_all_versions() {
         assert!(!after.contains("4711") && after.contains("beans"), "{after}");
         let long = world.memory(garden(), MemoryTerm::LongTerm).await.unwrap();
         assert!(long.orphaned_messages.is_empty());
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.says("alice", "my locker code is 4711, the key hangs behind").await;
         world.says_in(top_level("kitchen"), "dan", "the soup needs more salt, says the cook").await;
@@ -251,12 +253,13 @@ async fn what_was_remembered_of_a_conversation_goes_when_it_is_reset() {
             let after = world.knows(place).await;
             assert!(!after.contains("4711") && after.contains("salt"), "{after}");
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_cannot_be_used_keeps_what_was_remembered() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let (world, memory) = scripted(kept).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
@@ -281,12 +284,13 @@ async fn what_cannot_be_used_keeps_what_was_remembered() {
         world.says("bob", "the peas, too").await;
         world.pass(3 * HOUR).await;
         assert!(world.knows("garden").await.contains("the peas are up"));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_channel_that_fails_stops_no_other() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let (world, memory) = scripted(kept).await;
         memory.script.set_default(PromptVerb::Remember, entries("something"));
         memory.fail_on("the garden");
@@ -297,67 +301,86 @@ async fn a_channel_that_fails_stops_no_other() {
         let kitchen = MemoryScope::Channel(ChannelId::new("kitchen"));
         assert!(world.memory(kitchen, MemoryTerm::LongTerm).await.is_some());
         assert!(world.memory(MemoryScope::Workspace, MemoryTerm::LongTerm).await.is_some());
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn nothing_new_costs_nothing() {
-    let (world, memory) = scripted(TestStore::sqlite().await).await;
-    memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-    world.says("alice", "the beans are up").await;
-    world.pass(DAY).await;
-    let calls = memory.prompt_texts(PromptVerb::Remember).len();
-    // Channel and workspace, short and long term.
-    assert_eq!(calls, 4);
-    world.pass(30 * DAY).await;
-    let extras = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
-    let world = world.restart().await.with_options(extras);
-    world.pass(30 * DAY).await;
-    assert_eq!(memory.prompt_texts(PromptVerb::Remember).len(), calls);
-    world.says("alice", "the peas are up").await;
-    world.pass(DAY).await;
-    assert!(memory.prompt_texts(PromptVerb::Remember).len() > calls);
+    on_every_store(async |kept| {
+        let (world, memory) = scripted(kept).await;
+        memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
+        world.says("alice", "the beans are up").await;
+        world.pass(DAY).await;
+        let calls = memory.prompt_texts(PromptVerb::Remember).len();
+        // Channel and workspace, short and long term.
+        assert_eq!(calls, 4);
+        world.pass(30 * DAY).await;
+        let extras = HarnessOptions { memory: Some(memory.clone()), ..HarnessOptions::default() };
+        let world = world.restart().await.with_options(extras);
+        world.pass(30 * DAY).await;
+        assert_eq!(memory.prompt_texts(PromptVerb::Remember).len(), calls);
+        world.says("alice", "the peas are up").await;
+        world.pass(DAY).await;
+        assert!(memory.prompt_texts(PromptVerb::Remember).len() > calls);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn as_many_versions_are_kept_as_are_wanted() {
-    let (world, memory) = scripted(TestStore::sqlite().await).await;
-    for number in 0..15 {
-        memory.script.set_default(PromptVerb::Remember, entries(&format!("state {number}")));
-        world.says("alice", &format!("line {number}")).await;
-        world.pass(2 * HOUR).await;
-    }
-    let database = world.store.database.as_ref().unwrap();
-    let counted = database.count(
-        "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
-    );
-    assert_eq!(counted.await, 10);
-    assert_eq!(database.count("SELECT count(*) AS n FROM memories WHERE is_current = 1").await, 4);
+    on_every_store(async |kept| {
+        let (world, memory) = scripted(kept).await;
+        for number in 0..15 {
+            memory.script.set_default(PromptVerb::Remember, entries(&format!("state {number}")));
+            world.says("alice", &format!("line {number}")).await;
+            world.pass(2 * HOUR).await;
+        }
+        let Some(database) = &world.store.database else { return };
+        let counted = database.count(
+            "SELECT count(*) AS n FROM memories WHERE term = 'short_term' AND channel = 'garden'",
+        );
+        assert_eq!(counted.await, 10);
+        assert_eq!(
+            database.count("SELECT count(*) AS n FROM memories WHERE is_current = 1").await,
+            4
+        );
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_chore_survives_the_end_of_the_process() {
-    let (world, memory) = scripted(TestStore::sqlite().await).await;
-    memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
-    world.says("alice", "the beans are up").await;
-    world.clock.advance_to(at(2 * HOUR));
-    let lease = SignedDuration::from_mins(11);
-    let taken = world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap();
-    assert_eq!(taken.len(), 1);
-    assert!(
-        world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap().is_empty()
-    );
-    let world = world
-        .restart()
-        .await
-        .with_options(HarnessOptions { memory: Some(memory), ..HarnessOptions::default() });
-    world.pass(HOUR).await;
-    assert!(world.knows("garden").await.contains("the beans are up"));
+    on_every_store(async |kept| {
+        let (world, memory) = scripted(kept).await;
+        memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
+        world.says("alice", "the beans are up").await;
+        world.clock.advance_to(at(2 * HOUR));
+        let lease = SignedDuration::from_mins(11);
+        let taken = world.store.store.claim_memory_jobs(world.clock.now(), lease, 4).await.unwrap();
+        assert_eq!(taken.len(), 1);
+        assert!(
+            world
+                .store
+                .store
+                .claim_memory_jobs(world.clock.now(), lease, 4)
+                .await
+                .unwrap()
+                .is_empty()
+        );
+        let world = world
+            .restart()
+            .await
+            .with_options(HarnessOptions { memory: Some(memory), ..HarnessOptions::default() });
+        world.pass(HOUR).await;
+        assert!(world.knows("garden").await.contains("the beans are up"));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let (world, memory) = scripted(kept).await;
         memory.script.set_default(PromptVerb::Remember, entries("the beans are up"));
         world.says("alice", "the beans are up").await;
@@ -373,12 +396,13 @@ async fn what_is_heard_while_something_is_remembered_is_for_the_next_time() {
         world.pass(2 * HOUR).await;
         assert!(world.knows("garden").await.contains("peas"));
         assert_eq!(world.store.store.next_memory_job().await.unwrap(), None);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let (world, memory) = scripted(kept).await;
         memory.script.set_default(PromptVerb::Remember, entries("what the model makes of it"));
         world.opens("attic", Visibility::Private).await;
@@ -396,29 +420,34 @@ async fn what_was_said_in_private_is_not_thought_of_together_with_what_is_public
         let memory = world.memory(attic, MemoryTerm::ShortTerm).await.unwrap();
         let public = memory.entries.iter().filter(|entry| entry.is_public()).count();
         assert_eq!((public, memory.entries.len()), (1, 2));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn prompts_that_held_a_version_that_is_kept_no_more_are_forgotten_too() {
-    let (world, memory) = scripted(TestStore::sqlite().await).await;
-    memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
-    let secret = world.says("alice", "the locker code is 4711").await;
-    world.pass(2 * HOUR).await;
-    world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
-    world.pass(60).await;
-    let reply = world.decisions("kitchen").await.pop().unwrap().id;
-    assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_some());
-    for number in 0..12 {
-        world.says("alice", &format!("line {number}")).await;
+    on_every_store(async |kept| {
+        let (world, memory) = scripted(kept).await;
+        memory.script.set_default(PromptVerb::Remember, entries("the locker code is 4711"));
+        let secret = world.says("alice", "the locker code is 4711").await;
         world.pass(2 * HOUR).await;
-    }
-    let deletion =
-        Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
-    world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
-    assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_none());
+        world.says_in(top_level("kitchen"), "dan", "@Aizuchi what is new?").await;
+        world.pass(60).await;
+        let reply = world.decisions("kitchen").await.pop().unwrap().id;
+        assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_some());
+        for number in 0..12 {
+            world.says("alice", &format!("line {number}")).await;
+            world.pass(2 * HOUR).await;
+        }
+        let deletion =
+            Deletion { conversation: top_level("garden"), message: secret, at: world.clock.now() };
+        world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+        assert!(world.store.archive.exchanges(reply).await.unwrap()[0].is_none());
+    })
+    .await;
 }
 
+/// On SQLite alone: the test asks its tables in its dialect.
 #[tokio::test]
 async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompts_are() {
     let (world, memory) = scripted(TestStore::sqlite().await).await;
@@ -449,6 +478,7 @@ async fn a_line_behind_a_version_that_is_kept_no_more_is_known_as_long_as_prompt
     assert_eq!(database.count(long).await, 1);
 }
 
+/// On SQLite alone: the statements are the same for PostgreSQL, on which a year of talk takes minutes.
 #[tokio::test]
 async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
     let world = world(TestStore::sqlite().await).await;
@@ -470,7 +500,7 @@ async fn a_year_of_talk_leaves_no_more_lineage_than_half_a_year() {
 
 #[tokio::test]
 async fn a_question_stays_answered_however_much_is_said_elsewhere() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let asked = world.says("alice", "where is the ladder?").await;
         world.says_in(thread("garden", asked.as_str()), "bob", "behind the shed").await;
@@ -483,13 +513,14 @@ async fn a_question_stays_answered_however_much_is_said_elsewhere() {
         let after = world.context_of(&top_level("garden")).await;
         assert!(after.is_answered_in_thread(after.target_message(&asked).unwrap()));
         assert_eq!(before.state_hash(), after.state_hash());
-    }
+    })
+    .await;
 }
 
 /// Of `reference/myao2.md`, defect 2.
 #[tokio::test]
 async fn defect_2_threads_are_remembered_and_channels_hear_them() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let parent = world.says("alice", "where does the ladder stand these days?").await;
         let there = thread("garden", parent.as_str());
@@ -499,38 +530,41 @@ async fn defect_2_threads_are_remembered_and_channels_hear_them() {
         let thread = format!("thread {parent}: - 2027-01-15: bob: the ladder stands behind");
         assert!(knows.contains(&thread), "{knows}");
         assert!(knows.contains("garden, long:  - 2027-01-15: bob: the ladder stands"), "{knows}");
-    }
+    })
+    .await;
 }
 
 /// Of `reference/myao2.md`, defect 3.
 #[tokio::test]
 async fn defect_3_the_own_reply_does_not_freeze_the_memory() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.says("alice", "@Aizuchi the ladder stands behind the compost heap").await;
         world.pass(2 * HOUR).await;
         world.says("bob", "the wheelbarrow stands beside the water butt").await;
         world.pass(2 * HOUR).await;
         assert!(world.knows("garden").await.contains("wheelbarrow"));
-    }
+    })
+    .await;
 }
 
 /// Of `reference/myao2.md`, defect 4.
 #[tokio::test]
 async fn defect_4_a_line_does_not_blank_the_name_of_its_channel() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.says("alice", "hello").await;
         let context = world.context_of(&top_level("garden")).await;
         assert_eq!(&*context.conversation_history.channel_name, "garden");
         assert_eq!(&*context.channel_memories[0].channel_name, "garden");
-    }
+    })
+    .await;
 }
 
 /// Of `reference/myao2.md`, defect 5.
 #[tokio::test]
 async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let parent = world.says("alice", "where is the ladder?").await;
         let there = thread("garden", parent.as_str());
@@ -552,13 +586,14 @@ async fn defect_5_the_target_is_whole_however_much_was_said_elsewhere() {
         let asked = later.target_message(&parent).unwrap();
         assert!(later.is_answered_in_thread(asked));
         assert_ne!(context.state_hash(), later.state_hash());
-    }
+    })
+    .await;
 }
 
 /// Of `reference/myao2.md`, defect 42.
 #[tokio::test]
 async fn defect_42_what_is_long_past_is_not_told_as_recent() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.says("alice", "the beans are up and need long poles").await;
         world.pass(2 * HOUR).await;
@@ -570,9 +605,11 @@ async fn defect_42_what_is_long_past_is_not_told_as_recent() {
         world.pass(7 * DAY).await;
         world.says_in(top_level("kitchen"), "bob", "quiet here").await;
         assert!(!world.knows("kitchen").await.contains("garden, long:"));
-    }
+    })
+    .await;
 }
 
+/// On SQLite alone: the test looks into its file.
 #[tokio::test]
 async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
     let world = world(TestStore::sqlite().await).await;
@@ -629,7 +666,7 @@ async fn forgetting_a_person_leaves_nothing_of_them_in_the_file() {
 /// public by that, not even in a public channel.
 #[tokio::test]
 async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let entry = MemoryEntry {
             date: jiff::civil::date(2026, 1, 5),
@@ -655,5 +692,6 @@ async fn what_was_brought_along_is_merged_and_stays_where_it_belongs() {
         assert!(garden.contains("tulip number 0") && garden.contains("tulip number 2"), "{garden}");
         let kitchen = world.knows("kitchen").await;
         assert!(kitchen.contains("tulip number 0") && !kitchen.contains("blue pot"), "{kitchen}");
-    }
+    })
+    .await;
 }

@@ -13,21 +13,17 @@ use aizuchi_core::prompt::PromptVerb;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, top_level, window, workspace};
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, TestStore, on_every_store, top_level, window, workspace,
+};
 
-/// A world whose persona may use tools, on either store.
-async fn worlds() -> Vec<Harness> {
-    let mut worlds = Vec::new();
-    for kept in TestStore::each().await {
-        let tools = Some(ToolSettings { zone: TimeZone::UTC });
-        let memory: Option<Arc<dyn aizuchi_core::llm::Llm>> = Some(Arc::new(BuiltinMind));
-        worlds.push(Harness::new(kept).await.with_options(HarnessOptions {
-            tools,
-            memory,
-            ..HarnessOptions::default()
-        }));
-    }
-    worlds
+/// Its persona may use tools, and remembers.
+async fn new_harness(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(HarnessOptions {
+        tools: Some(ToolSettings { zone: TimeZone::UTC }),
+        memory: Some(Arc::new(BuiltinMind)),
+        ..HarnessOptions::default()
+    })
 }
 
 /// What these tests do with a world.
@@ -112,7 +108,8 @@ fn edit(name: &str, field: &str, value: &str) -> (&'static str, Value) {
 
 #[tokio::test]
 async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.turns("cellar", Visibility::Private).await;
         world.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
         world.turns("cellar", Visibility::Public).await;
@@ -120,12 +117,14 @@ async fn what_is_noted_in_a_room_with_a_private_past_stays_there() {
         world.has_called("garden", "note it", &[add("tea", "green")]).await;
         assert_eq!(world.names("garden").await, ["tea"]);
         assert_eq!(world.names("cellar").await, ["tea", "roses"]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.turns("cellar", Visibility::Private).await;
         world.says_in(top_level("cellar"), "carol", "the surprise party is in the old barn").await;
         world.pass(7200).await;
@@ -139,12 +138,14 @@ async fn what_is_remembered_of_a_private_past_gets_into_no_public_memo() {
         assert!(asked.contains("old barn") && !asked.contains("\ncarol"), "{asked}");
         assert_eq!(world.names("garden").await, [""; 0]);
         assert_eq!(world.names("cellar").await, ["plan"]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_room_that_turns_private_while_it_is_thought_has_the_memo_for_itself() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let talk = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, move || async move {
             talk.turns("garden", Visibility::Private).await;
@@ -152,12 +153,14 @@ async fn a_room_that_turns_private_while_it_is_thought_has_the_memo_for_itself()
         world.has_called("garden", "note it", &[add("roses", "hush")]).await;
         assert_eq!(world.names("kitchen").await, [""; 0]);
         assert_eq!(world.names("garden").await, ["roses"]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_public_memo_stays_as_it_is_where_not_everybody_may_know_why_it_should_change() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.has_called("garden", "note it", &[add("roses", "red")]).await;
         world.turns("cellar", Visibility::Private).await;
         world.says_in(top_level("cellar"), "carol", "they are white now").await;
@@ -168,12 +171,14 @@ async fn a_public_memo_stays_as_it_is_where_not_everybody_may_know_why_it_should
         };
         assert_eq!(content(world.memos("garden").await), ["red"]);
         assert_eq!(content(world.memos("cellar").await), ["white", "red"]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_memo_of_another_name_is_the_same_memo() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
         let [(before, _)] = world.memos("garden").await[..] else { panic!() };
         world.has_called("garden", "rename it", &[edit("tea", "new_name", "mint")]).await;
@@ -181,12 +186,14 @@ async fn a_memo_of_another_name_is_the_same_memo() {
         assert_eq!((before, &*memo.name), (*after, "mint"));
         world.takes_back("garden", line).await;
         assert_eq!(world.names("garden").await, [""; 0]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_memo_that_is_changed_elsewhere_still_hangs_on_where_it_came_from() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
         world.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for name in ["tea", "cake"] {
@@ -200,12 +207,14 @@ async fn a_memo_that_is_changed_elsewhere_still_hangs_on_where_it_came_from() {
         // A line in a room of their own is behind it, too: nobody may see it any more.
         world.turns("kitchen", Visibility::Private).await;
         assert_eq!(world.names("garden").await, [""; 0]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
         world.has_called("garden", "note it", &[add("cake", "plum")]).await;
         let before = world.revision();
@@ -220,12 +229,14 @@ async fn a_memo_that_has_changed_or_is_gone_counts_as_changed() {
         assert!(!world.has_changed_since(after, cake).await);
         world.turns("garden", Visibility::Private).await;
         assert!(world.has_changed_since(after, cake).await);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_reply_that_changes_memos_is_not_made_anew() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("garden", "note it", &[add("tea", "green")]).await;
         world.has_called("garden", "note it", &[add("cake", "plum")]).await;
         for (name, calls) in [
@@ -249,12 +260,14 @@ async fn a_reply_that_changes_memos_is_not_made_anew() {
         world.takes_back("garden", line).await;
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn words_made_with_a_memo_that_goes_meanwhile_are_made_anew() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
         world.mind.meanwhile(PromptVerb::Reply, || async {});
         let talk = world.clone();
@@ -267,12 +280,14 @@ async fn words_made_with_a_memo_that_goes_meanwhile_are_made_anew() {
         assert_eq!(world.mind.prompt_texts(PromptVerb::Reply).len(), asked + 3);
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn prompts_that_showed_a_memo_go_with_it() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         world.has_called("kitchen", "note it", &[add("tea", "green")]).await;
         let [(tea, _)] = world.memos("garden").await[..] else { panic!() };
         for number in 0..6 {
@@ -289,12 +304,14 @@ async fn prompts_that_showed_a_memo_go_with_it() {
         world.turns("kitchen", Visibility::Private).await;
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let line = world.has_called("kitchen", "note this", &[add("tea", "green")]).await;
         let asked = aizuchi_harness::harness::message(
             top_level("garden"),
@@ -312,30 +329,35 @@ async fn prompts_that_showed_a_removed_memo_go_with_the_line_behind_it() {
         world.takes_back("kitchen", line).await;
         let left = world.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("green")), "{left:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_person_that_is_forgotten_leaves_no_memo() {
-    let world = worlds().await.remove(1);
-    world.has_called("garden", "note it", &[add("tea", "green")]).await;
-    let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
-    world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-    world.says("zebedee", "@Aizuchi keep my locker code").await;
-    world.pass(10).await;
-    world.has_called("garden", "note it", &[add("cake", "plum")]).await;
-    assert_eq!(world.names("garden").await.len(), 3);
-    let database = world.store.database.clone().unwrap();
-    world.store.clone().stop().await;
-    database.forget("zebedee").await;
-    assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
-    assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
-    assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 1);
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
+        world.has_called("garden", "note it", &[add("tea", "green")]).await;
+        let calls = [add("code", "it is 4711"), edit("tea", "content", "black")];
+        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+        world.says("zebedee", "@Aizuchi keep my locker code").await;
+        world.pass(10).await;
+        world.has_called("garden", "note it", &[add("cake", "plum")]).await;
+        assert_eq!(world.names("garden").await.len(), 3);
+        let Some(database) = world.store.database.clone() else { return };
+        world.store.clone().stop().await;
+        database.forget("zebedee").await;
+        assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
+        assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
+        assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 1);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_memo_goes_with_the_line_that_it_repeats_whoever_asked_for_it() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         let said = world.says("bob", "my birthday is on May 3rd").await;
         let other = world.says("dan", "and who brings the cake?").await;
         let birthday = add("bob", "Bob's birthday is on May 3rd");
@@ -344,12 +366,14 @@ async fn a_memo_goes_with_the_line_that_it_repeats_whoever_asked_for_it() {
         assert_eq!(world.names("garden").await, ["bob"]);
         world.takes_back("garden", said).await;
         assert_eq!(world.names("garden").await, [""; 0]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_prompt_is_made_from_those_memos_that_it_shows() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = new_harness(kept).await;
         for number in 0..10 {
             let fresh = add(&format!("m{number}"), "something");
             world.has_called("garden", "note it", &[fresh]).await;
@@ -358,9 +382,11 @@ async fn a_prompt_is_made_from_those_memos_that_it_shows() {
         let shown: Vec<&str> = context.recent_memos.iter().map(|memo| &*memo.name).collect();
         assert_eq!(shown, ["m9", "m8", "m7", "m6", "m5"]);
         assert_eq!(context.memory_ids.len(), 5);
-    }
+    })
+    .await;
 }
 
+/// On SQLite alone, whose plans can be read: PostgreSQL plans by what is in the tables.
 #[tokio::test]
 async fn memos_are_found_without_looking_at_all_of_them() {
     use aizuchi_core::store::database::sql::memory as sql;

@@ -18,7 +18,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use aizuchi_harness::harness::{
-    Harness, JOIN, TestMind, TestPlatform, TestStore, at, message, top_level, workspace,
+    Harness, JOIN, TestMind, TestPlatform, TestStore, at, message, on_every_store, top_level,
+    workspace,
 };
 
 #[tokio::test]
@@ -44,7 +45,7 @@ async fn an_order_holds_for_what_is_under_way() {
         ("@Aizuchi does it rain tomorrow?", mode(Mode::Observe), DecisionResult::Muted),
         ("@Aizuchi does it rain tomorrow?", mode(Mode::MentionOnly), DecisionResult::Spoke),
     ] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", text).await;
@@ -59,7 +60,8 @@ async fn an_order_holds_for_what_is_under_way() {
             let rows = world.decisions("garden").await;
             assert_eq!(rows[0].ended, Some(ended), "{text} {order:?}");
             assert_eq!(rows[0].attempts.last().unwrap().verb.as_ref(), "reply");
-        }
+        })
+        .await;
     }
 }
 
@@ -169,15 +171,15 @@ async fn what_happens_while_it_types_counts() {
     };
     for (text, line, ended) in [
         ("does it rain tomorrow?", None, DecisionResult::Muted),
-        ("does it rain tomorrow?", Some("it does"), DecisionResult::Dropped),
+        ("does it rain tomorrow?", Some("@alice it does"), DecisionResult::Dropped),
         ("@Aizuchi does it rain tomorrow?", None, DecisionResult::Muted),
-        ("@Aizuchi does it rain tomorrow?", Some("it does"), DecisionResult::Spoke),
+        ("@Aizuchi does it rain tomorrow?", Some("@alice it does"), DecisionResult::Spoke),
     ] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             world.says("alice", text).await;
-            world.clock.advance_to(at(60));
+            world.clock.advance_to(at(90));
             world.platform.set_typing_seconds(5);
             while world.mind.prompt_texts(PromptVerb::Reply).is_empty() {
                 world.runner.step().await.unwrap();
@@ -188,7 +190,7 @@ async fn what_happens_while_it_types_counts() {
                     Some(line) => drop(world.says("bob", line).await),
                     None => world.order(mute.clone()).await,
                 }
-                world.clock.advance_to(at(65));
+                world.clock.advance_to(at(95));
             };
             let (posted, ()) = tokio::join!(world.runner.step(), meanwhile);
             assert!(posted.unwrap());
@@ -202,8 +204,9 @@ async fn what_happens_while_it_types_counts() {
                 .iter()
                 .map(|(_, said)| said.at)
                 .collect::<Vec<_>>();
-            let expected = if ended == DecisionResult::Spoke { vec![at(65)] } else { vec![] };
+            let expected = if ended == DecisionResult::Spoke { vec![at(95)] } else { vec![] };
             assert_eq!(said, expected, "{text} {line:?}");
-        }
+        })
+        .await;
     }
 }

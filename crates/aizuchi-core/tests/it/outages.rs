@@ -5,12 +5,16 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{HarnessOptions, JOIN, JOIN_IN_60, at, by, top_level};
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, at, on_every_store, top_level,
+};
 
 #[tokio::test]
 async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = by(HarnessOptions::from_rules(rules), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules.clone()));
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Judge, || async move {
             there.after_5s_says("bob", "they need water").await;
@@ -34,7 +38,8 @@ async fn what_is_said_while_a_judge_breaks_down_is_judged_later() {
 
 #[tokio::test]
 async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.says("alice", "@Aizuchi when does it rain?").await;
         let there = world.clone();
         // The one redraft is used up.
@@ -65,7 +70,9 @@ async fn who_asks_while_an_answer_breaks_down_for_good_is_answered() {
 #[tokio::test]
 async fn an_apology_settles_those_too_who_have_had_answers_enough() {
     let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
-    let told = by(HarnessOptions::from_rulebook(book), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rulebook(book.clone()));
         world.says("alice", "@Aizuchi when does it rain?").await;
         world.pass(10).await;
         world.says("alice", "@Aizuchi and where?").await;
@@ -89,7 +96,8 @@ async fn an_apology_settles_those_too_who_have_had_answers_enough() {
 /// waiting costs no try.
 #[tokio::test]
 async fn while_a_platform_is_behind_everything_waits() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.says_in(top_level("kitchen"), "bob", "@Aizuchi what is for tea?").await;
@@ -105,7 +113,7 @@ async fn while_a_platform_is_behind_everything_waits() {
         world.platform.set_behind(true);
         world.pass(600).await;
         // What is heard late counts.
-        world.says("carol", "alice, in spring").await;
+        world.says("carol", "@alice, in spring").await;
         world.platform.set_behind(false);
         world.pass(1000).await;
         assert_eq!(world.platform.posted_texts().len(), 1);
@@ -113,8 +121,9 @@ async fn while_a_platform_is_behind_everything_waits() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-    1210s carol: alice, in spring
-    [m000 m002] chose_silence: they get along (judge superseded, judge kept)
+    1210s carol: @alice, in spring
+    [m000] dropped: it has been answered, or is no longer what it was (judge kept)
+    [m002] chose_silence by directed: everything new was said to somebody else ()
     ");
 }
 
@@ -123,7 +132,9 @@ async fn while_a_platform_is_behind_everything_waits() {
 #[tokio::test]
 async fn a_mention_while_it_types_is_not_forgotten_over_the_redraft() {
     let rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
-    let told = by(HarnessOptions::from_rules(rules), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world =
+            Harness::new(kept).await.with_options(HarnessOptions::from_rules(rules.clone()));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         for line in ["the roses look ill", "they do", "what can we do?"] {
             world.says("alice", line).await;

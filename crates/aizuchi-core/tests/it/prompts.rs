@@ -1,7 +1,7 @@
 //! The prompts: what the seeds print, what does not fit, what operators write, and Python's opinion.
 
 mod defects;
-mod golden;
+pub mod golden;
 mod length;
 mod overrides;
 mod parity;

@@ -11,13 +11,15 @@ use aizuchi_core::memory::{Lineage, MessageRef};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::{HearReceipt, InboxEntry};
 
-use aizuchi_harness::harness::{Harness, JOIN, TestStore, at, message, top_level, workspace};
+use aizuchi_harness::harness::{
+    Harness, JOIN, TestStore, at, message, on_every_store, top_level, workspace,
+};
 
 use ReactionChange::{Added, Removed};
 
 #[tokio::test]
 async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         kept.names("u-bob", "Bob", AuthorKind::Human).await;
         kept.names("persona", "Aizuchi", AuthorKind::Persona).await;
         let world = Harness::new(kept.clone()).await;
@@ -47,12 +49,13 @@ async fn each_reaction_is_kept_once_and_in_the_order_it_began() {
         }
         let kept = kept.restart().await;
         assert_eq!(kept.reactions(&line).await, "👀 u-carol, Aizuchi*; 🎉 u-carol, Bob");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_reaction_goes_with_its_line() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept.clone()).await;
         let line = world.says("alice", "the roses bloom").await;
         let react = async |message: &MessageId| {
@@ -63,16 +66,17 @@ async fn a_reaction_goes_with_its_line() {
         assert_eq!(kept.reactions(&line).await, "");
         assert!(!react(&line).await);
         assert_eq!(kept.reactions(&line).await, "");
-        let Some(database) = &kept.database else { continue };
+        let Some(database) = &kept.database else { return };
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 0);
-    }
+    })
+    .await;
 }
 
 /// A platform may tell of a reaction before the line is kept: it shows our posts before it answers us, and a
 /// history is read while people go on.
 #[tokio::test]
 async fn a_reaction_that_comes_before_its_line_waits_for_it() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept.clone()).await;
         let sentence = sentence("m1");
         let id = sentence.id.clone();
@@ -102,13 +106,14 @@ async fn a_reaction_that_comes_before_its_line_waits_for_it() {
         // From now on it is a line like others.
         assert!(kept.reacts(reaction(&id, 9, "u-carol", "🎉", Removed)).await.is_new);
         assert_eq!(kept.reactions(&id).await, "🎉 u-bob");
-    }
+    })
+    .await;
 }
 
 /// Nobody knows which lines will come; what has waited for a day, and for as long as prompts are kept, goes.
 #[tokio::test]
 async fn a_reaction_does_not_wait_for_ever() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept.clone()).await;
         let lines = ["old", "young", "known"].map(sentence);
         const DAY: i64 = 24 * 3600;
@@ -124,20 +129,21 @@ async fn a_reaction_does_not_wait_for_ever() {
             assert_eq!(kept.reactions(&line.id).await, shown, "{line:?}");
         }
         assert_eq!(kept.reactions(&known.id).await, "🎉 u-bob");
-        let Some(database) = &kept.database else { continue };
+        let Some(database) = &kept.database else { return };
         let early = "SELECT count(*) AS n FROM reactions WHERE is_early = 1";
         // The young one is asked about the next time.
         assert_eq!(database.count(early).await, 1);
         kept.store.drop_exchanges(at(DAY + 2)).await.unwrap();
         assert_eq!(database.count(early).await, 0);
         assert_eq!(database.count("SELECT count(*) AS n FROM reactions").await, 2);
-    }
+    })
+    .await;
 }
 
 /// People see a post of its before it knows that it has posted.
 #[tokio::test]
 async fn who_reacts_to_a_post_that_is_not_kept_yet_has_reacted() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept.clone()).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
         world.says("alice", "when do I cut the roses?").await;
@@ -151,12 +157,13 @@ async fn who_reacts_to_a_post_that_is_not_kept_yet_has_reacted() {
         assert_eq!(kept.reactions(&post.unwrap().message.id).await, "🎉 u-bob");
         let decision = world.decisions("garden").await.pop().unwrap();
         assert_eq!(decision.follow_up.reactions, 1, "{decision:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept.clone()).await;
         let (first, second, third) = (
             world.says("alice", "one").await,
@@ -197,19 +204,15 @@ async fn pages_learn_of_reactions_and_words_made_from_the_line_stay_valid() {
         assert!(has_changed().await);
         assert_eq!(since(before + 1, 9).await, (vec![first.clone()], vec![before + 2]));
         assert_eq!(kept.reactions(&first).await, "👍 u-bob");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn whatever_is_under_way_goes_on_while_people_react() {
-    for kept in TestStore::each().await {
-        let mut transcripts = Vec::new();
-        for people_react in [false, true] {
-            let kept = if kept.database.is_some() {
-                TestStore::sqlite().await
-            } else {
-                TestStore::volatile()
-            };
+    let mut transcripts = Vec::new();
+    for people_react in [false, true] {
+        let transcript = on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             world.mind.script.set_default(PromptVerb::Judge, JOIN);
             let line = world.says("alice", "when do I cut the roses?").await;
@@ -228,13 +231,15 @@ async fn whatever_is_under_way_goes_on_while_people_react() {
             world.pass(1000).await;
             let expected = if people_react { "🎉 u-bob; 👀 u-bob; 👍 u-carol" } else { "" };
             assert_eq!(world.store.reactions(&line).await, expected);
-            transcripts.push(world.transcript().await);
-        }
-        assert!(transcripts[0].contains("(persona): Here I am."), "{}", transcripts[0]);
-        assert_eq!(transcripts[0], transcripts[1]);
+            world.transcript().await
+        });
+        transcripts.push(transcript.await);
     }
+    assert!(transcripts[0].contains("(persona): Here I am."), "{}", transcripts[0]);
+    assert_eq!(transcripts[0], transcripts[1]);
 }
 
+/// On SQLite alone: the test looks into its file.
 #[tokio::test]
 async fn who_is_forgotten_has_not_reacted() {
     let kept = TestStore::sqlite().await;

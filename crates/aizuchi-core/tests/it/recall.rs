@@ -15,13 +15,15 @@ use aizuchi_core::store::database::sql::{BEGIN, COMMIT, TRUNCATE_WAL};
 use futures_util::future::join_all;
 use proptest::prelude::*;
 
-use aizuchi_harness::harness::{TestStore, at, message, thread, top_level, until, workspace};
+use aizuchi_harness::harness::{
+    TestStore, at, message, on_every_store, thread, top_level, until, workspace,
+};
 
-/// On every store, and where lines are indexed: before, and after that.
-async fn on_each<F: Future<Output = ()>>(promise: impl Fn(TestStore, Indexing) -> F) {
-    promise(TestStore::volatile(), Indexing::Never).await;
-    promise(TestStore::sqlite().await, Indexing::Never).await;
-    promise(TestStore::sqlite().await, Indexing::AtOnce).await;
+/// On every store, before and after messages are indexed.
+async fn with_and_without_index(promise: impl AsyncFn(TestStore, Indexing)) {
+    for indexing in [Indexing::Never, Indexing::AtOnce] {
+        on_every_store(async |kept| promise(kept, indexing).await).await;
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,7 @@ enum Indexing {
 
 #[tokio::test]
 async fn lines_are_found_by_their_words() {
-    on_each(|kept, indexing| async move {
+    with_and_without_index(async |kept, indexing| {
         kept.opens("garden", Visibility::Public).await;
         for (id, text) in [
             ("1", "The roses bloom; who prunes a rose?"),
@@ -72,7 +74,7 @@ async fn lines_are_found_by_their_words() {
 
 #[tokio::test]
 async fn what_was_found_is_told_in_full() {
-    on_each(|kept, indexing| async move {
+    with_and_without_index(async |kept, indexing| {
         kept.opens("garden", Visibility::Public).await;
         let user = User {
             workspace: workspace(),
@@ -124,7 +126,7 @@ async fn what_was_found_is_told_in_full() {
 
 #[tokio::test]
 async fn a_changed_line_is_found_by_what_it_says_now() {
-    on_each(|kept, indexing| async move {
+    with_and_without_index(async |kept, indexing| {
         kept.opens("garden", Visibility::Public).await;
         for id in ["1", "2", "3"] {
             kept.says(top_level("garden"), id, "the canary sings").await;
@@ -147,6 +149,7 @@ async fn a_changed_line_is_found_by_what_it_says_now() {
     .await;
 }
 
+/// On SQLite alone: the test looks into its file.
 #[tokio::test]
 async fn what_is_deleted_is_gone_from_the_file() {
     let kept = TestStore::sqlite().await;
@@ -174,7 +177,7 @@ async fn what_is_deleted_is_gone_from_the_file() {
 
 #[tokio::test]
 async fn private_lines_are_found_only_where_they_were_said() {
-    on_each(|kept, indexing| async move {
+    with_and_without_index(async |kept, indexing| {
         kept.opens("garden", Visibility::Public).await;
         kept.opens("secret", Visibility::Private).await;
         kept.opens("alice", Visibility::Direct).await;
@@ -215,7 +218,7 @@ async fn private_lines_are_found_only_where_they_were_said() {
 
 #[tokio::test]
 async fn what_is_said_where_one_asks_comes_first() {
-    on_each(|kept, indexing| async move {
+    with_and_without_index(async |kept, indexing| {
         for channel in ["garden", "kitchen"] {
             kept.opens(channel, Visibility::Public).await;
             kept.says(top_level(channel), channel, "who has the key?").await;
@@ -233,7 +236,7 @@ async fn what_is_said_where_one_asks_comes_first() {
 
 #[tokio::test]
 async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_ones() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         kept.opens("garden", Visibility::Public).await;
         let lines = (0..5000).map(|number| {
             let text = format!("we talk about gardens {number:05} again");
@@ -254,7 +257,8 @@ async fn many_lines_are_indexed_by_themselves_and_common_words_do_not_hide_rare_
         assert_eq!(kept.finds("gardens").await.len(), 10);
         let old = RecallQuery { before: Some(at(50)), ..asked("talk 00049 00051") };
         assert_eq!(ids(&kept.recall(&old).await)[0], "00049");
-    }
+    })
+    .await;
 }
 
 /// One thing that happens to the lines.
@@ -294,14 +298,14 @@ proptest! {
 }
 
 async fn live(acts: &[Act]) {
-    let (one, other) = (TestStore::volatile(), TestStore::sqlite().await);
+    let [one, other, server] = TestStore::each().await;
     let mut said: Vec<Option<usize>> = vec![None; 30];
     for (second, act) in acts.iter().enumerate() {
         let second = second as i64;
         let text = |words: &[u8]| -> String {
             words.iter().map(|word| WORDS[*word as usize]).collect::<Vec<_>>().join(" ")
         };
-        for kept in [&one, &other] {
+        for kept in [&one, &other, &server] {
             match act {
                 Act::Say { id, channel, words } => {
                     let channel = *said[*id as usize].get_or_insert(*channel as usize);
@@ -330,8 +334,10 @@ async fn live(acts: &[Act]) {
         for from in [None, Some("garden"), Some("attic")] {
             let query =
                 RecallQuery { visible_from: from.map(ChannelId::new), limit: 100, ..asked(query) };
-            let (expected, found) = (one.recall(&query).await, other.recall(&query).await);
+            let expected = one.recall(&query).await;
+            let found = other.recall(&query).await;
             assert_eq!(found, expected, "{query:?}");
+            assert_eq!(server.recall(&query).await, expected, "{query:?}");
             let looked_for = search_terms(&query.text, 100);
             let has_any = |line: &RecalledMessage| {
                 let terms = extract_terms(&line.message.text);

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, by, message, new_channel, thread, top_level, window,
+    Harness, HarnessOptions, JOIN, message, new_channel, on_every_store, thread, top_level, window,
     workspace,
 };
 
@@ -21,18 +21,19 @@ async fn resets(world: &Harness, place: ConversationId) {
 
 #[tokio::test]
 async fn only_an_admin_resets_what_others_have_said() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.says("alice", "the shed leaks").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.says("bob", "@Aizuchi reset").await;
         world.pass(5).await;
         world.says("alice", "still dripping").await;
-        world.pass(100).await;
+        world.pass(400).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge)[1].contains("shed"));
         resets(&world, top_level("garden")).await;
         world.pass(5).await;
         world.says("alice", "a new day").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let judged = &world.mind.prompt_texts(PromptVerb::Judge)[2];
         assert!(judged.contains("a new day"), "{judged}");
         assert!(!judged.contains("shed") && !judged.contains("dripping"), "{judged}");
@@ -40,13 +41,13 @@ async fn only_an_admin_resets_what_others_have_said() {
     });
     assert_snapshot!(told.await, @"
        0s alice: the shed leaks
-     100s bob: @Aizuchi reset
-     100s (persona): Only an admin may order that.
-     105s alice: still dripping
-     205s root: @Aizuchi reset
-     205s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
-     205s (persona): or remember.
-     210s alice: a new day
+     400s bob: @Aizuchi reset
+     400s (persona): Only an admin may order that.
+     405s alice: still dripping
+     805s root: @Aizuchi reset
+     805s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
+     805s (persona): or remember.
+     810s alice: a new day
     [m000] chose_silence: they get along (judge kept)
     [m001] spoke by command: it was said to steer me ()
     [m002] chose_silence: they get along (judge kept)
@@ -58,7 +59,8 @@ async fn only_an_admin_resets_what_others_have_said() {
 /// Nobody has to wait for what nobody remembers having asked.
 #[tokio::test]
 async fn what_was_waiting_there_is_dropped() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.says("alice", "when do I cut the roses?").await;
         world.pass(5).await;
         resets(&world, top_level("garden")).await;
@@ -79,7 +81,8 @@ async fn what_was_waiting_there_is_dropped() {
 
 #[tokio::test]
 async fn what_is_being_written_is_not_said() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
@@ -91,9 +94,9 @@ async fn what_is_being_written_is_not_said() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s root: @Aizuchi reset
-      60s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
-      60s (persona): or remember.
+      90s root: @Aizuchi reset
+      90s (persona): I begin anew here: what was said in this conversation so far is in nothing that I think
+      90s (persona): or remember.
     [a1] spoke by command: it was said to steer me (judge superseded, reply superseded)
     [m000] dropped: what was said was deleted ()
     ");
@@ -101,7 +104,8 @@ async fn what_is_being_written_is_not_said() {
 
 #[tokio::test]
 async fn everybody_resets_their_own_direct_messages() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(HarnessOptions::default());
         let direct = new_channel("dm", Visibility::Direct);
         world.inbox.hear(Heard::Channel(direct)).await.unwrap();
         world.says_in(top_level("dm"), "alice", "my key hangs behind the shed").await;
@@ -113,7 +117,7 @@ async fn everybody_resets_their_own_direct_messages() {
         let replied = &world.mind.prompt_texts(PromptVerb::Reply)[1];
         assert!(!replied.contains("my key") && !replied.contains("Here I am"), "{replied}");
         let lines = world.messages("dm").await;
-        lines.iter().map(|line| format!("{}\n", line.message.text)).collect()
+        lines.iter().map(|line| format!("{}\n", line.message.text)).collect::<String>()
     });
     assert_snapshot!(told.await, @"
     my key hangs behind the shed
@@ -129,7 +133,7 @@ async fn everybody_resets_their_own_direct_messages() {
 /// A thread begins with the line that opened it. What was said beside it is none of it.
 #[tokio::test]
 async fn a_thread_goes_with_its_first_line_and_without_the_channel() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         let parent = world.says("alice", "the shed leaks").await;
         world.says("bob", "the beans are up").await;
@@ -143,13 +147,14 @@ async fn a_thread_goes_with_its_first_line_and_without_the_channel() {
             assert_eq!(texts, [expected]);
         }
         assert_eq!(world.messages("garden").await.len(), 5);
-    }
+    })
+    .await;
 }
 
 /// It ends where it was ordered, however late it is heard.
 #[tokio::test]
 async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = Harness::new(kept).await;
         let direct = new_channel("dm", Visibility::Direct);
         world.inbox.hear(Heard::Channel(direct)).await.unwrap();
@@ -175,5 +180,6 @@ async fn a_reset_from_while_it_was_away_takes_only_what_was_said_before() {
         world.inbox.hear(Heard::Message(later, Arrival::Backfilled)).await.unwrap();
         let context = world.store.store.context(&top_level("dm"), &window(50)).await.unwrap();
         assert!(context.target_messages().iter().all(|line| &*line.text != "long before"));
-    }
+    })
+    .await;
 }

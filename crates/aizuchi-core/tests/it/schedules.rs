@@ -12,10 +12,10 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::context::Context;
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::{Event, OutboxItem, PostedMessage};
-use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode};
 use aizuchi_core::store::Order;
 use async_trait::async_trait;
@@ -69,6 +69,7 @@ struct Life {
     /// What happens while a platform posts, in turn.
     meanwhile: Vec<Option<Act>>,
     mode: Mode,
+    wait: WaitStrategy,
 }
 
 fn heard() -> impl Strategy<Value = Act> {
@@ -99,8 +100,15 @@ fn life() -> impl Strategy<Value = Life> {
         prop::collection::vec((0..20_u8, 0..7_u8, prop::option::weighted(0.3, heard())), 30),
         prop::collection::vec(prop::option::weighted(0.2, heard()), 10),
         prop::sample::select(modes.to_vec()),
+        prop::sample::select(vec![WaitStrategy::Adaptive, WaitStrategy::Fixed]),
     )
-        .prop_map(|(acts, thoughts, meanwhile, mode)| Life { acts, thoughts, meanwhile, mode })
+        .prop_map(|(acts, thoughts, meanwhile, mode, wait)| Life {
+            acts,
+            thoughts,
+            meanwhile,
+            mode,
+            wait,
+        })
 }
 
 fn lives() -> u32 {
@@ -195,9 +203,13 @@ impl Stage {
             max_share: 1.0,
             ..ChannelRules::default()
         };
-        let waiting =
-            WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::default().wait_settings };
-        HarnessOptions { wait_settings: waiting, ..HarnessOptions::from_rules(rules) }
+        let options = HarnessOptions::from_rules(rules);
+        let mut options = match self.life.wait {
+            WaitStrategy::Adaptive => options,
+            WaitStrategy::Fixed => options.with_fixed_wait(),
+        };
+        options.wait_settings.max_wait_seconds = 300.0;
+        options
     }
 
     /// A process around a store that may have been used before.

@@ -14,20 +14,21 @@ use aizuchi_core::store::Order;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::prompts::golden::SEED_002_FIELDS;
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, START, TestStore, at, by, message, thread,
-    top_level, workspace,
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, START, TestStore, at, message,
+    on_every_store, thread, top_level, workspace,
 };
 
 /// The seed's own wait: 300 seconds, a third of them by chance.
 fn seed() -> HarnessOptions {
     let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
-    HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() }
+    HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() }
 }
 
-/// Worlds that wait for 60 seconds, on each store.
-async fn worlds() -> [Harness; 2] {
-    [Harness::new(TestStore::volatile()).await, Harness::new(TestStore::sqlite().await).await]
+/// The seed's fixed wait, of 60 seconds and without jitter.
+async fn fixed(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(HarnessOptions::fixed_wait())
 }
 
 fn joins(delay: &str) -> String {
@@ -50,7 +51,8 @@ async fn only_decision(world: &Harness) -> Decision {
 
 #[tokio::test]
 async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(100).await;
@@ -61,7 +63,8 @@ async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
         world.pass(100).await;
         let rows = world.decisions("garden").await;
         assert_eq!(rows[0].judgment, Some(first));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -73,18 +76,21 @@ async fn r02_the_delay_says_when_it_speaks() {
         (joins("45").replace("true", "false"), vec![]),
         (SILENCE.to_owned(), vec![]),
     ] {
-        for world in worlds().await {
+        on_every_store(async |kept| {
+            let world = fixed(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(&answer));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(1000).await;
             assert_eq!(spoken(&world), expected, "{answer}");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let mut verbs = Vec::new();
@@ -94,12 +100,14 @@ async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
             world.runner.step().await.unwrap();
         }
         assert_eq!(verbs, ["judge", "reply", "post"]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let places = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
         for round in 0..3 {
             for place in &places {
@@ -112,7 +120,8 @@ async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
             expected.sort();
             assert_eq!(pending, expected, "round {round}");
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -128,75 +137,74 @@ async fn r05_what_is_out_of_range_is_no_judgment() {
         joins("0").replace("\"reason\": \"asked\", ", ""),
         "Yes, speak!".to_owned(),
     ] {
-        let world = Harness::new(TestStore::volatile()).await;
-        world.mind.script.set_default(PromptVerb::Judge, &*bad);
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(1000).await;
-        let row = only_decision(&world).await;
-        assert_eq!(row.ended, Some(DecisionResult::Failed), "{bad}");
-        assert_eq!(row.attempts.len(), 2, "one try to mend it: {bad}");
-        assert!(world.platform.posted_texts().is_empty(), "{bad}");
+        on_every_store(async |kept| {
+            let world = fixed(kept).await;
+            world.mind.script.set_default(PromptVerb::Judge, &*bad);
+            world.says("alice", "when do I cut the roses?").await;
+            world.pass(1000).await;
+            let row = only_decision(&world).await;
+            assert_eq!(row.ended, Some(DecisionResult::Failed), "{bad}");
+            assert_eq!(row.attempts.len(), 2, "one try to mend it: {bad}");
+            assert!(world.platform.posted_texts().is_empty(), "{bad}");
+        })
+        .await;
     }
     for good in [confidence("1.0"), joins("0").replace(", \"delay_seconds\": 0", "")] {
-        let world = Harness::new(TestStore::volatile()).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(&good));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(1000).await;
-        assert_eq!(spoken(&world), [60], "{good}");
+        on_every_store(async |kept| {
+            let world = fixed(kept).await;
+            world.mind.script.push(PromptVerb::Judge, Ok(&good));
+            world.says("alice", "when do I cut the roses?").await;
+            world.pass(1000).await;
+            assert_eq!(spoken(&world), [60], "{good}");
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn r06_the_delay_is_part_of_the_judgment() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(60).await;
         assert_eq!(only_decision(&world).await.judgment.unwrap().delay_seconds, Some(60));
         assert_eq!(world.step_of(&top_level("garden")).await.unwrap().due, at(120));
-    }
+    })
+    .await;
 }
 
+/// The whole question is compared. The seed prints the part about the fields of the answer; it is there word for word.
 #[tokio::test]
 async fn r07_the_judge_is_asked_in_the_seeds_words() {
-    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::default() };
-    let world = Harness::new(TestStore::volatile()).await.with_options(extras);
-    world.says("alice", "バラはいつ切るの？").await;
-    world.pass(60).await;
-    let asked = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
-    let mut rest = &*asked;
-    for words in [
-        "You are kind.",
-        "## 判断基準",
-        "## 応答しない条件",
-        "自分（Aizuchi）が最後に発言してい",
-        "## 出力フィールド",
-        "あなたの判断は以下の4つのフィールドで構成されます。",
-        "### should_respond (boolean)",
-        "### reason (string)",
-        "### confidence (float: 0.0-1.0)",
-        "### delay_seconds (integer | null)",
-        "バラはいつ切るの？",
-    ] {
-        let place = rest.find(words).unwrap_or_else(|| panic!("{words} is missing in:\n{asked}"));
-        rest = &rest[place..];
-    }
+    let extras = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
+    let asked = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
+        world.says("alice", "バラはいつ切るの？").await;
+        world.pass(60).await;
+        world.mind.prompt_texts(PromptVerb::Judge).remove(0)
+    })
+    .await;
+    assert!(asked.contains(SEED_002_FIELDS), "{asked}");
+    assert_snapshot!("r07_judge", asked);
 }
 
 #[tokio::test]
 async fn r08_nothing_is_judged_by_the_calendar() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.says("alice", "does anybody know when to cut the roses?").await;
         world.pass(30 * 24 * 3600).await;
         assert_eq!(world.mind.verbs(), "judge");
         assert_eq!(world.store.store.next_ready().await.unwrap(), None);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r09_a_line_is_kept_before_anything_follows() {
-    for kept in TestStore::each().await {
-        let world = Harness::new(kept).await;
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.says_in(top_level("kitchen"), "bob", "who baked this?").await;
         // The process dies before it could do anything.
@@ -207,12 +215,14 @@ async fn r09_a_line_is_kept_before_anything_follows() {
         assert_eq!(world.step_of(&top_level("kitchen")).await.unwrap().event.verb(), "judge");
         world.pass(100).await;
         assert_eq!(spoken(&world), [0]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r10_its_own_line_is_only_kept() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let author = Author { id: UserId::new("u-persona"), kind: AuthorKind::Persona };
         let own = message(top_level("garden"), "p9", at(0), "alice", "@Aizuchi talks to itself");
         world.hear(aizuchi_core::chat::Message { author, ..own }).await;
@@ -220,12 +230,14 @@ async fn r10_its_own_line_is_only_kept() {
         assert_eq!(world.mind.verbs(), "");
         let lines = world.messages("garden").await;
         assert_eq!((lines.len(), lines[0].gate), (1, Some(Gate::OwnLine)));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r11_a_mention_is_answered_at_once_and_never_judged() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let world = world.with_options(seed());
         world.says("alice", "@Aizuchi are you there?").await;
         world.says_in(thread("garden", "m000"), "bob", "@Aizuchi and here?").await;
@@ -233,12 +245,14 @@ async fn r11_a_mention_is_answered_at_once_and_never_judged() {
         assert_eq!(spoken(&world), [0, 0]);
         world.pass(10_000).await;
         assert_eq!(world.mind.verbs(), "reply reply");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let world = world.with_options(seed());
         let mut waits = Vec::new();
         for number in 0..40 {
@@ -253,12 +267,14 @@ async fn r12_other_lines_wait_for_300_seconds_more_or_less() {
         for (low, high) in [(210.0, 255.0), (255.0, 300.0), (300.0, 345.0), (345.0, 390.0)] {
             assert!(waits.iter().any(|wait| (low..high).contains(wait)), "{low}: {waits:?}");
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
         world.says("alice", "when do I cut the roses?").await;
         world.says_in(thread("garden", "m000"), "dan", "which ones?").await;
@@ -285,7 +301,8 @@ async fn r13_a_new_line_begins_the_wait_anew_in_its_thread_alone() {
 
 #[tokio::test]
 async fn r14_the_judge_sees_the_newest_talk_and_its_failure_is_silence() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.says("alice", "when do I cut the roses?").await;
         world.pass(30).await;
         // A bot's line begins no wait anew, and is part of the talk.
@@ -302,12 +319,14 @@ async fn r14_the_judge_sees_the_newest_talk_and_its_failure_is_silence() {
         world.says_in(top_level("attic"), "bob", "hello?").await;
         world.pass(100).await;
         assert_eq!(world.decisions("attic").await[0].ended, Some(DecisionResult::ChoseSilence));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r15_the_reply_is_made_from_the_talk_of_its_moment_and_kept() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
@@ -319,23 +338,27 @@ async fn r15_the_reply_is_made_from_the_talk_of_its_moment_and_kept() {
         let lines = world.messages("garden").await;
         let own = lines.last().unwrap();
         assert_eq!((&*own.message.text, own.gate), ("Here I am.", Some(Gate::OwnLine)));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r16_no_verdict_is_used_again_for_new_talk() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         for number in 1..=3 {
             world.says("alice", "the beans are up").await;
             world.pass(100).await;
             assert_eq!(world.mind.prompt_texts(PromptVerb::Judge).len(), number);
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r18_a_burst_costs_one_judgment() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let world = world.with_options(seed());
         for number in 0..20 {
             world.says("alice", &format!("line {number}")).await;
@@ -343,12 +366,14 @@ async fn r18_a_burst_costs_one_judgment() {
         }
         world.pass(10_000).await;
         assert_eq!(world.mind.verbs(), "judge");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r19_starting_up_answers_no_old_talk() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let old = |id: &str, second: i64, text: &str| {
             Heard::Message(
                 message(top_level("garden"), id, at(second), "alice", text),
@@ -374,12 +399,14 @@ async fn r19_starting_up_answers_no_old_talk() {
         world.inbox.hear(Heard::Message(young, Arrival::Backfilled)).await.unwrap();
         world.pass(0).await;
         assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn r20_it_speaks_when_the_seed_says() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         let world = world.with_options(seed());
         let due = async || world.step_of(&top_level("garden")).await.unwrap().due;
         // A mention: at once.
@@ -402,33 +429,34 @@ async fn r20_it_speaks_when_the_seed_says() {
         world.says("carol", "thanks").await;
         world.pass(1000).await;
         assert_eq!(spoken(&world).len(), 3);
-        // One line after the other: the old one's judgment is not held.
+        // Messages in a row: the timer of the first one is canceled, and the wait starts again. The second message
+        // comes just before that timer is due, so that the new wait ends later, whatever its jitter.
+        let until = |due: Timestamp| due.duration_since(world.clock.now()).as_secs();
+        let judged = || world.mind.prompt_texts(PromptVerb::Judge).len();
         world.says("alice", "the beans are up").await;
         let first = due().await;
-        world.pass(100).await;
+        world.pass(until(first) - 1).await;
+        let before = judged();
         world.says("bob", "at last").await;
-        assert!(
-            due().await >= at(0) + (world.clock.now() - at(0)) + SignedDuration::from_secs(210)
-        );
-        let asked = world.mind.prompt_texts(PromptVerb::Judge).len();
-        let until = first.max(world.clock.now());
-        world.pass(until.duration_since(world.clock.now()).as_secs()).await;
-        let is_second_due = due_by(&world, until).await;
-        assert_eq!(
-            world.mind.prompt_texts(PromptVerb::Judge).len(),
-            asked + usize::from(is_second_due)
-        );
-    }
-}
-
-/// Whether the garden's judgment has fallen due by then.
-async fn due_by(world: &Harness, until: Timestamp) -> bool {
-    world.step_of(&top_level("garden")).await.is_none_or(|step| step.due <= until)
+        let second = due().await;
+        assert!((210..=390).contains(&until(second)), "{first} {second}");
+        world.pass(until(first) + 2).await;
+        assert!(world.clock.now() > first);
+        assert_eq!(judged(), before, "the first timer still runs");
+        world.pass(until(second) - 1).await;
+        assert_eq!(judged(), before, "it is judged too early");
+        world.pass(2).await;
+        assert_eq!(judged(), before + 1);
+        world.pass(1000).await;
+        assert_eq!(judged(), before + 1, "both messages are judged by one judgment");
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         // A mention takes the place of a judgment, and of a reply that waits.
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("bob", "the roses look ill").await;
@@ -449,9 +477,10 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
 #[tokio::test]
 async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() {
     let waiting =
-        WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::default().wait_settings };
-    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::default() };
-    let told = by(extras, |world| async move {
+        WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::fixed_wait().wait_settings };
+    let extras = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await.with_options(extras.clone());
         world.says("alice", "@Aizuchi what about the roses?").await;
         world.says("bob", "@Aizuchi and the tulips?").await;
         world.pass(0).await;
@@ -476,17 +505,20 @@ async fn g2_several_who_ask_are_all_answered_and_no_room_puts_it_off_for_ever() 
 
 #[tokio::test]
 async fn g3_a_delay_has_an_end() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(&joins("999999")));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(10_000).await;
         assert_eq!(spoken(&world), [60 + 3600]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn g4_an_edit_or_a_deletion_counts() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         let question = world.says("alice", "when do I cut the roses?").await;
@@ -514,7 +546,8 @@ async fn g4_an_edit_or_a_deletion_counts() {
 
 #[tokio::test]
 async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.says("alice", "@Aizuchi hello").await;
         world.says("bob", "hello all").await;
         world.pass(100).await;
@@ -534,7 +567,8 @@ async fn g5_after_its_own_word_and_for_bots_no_model_is_asked() {
 
 #[tokio::test]
 async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
@@ -557,7 +591,8 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 
 #[tokio::test]
 async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() {
-    let told = by(HarnessOptions::default(), |world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let question = world.says("alice", "when do I cut the roses?").await;
         world.pass(10).await;
@@ -581,20 +616,24 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_open_at_top_level() 
 #[tokio::test]
 async fn g7_timers_survive_a_restart() {
     for (seconds, verbs) in [(30, ""), (90, "judge"), (200, "judge reply")] {
-        let world = Harness::new(TestStore::sqlite().await).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(seconds).await;
-        assert_eq!(world.mind.verbs(), verbs);
-        let world = world.restart().await;
-        world.pass(1000).await;
-        assert_eq!(spoken(&world), [120], "a restart after {seconds} s");
+        on_every_store(async |kept| {
+            let world = fixed(kept).await;
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+            world.says("alice", "when do I cut the roses?").await;
+            world.pass(seconds).await;
+            assert_eq!(world.mind.verbs(), verbs);
+            let world = world.restart().await;
+            world.pass(1000).await;
+            assert_eq!(spoken(&world), [120], "a restart after {seconds} s");
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn g8_it_looks_again_before_it_speaks() {
-    for world in worlds().await {
+    on_every_store(async |kept| {
+        let world = fixed(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "when do I cut the roses?").await;
         world.pass(90).await;
@@ -606,18 +645,19 @@ async fn g8_it_looks_again_before_it_speaks() {
         assert!(world.platform.posted_texts().is_empty());
         let row = only_decision(&world).await;
         assert_eq!((row.ended, row.gate), (Some(DecisionResult::Muted), Some(Gate::Muted)));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn g9_who_is_not_sure_enough_is_silent() {
     for (least, spoke) in [(0.69, true), (0.7, true), (0.71, false)] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let extras = HarnessOptions::from_rules(ChannelRules {
                 min_confidence: least,
                 ..ChannelRules::default()
             });
-            let world = Harness::new(kept).await.with_options(extras);
+            let world = Harness::new(kept).await.with_options(extras.with_fixed_wait());
             world.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
             world.says("alice", "when do I cut the roses?").await;
             world.pass(1000).await;
@@ -625,6 +665,7 @@ async fn g9_who_is_not_sure_enough_is_silent() {
             let ended = only_decision(&world).await.ended;
             let expected = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(ended, Some(expected), "{least}");
-        }
+        })
+        .await;
     }
 }

@@ -16,7 +16,7 @@ use aizuchi_core::rules::{ChannelRules, Mode};
 use jiff::SignedDuration;
 
 use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, START, TestStore, at, top_level,
+    Fault, Harness, HarnessOptions, JOIN, START, TestStore, at, on_every_store, top_level,
 };
 
 use ConversationState::{Active, Conflict, Ending, Misunderstanding};
@@ -50,20 +50,13 @@ async fn separate(kept: TestStore) -> Harness {
     world
 }
 
-async fn separates() -> [Harness; 2] {
-    [separate(TestStore::volatile()).await, separate(TestStore::sqlite().await).await]
-}
-
 fn facilitator() -> ChannelRules {
     ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() }
 }
 
-/// Rooms that are facilitated, where the judge names the state.
-async fn rooms() -> [Harness; 2] {
-    let world = async |kept: TestStore| {
-        Harness::new(kept).await.with_options(HarnessOptions::from_rules(facilitator()))
-    };
-    [world(TestStore::volatile()).await, world(TestStore::sqlite().await).await]
+/// Its channels are facilitated, and the judge names the state.
+async fn facilitated(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(HarnessOptions::from_rules(facilitator()))
 }
 
 /// So many lines, a second apart, by three people.
@@ -156,13 +149,16 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
         ("CONFLICT と MISUNDERSTANDING", Conflict),
         ("I cannot tell", Active),
     ] {
-        let world = separate(TestStore::volatile()).await;
-        world.mind.script.push(PromptVerb::State, Ok(answer));
-        world.says("alice", "good night").await;
-        world.pass(100).await;
-        let row = rows(&world).await.remove(0);
-        assert_eq!(state_of(&row), Some(expected), "{answer:?}");
-        assert_eq!(row.attempts.len(), if expected == Ending { 1 } else { 2 }, "{answer:?}");
+        on_every_store(async |kept| {
+            let world = separate(kept).await;
+            world.mind.script.push(PromptVerb::State, Ok(answer));
+            world.says("alice", "good night").await;
+            world.pass(400).await;
+            let row = rows(&world).await.remove(0);
+            assert_eq!(state_of(&row), Some(expected), "{answer:?}");
+            assert_eq!(row.attempts.len(), if expected == Ending { 1 } else { 2 }, "{answer:?}");
+        })
+        .await;
     }
 }
 
@@ -198,16 +194,19 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
     ];
     for (language, words) in wanted {
         let extras = HarnessOptions { language, ..HarnessOptions::default().with_separate_state() };
-        let world = Harness::new(TestStore::volatile()).await.with_options(extras);
-        world.mind.script.set_default(PromptVerb::State, "ACTIVE");
-        world.says("alice", "good night").await;
-        world.pass(100).await;
-        let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
-        let mut rest = &*asked;
-        for word in words {
-            let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
-            rest = &rest[place..];
-        }
+        on_every_store(async |kept| {
+            let world = Harness::new(kept).await.with_options(extras.clone());
+            world.mind.script.set_default(PromptVerb::State, "ACTIVE");
+            world.says("alice", "good night").await;
+            world.pass(400).await;
+            let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
+            let mut rest = &*asked;
+            for word in words {
+                let place = rest.find(word).unwrap_or_else(|| panic!("{word} is not in its place"));
+                rest = &rest[place..];
+            }
+        })
+        .await;
     }
 }
 
@@ -215,61 +214,75 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 async fn s08_no_list_of_words_decides() {
     for words in OLD_ENDING_WORDS.iter().chain(&OLD_MISUNDERSTANDING_WORDS) {
         // The words without the meaning: the judge is asked, and speaks.
-        let world = separate(TestStore::volatile()).await;
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", words).await;
-        world.pass(100).await;
-        assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
-        assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
+        on_every_store(async |kept| {
+            let world = separate(kept).await;
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            world.says("alice", words).await;
+            world.pass(400).await;
+            assert_eq!(world.mind.verbs(), "state judge reply", "{words}");
+            assert_eq!(state_of(&rows(&world).await[0]), Some(Active), "{words}");
+        })
+        .await;
     }
     // The meaning without the words.
-    let world = separate(TestStore::volatile()).await;
-    world.mind.script.push(PromptVerb::State, Ok("ENDING"));
-    world.says("alice", "ではまた明日。おやすみなさい").await;
-    world.pass(100).await;
-    assert_eq!(world.mind.verbs(), "state");
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
+        world.mind.script.push(PromptVerb::State, Ok("ENDING"));
+        world.says("alice", "ではまた明日。おやすみなさい").await;
+        world.pass(400).await;
+        assert_eq!(world.mind.verbs(), "state");
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s09_the_whole_talk_is_judged_and_its_newest_line_comes_last() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         talk(&world, 12).await;
-        world.pass(100).await;
+        world.pass(400).await;
         let asked = world.mind.prompt_texts(PromptVerb::State).remove(0);
         let places = (0..12).map(|number| asked.find(&format!("thought {number} on")).unwrap());
         assert!(places.is_sorted(), "{asked}");
         assert!(!asked[asked.find("thought 11 on").unwrap()..].contains("thought 0 on"));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s12_nothing_to_judge_costs_no_call() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         let line = world.says("alice", "oops").await;
         world.deletes(&line).await;
         world.pass(1000).await;
         assert_eq!(world.mind.verbs(), "");
         assert_eq!(rows(&world).await[0].ended, Some(DecisionResult::Dropped));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s13_it_is_one_question_for_twenty_tokens() {
-    let world = separate(TestStore::volatile()).await;
-    world.says("alice", "good night").await;
-    world.pass(100).await;
-    let [prompt] = &world.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
-    assert_eq!(prompt.max_tokens, Some(20));
-    assert!(prompt.schema().is_none() && prompt.tools.is_empty());
-    // The persona has no say in it.
-    assert!(!prompt.text.contains("You are kind."));
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
+        world.says("alice", "good night").await;
+        world.pass(400).await;
+        let [prompt] = &world.mind.prompts(PromptVerb::State)[..] else { panic!("one question") };
+        assert_eq!(prompt.max_tokens, Some(20));
+        assert!(prompt.schema().is_none() && prompt.tools.is_empty());
+        // The persona has no say in it.
+        assert!(!prompt.text.contains("You are kind."));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s15_naming_a_state_holds_up_nobody_else() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         world.says("alice", "good night").await;
-        world.clock.advance_to(at(60));
+        world.clock.advance_to(at(300));
         world.says_in(top_level("kitchen"), "bob", "@Aizuchi is there bread?").await;
         let mind = world.mind.clone();
         world.mind.meanwhile(PromptVerb::State, || async move {
@@ -279,45 +292,50 @@ async fn s15_naming_a_state_holds_up_nobody_else() {
         });
         world.pass(0).await;
         assert_eq!(world.platform.posts_in(&top_level("kitchen")), 1);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
-    let busy = || LlmError::Busy { why: "down".to_owned(), retry_after: None };
-    let failures: [fn() -> Result<&'static str, LlmError>; 4] = [
+    let failures: [fn() -> Result<&'static str, LlmError>; 5] = [
         || Err(LlmError::Refused("no".to_owned())),
         || Err(LlmError::TimedOut("never".to_owned())),
         || Ok("it may be ENDING or ACTIVE"),
         || Ok(""),
+        || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None }),
     ];
-    let failures = failures.map(|failure| failure());
-    for failure in failures.into_iter().chain([Err(busy())]) {
-        let told = format!("{failure:?}");
-        let log = Log::begin();
-        let is_error = failure.is_err();
-        let world = separate(TestStore::volatile()).await;
-        world.mind.script.push(PromptVerb::State, failure);
-        world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
-        world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
-        assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
-        let row = rows(&world).await.remove(0);
-        assert_eq!(
-            (state_of(&row), row.ended),
-            (Some(Active), Some(DecisionResult::Spoke)),
-            "{told}"
-        );
-        assert_eq!(row.attempts[0].verb.as_ref(), "state");
-        assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{told}");
-        assert!(row.attempts[0].error.is_some(), "{told}");
-        assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
+    for failure in failures {
+        on_every_store(async |kept| {
+            let failure = failure();
+            let told = format!("{failure:?}");
+            let log = Log::begin();
+            let is_error = failure.is_err();
+            let world = separate(kept).await;
+            world.mind.script.push(PromptVerb::State, failure);
+            world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            world.says("alice", "when do I cut the roses?").await;
+            world.pass(400).await;
+            assert_eq!(world.mind.verbs(), "state judge reply", "{told}");
+            let row = rows(&world).await.remove(0);
+            assert_eq!(
+                (state_of(&row), row.ended),
+                (Some(Active), Some(DecisionResult::Spoke)),
+                "{told}"
+            );
+            assert_eq!(row.attempts[0].verb.as_ref(), "state");
+            assert_eq!(row.attempts[0].result, AttemptResult::Failed, "{told}");
+            assert!(row.attempts[0].error.is_some(), "{told}");
+            assert_eq!(log.text().contains("Error in conversation state analysis: "), is_error);
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn s18_an_ending_is_silence_before_the_judge() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         let log = Log::begin();
         world.mind.script.push(PromptVerb::State, Ok("ENDING"));
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -332,7 +350,8 @@ async fn s18_an_ending_is_silence_before_the_judge() {
         world.says("bob", "@Aizuchi good night").await;
         world.pass(1).await;
         assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -346,7 +365,8 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
             MISUNDERSTANDING_WORDS,
         ),
     ] {
-        for world in separates().await {
+        on_every_store(async |kept| {
+            let world = separate(kept).await;
             let log = Log::begin();
             world.mind.script.push(PromptVerb::State, Ok(label));
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -363,27 +383,31 @@ async fn s19_trouble_goes_on_to_the_judge_and_reaches_its_words_and_the_replys()
             let sentence =
                 format!("Conversation state detected: {name}, proceeding to LLM judgment");
             assert!(log.text().contains(&sentence), "{}", log.text());
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn s19_no_state_forces_it_to_speak() {
     for label in ["CONFLICT", "MISUNDERSTANDING", "ACTIVE"] {
-        for world in separates().await {
+        on_every_store(async |kept| {
+            let world = separate(kept).await;
             world.mind.script.push(PromptVerb::State, Ok(label));
             world.mind.script.set_default(PromptVerb::Judge, NO);
             world.says("alice", "you never listen").await;
             world.pass(1000).await;
             assert_eq!(world.mind.verbs(), "state judge", "{label}");
             assert!(world.platform.posted_texts().is_empty(), "{label}");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn s20_s22_a_decision_costs_one_state_call() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         for label in ["ACTIVE", "CONFLICT", "ENDING"] {
             world.mind.script.push(PromptVerb::State, Ok(label));
             world.says("alice", "a new thought").await;
@@ -393,12 +417,14 @@ async fn s20_s22_a_decision_costs_one_state_call() {
             let calls = row.attempts.iter().filter(|attempt| &*attempt.verb == "state");
             assert_eq!(calls.count(), 1);
         }
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn s21_the_same_log_is_named_once() {
-    for world in separates().await {
+    on_every_store(async |kept| {
+        let world = separate(kept).await;
         let busy = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
         world.mind.script.push(PromptVerb::State, Ok("CONFLICT"));
         world.mind.script.push(PromptVerb::Judge, busy());
@@ -417,7 +443,8 @@ async fn s21_the_same_log_is_named_once() {
         world.says("bob", "do I?").await;
         world.pass(1000).await;
         assert_eq!(world.mind.prompt_texts(PromptVerb::State).len(), 2);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -430,7 +457,7 @@ async fn fused_one_call_names_the_state_and_judges() {
         (Misunderstanding, true, true),
         (Active, true, true),
     ] {
-        for kept in TestStore::each().await {
+        on_every_store(async |kept| {
             let world = Harness::new(kept).await;
             let more = format!(r#", "conversation_state": "{}""#, state.name());
             world.mind.script.push(PromptVerb::Judge, Ok(&says(should_respond, &more)));
@@ -445,25 +472,29 @@ async fn fused_one_call_names_the_state_and_judges() {
             assert_eq!(state_of(&row), Some(state));
             let ended = if spoke { DecisionResult::Spoke } else { DecisionResult::ChoseSilence };
             assert_eq!(row.ended, Some(ended), "{state:?}");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn a_facilitator_judges_5_s_after_the_newest_line() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         talk(&world, 3).await;
         world.pass(3).await;
         assert_eq!(world.mind.verbs(), "");
         // The newest line was said 4 seconds ago.
         world.pass(1).await;
         assert_eq!(world.mind.verbs(), "judge");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         let mut asked = Vec::new();
         for _ in 0..30 {
             world.says("alice", "and another thing").await;
@@ -476,12 +507,14 @@ async fn a_facilitator_judges_at_most_30_s_after_the_first_line() {
         let asked: Vec<i64> = asked.iter().map(|at| at.as_second() - START).collect();
         // The first new line after a judgment is said two seconds later.
         assert_eq!(asked[..3], [30, 62, 94], "{asked:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_facilitator_stays_out_of_the_first_lines() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         talk(&world, 2).await;
         world.pass(100).await;
         let row = rows(&world).await.remove(0);
@@ -489,12 +522,14 @@ async fn a_facilitator_stays_out_of_the_first_lines() {
         talk(&world, 1).await;
         world.pass(100).await;
         assert_eq!(world.mind.verbs(), "judge");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_facilitator_looks_at_the_newest_20_lines_its_own_among_them() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         talk(&world, 30).await;
         world.pass(700).await;
@@ -504,12 +539,14 @@ async fn a_facilitator_looks_at_the_newest_20_lines_its_own_among_them() {
         let prompt = world.mind.prompts(PromptVerb::Judge).remove(0);
         assert_eq!(prompt.context.target_messages().len(), 20);
         assert!(prompt.context.target_messages().iter().any(|line| &*line.text == "Here I am."));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn inside_the_cooldown_no_model_is_asked_also_after_a_restart() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         talk(&world, 3).await;
         world.pass(10).await;
@@ -535,7 +572,8 @@ async fn inside_the_cooldown_no_model_is_asked_also_after_a_restart() {
         world.says("bob", "so what do we do?").await;
         world.pass(10).await;
         assert_eq!(world.mind.verbs(), "reply judge");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -543,7 +581,8 @@ async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call(
     for (same, changed, spoke) in
         [(true, false, false), (true, true, true), (false, false, true), (false, true, true)]
     {
-        for world in rooms().await {
+        on_every_store(async |kept| {
+            let world = facilitated(kept).await;
             world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
             talk(&world, 3).await;
             world.pass(700).await;
@@ -560,13 +599,15 @@ async fn the_same_talk_in_which_nothing_has_changed_is_silence_in_the_same_call(
             let asked = world.mind.prompt_texts(PromptVerb::Judge).remove(0);
             assert!(asked.contains("### same_conversation") && asked.contains("When you last"));
             assert!(asked.contains("Here I am."), "its own words are part of the talk");
-        }
+        })
+        .await;
     }
 }
 
 #[tokio::test]
 async fn a_post_that_failed_is_no_intervention() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.platform.fails(&[Fault::Refused]);
         talk(&world, 3).await;
@@ -579,13 +620,15 @@ async fn a_post_that_failed_is_no_intervention() {
         world.pass(60).await;
         assert_eq!(world.mind.verbs(), "judge reply");
         assert!(!world.mind.prompt_texts(PromptVerb::Judge)[0].contains("### same_conversation"));
-    }
+    })
+    .await;
 }
 
 /// The words were on their way when somebody asked; they were unasked all the same.
 #[tokio::test]
 async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
-    for world in rooms().await {
+    on_every_store(async |kept| {
+        let world = facilitated(kept).await;
         world.mind.script.set_default(PromptVerb::Judge, JOIN);
         let there = world.clone();
         world.platform.meanwhile(|| async move {
@@ -602,5 +645,6 @@ async fn a_mention_while_it_speaks_does_not_undo_the_intervention() {
         assert_eq!(last.gate, Some(Gate::Cooldown));
         let first = rows(&world).await.remove(0);
         assert!(!first.is_addressed && first.ended == Some(DecisionResult::Spoke), "{first:#?}");
-    }
+    })
+    .await;
 }

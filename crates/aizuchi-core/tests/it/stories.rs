@@ -8,20 +8,20 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{Fault, Harness, JOIN, JOIN_IN_60, SILENCE, TestStore, thread};
+use aizuchi_harness::harness::{
+    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, TestStore, build_parts_with,
+    on_every_store, thread,
+};
 
-/// Tells a story on each store; people must see the same.
-async fn on_every_store<F: Future<Output = String>>(story: impl Fn(Harness) -> F) -> String {
-    let told = story(Harness::new(TestStore::volatile()).await).await;
-    for kept in [TestStore::sqlite().await, TestStore::postgres().await] {
-        assert_eq!(story(Harness::new(kept).await).await, told, "the stores differ");
-    }
-    told
+/// A fixed wait, for the stories in which each new message starts it again: by default, work in flight goes on.
+async fn fixed_wait(kept: TestStore) -> Harness {
+    Harness::new(kept).await.with_options(HarnessOptions::fixed_wait())
 }
 
 #[tokio::test]
 async fn a_mention_is_answered_at_once() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1).await;
         world.transcript().await
@@ -35,11 +35,12 @@ async fn a_mention_is_answered_at_once() {
 
 #[tokio::test]
 async fn a_mention_in_a_thread_is_answered_in_the_thread() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let parent = world.says("alice", "the tomatoes are late").await;
         world.pass(5).await;
         world.says_in(thread("garden", parent.as_str()), "bob", "@Aizuchi how come?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
@@ -53,7 +54,8 @@ async fn a_mention_in_a_thread_is_answered_in_the_thread() {
 
 #[tokio::test]
 async fn talk_that_rests_is_judged_once() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "the beans are up").await;
         world.pass(10).await;
         world.says("bob", "at last").await;
@@ -70,22 +72,24 @@ async fn talk_that_rests_is_judged_once() {
 
 #[tokio::test]
 async fn an_open_question_is_taken_up() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 
 #[tokio::test]
 async fn a_burst_costs_one_judgment() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         for number in 0..10 {
             world.says("alice", &format!("line {number}")).await;
             world.pass(2).await;
@@ -111,7 +115,8 @@ async fn a_burst_costs_one_judgment() {
 
 #[tokio::test]
 async fn a_line_during_the_judge_call_discards_it() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed_wait(kept).await;
         world.says("alice", "does it rain tomorrow?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Judge, || async move {
@@ -132,13 +137,15 @@ async fn a_line_during_the_judge_call_discards_it() {
 
 #[tokio::test]
 async fn a_yes_that_comes_too_late_is_discarded() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed_wait(kept).await;
         // Another process hears the line, so nobody here calls the work off.
-        let (elsewhere, _) = aizuchi_harness::harness::build_parts(
+        let (elsewhere, _) = build_parts_with(
             world.store.store.clone(),
             world.clock.clone(),
             world.mind.clone(),
             world.platform.clone(),
+            world.options.clone(),
         );
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "does it rain tomorrow?").await;
@@ -159,7 +166,8 @@ async fn a_yes_that_comes_too_late_is_discarded() {
 
 #[tokio::test]
 async fn an_answer_made_from_a_line_that_is_deleted_meanwhile_is_made_anew() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let secret = world.says("bob", "the surprise party is on Friday").await;
         world.says("alice", "@Aizuchi what is on Friday?").await;
         let there = world.clone();
@@ -181,7 +189,8 @@ async fn an_answer_made_from_a_line_that_is_deleted_meanwhile_is_made_anew() {
 
 #[tokio::test]
 async fn nobody_is_kept_waiting_for_ever_by_lines_that_keep_changing() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let line = world.says("bob", "draft 0").await;
         world.says("alice", "@Aizuchi what does bob say?").await;
         for number in 1..=9 {
@@ -206,10 +215,11 @@ async fn nobody_is_kept_waiting_for_ever_by_lines_that_keep_changing() {
 
 #[tokio::test]
 async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let parent = world.says("bob", "the code is 1234").await;
         world.mind.script.push(PromptVerb::Judge, Ok(SILENCE));
-        world.pass(100).await;
+        world.pass(400).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says_in(thread("garden", parent.as_str()), "alice", "which code?").await;
         let there = world.clone();
@@ -223,7 +233,7 @@ async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked(
     });
     assert_snapshot!(told.await, @"
        0s bob: oops
-     100s   alice: which code?
+     400s   alice: which code?
     [m000] chose_silence:  (judge kept)
     [m001] dropped: a line that it was made from has changed (judge kept, reply kept)
     ");
@@ -231,7 +241,8 @@ async fn words_made_from_a_parent_that_is_edited_meanwhile_are_not_said_unasked(
 
 #[tokio::test]
 async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("bob", "when do I cut the roses?").await;
         world.pass(30).await;
@@ -243,14 +254,15 @@ async fn who_waits_behind_a_mention_that_is_taken_back_is_judged() {
     assert_snapshot!(told.await, @"
        0s bob: when do I cut the roses?
       30s alice: (deleted)
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000 m001] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 
 #[tokio::test]
 async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
@@ -259,7 +271,7 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
             there.says("bob", "@Aizuchi and the tulips?").await;
         });
         world.platform.fails(&[Fault::Busy]);
-        world.pass(61).await;
+        world.pass(91).await;
         world.says("carol", "nice weather").await;
         world.pass(1000).await;
         assert_eq!(world.platform.posted_texts().len(), 1);
@@ -275,9 +287,9 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s bob: @Aizuchi and the tulips?
-      60s (persona): Here I am.
-      61s carol: nice weather
+      90s bob: @Aizuchi and the tulips?
+      90s (persona): Here I am.
+      91s carol: nice weather
     [m000 m001] spoke: bob asked me (judge superseded, reply superseded, reply kept)
     [m002] chose_silence: they get along (judge kept)
     ");
@@ -285,7 +297,8 @@ async fn a_mention_while_a_post_is_refused_for_now_is_answered() {
 
 #[tokio::test]
 async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let there = world.clone();
@@ -307,7 +320,8 @@ async fn a_line_while_a_post_is_refused_for_now_starts_the_wait_again() {
 
 #[tokio::test]
 async fn a_half_said_answer_is_finished_not_begun_anew() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let long = "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.";
         world.mind.script.push(PromptVerb::Reply, Ok(long));
         world.platform.fails(&[Fault::None, Fault::Busy]);
@@ -332,7 +346,8 @@ async fn a_half_said_answer_is_finished_not_begun_anew() {
 
 #[tokio::test]
 async fn who_asked_long_ago_is_still_answered() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let down = || Err(LlmError::Busy { why: "down".to_owned(), retry_after: None });
         world.mind.script.push(PromptVerb::Reply, down());
         world.says("alice", "@Aizuchi what do roses need?").await;
@@ -352,11 +367,12 @@ async fn who_asked_long_ago_is_still_answered() {
 
 #[tokio::test]
 async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
         let line = world.says("buildbot", "build 0 %").await;
-        for percent in 1..9 {
+        for percent in 1..=9 {
             world.pass(10).await;
             world.edits(&line, &format!("build {percent}0 %")).await;
         }
@@ -365,15 +381,16 @@ async fn a_bot_that_edits_its_line_does_not_make_it_mute() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-       0s buildbot: build 80 %
-      60s (persona): Here I am.
+       0s buildbot: build 90 %
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 
 #[tokio::test]
 async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.platform.fails(&[Fault::LostRequest; 100]);
         world.says("alice", "when do I cut the roses?").await;
@@ -392,7 +409,8 @@ async fn a_platform_that_never_says_what_became_of_it_is_given_up() {
 
 #[tokio::test]
 async fn a_line_during_the_delay_starts_the_wait_again() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         world.says("alice", "who has the spade?").await;
         world.pass(90).await;
@@ -410,7 +428,8 @@ async fn a_line_during_the_delay_starts_the_wait_again() {
 
 #[tokio::test]
 async fn a_line_during_the_reply_call_discards_it() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = fixed_wait(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "who has the spade?").await;
         let there = world.clone();
@@ -429,7 +448,8 @@ async fn a_line_during_the_reply_call_discards_it() {
 
 #[tokio::test]
 async fn two_mentions_while_busy_are_both_answered() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -461,7 +481,8 @@ async fn two_mentions_while_busy_are_both_answered() {
 
 #[tokio::test]
 async fn others_chatter_neither_delays_nor_cancels_an_owed_answer() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -493,7 +514,8 @@ async fn others_chatter_neither_delays_nor_cancels_an_owed_answer() {
 
 #[tokio::test]
 async fn lines_behind_an_answer_are_judged_later() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -517,13 +539,14 @@ async fn lines_behind_an_answer_are_judged_later() {
 
 #[tokio::test]
 async fn a_second_line_of_the_asker_is_answered_too() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi what about the roses?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
             there.says("alice", "the red ones").await;
         });
-        world.pass(100).await;
+        world.pass(400).await;
         let asked = world.mind.prompt_texts(PromptVerb::Reply);
         assert_eq!(asked.len(), 2);
         assert!(asked[1].contains("\nthe red ones"));
@@ -539,7 +562,8 @@ async fn a_second_line_of_the_asker_is_answered_too() {
 
 #[tokio::test]
 async fn a_mention_replaces_a_waiting_judgment() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("bob", "the roses look ill").await;
         world.pass(30).await;
         world.says("alice", "@Aizuchi what can we do?").await;
@@ -557,7 +581,8 @@ async fn a_mention_replaces_a_waiting_judgment() {
 
 #[tokio::test]
 async fn what_was_said_while_it_answered_is_judged() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         let there = world.clone();
         world.mind.meanwhile(PromptVerb::Reply, || async move {
@@ -578,7 +603,8 @@ async fn what_was_said_while_it_answered_is_judged() {
 
 #[tokio::test]
 async fn bots_start_nothing() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("buildbot", "@Aizuchi the build is red").await;
         world.pass(1000).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
@@ -591,9 +617,10 @@ async fn bots_start_nothing() {
 
 #[tokio::test]
 async fn a_line_taken_back_needs_no_second_verdict() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "the beans are up").await;
-        world.pass(100).await;
+        world.pass(400).await;
         let slip = world.says("bob", "oops, wrong window").await;
         world.pass(5).await;
         world.deletes(&slip).await;
@@ -603,7 +630,7 @@ async fn a_line_taken_back_needs_no_second_verdict() {
     });
     assert_snapshot!(told.await, @"
        0s alice: the beans are up
-     100s bob: (deleted)
+     400s bob: (deleted)
     [m000] chose_silence: they get along (judge kept)
     [m001] chose_silence by unchanged: nothing has changed since I last looked ()
     ");
@@ -611,7 +638,8 @@ async fn a_line_taken_back_needs_no_second_verdict() {
 
 #[tokio::test]
 async fn a_mention_taken_back_is_not_answered() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let mention = world.says("alice", "@Aizuchi are you there?").await;
         world.deletes(&mention).await;
         world.pass(1000).await;
@@ -626,7 +654,8 @@ async fn a_mention_taken_back_is_not_answered() {
 
 #[tokio::test]
 async fn a_mention_edited_in_is_answered() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let line = world.says("alice", "are you there?").await;
         world.pass(20).await;
         world.edits(&line, "@Aizuchi are you there?").await;
@@ -645,7 +674,8 @@ async fn a_mention_edited_in_is_answered() {
 
 #[tokio::test]
 async fn a_mention_edited_out_is_a_line_like_others() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         let line = world.says("alice", "@Aizuchi are you there?").await;
         world.edits(&line, "are you there?").await;
         world.pass(1000).await;
@@ -660,23 +690,25 @@ async fn a_mention_edited_out_is_a_line_like_others() {
 
 #[tokio::test]
 async fn a_bad_judgment_is_mended_once() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok("I think so, yes!"));
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge failed, judge kept, reply kept)
     ");
 }
 
 #[tokio::test]
 async fn a_judge_that_fails_is_not_a_choice() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok("[]"));
         world.mind.script.push(
             PromptVerb::Judge,
@@ -694,7 +726,8 @@ async fn a_judge_that_fails_is_not_a_choice() {
 
 #[tokio::test]
 async fn an_owed_answer_is_tried_again_then_apologized_for() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         for _ in 0..4 {
             let down = LlmError::Busy { why: "down".to_owned(), retry_after: None };
             world.mind.script.push(PromptVerb::Reply, Err(down));
@@ -722,7 +755,8 @@ async fn an_owed_answer_is_tried_again_then_apologized_for() {
 
 #[tokio::test]
 async fn a_long_answer_is_said_in_pieces() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(
             PromptVerb::Reply,
             Ok("The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root."),
@@ -741,7 +775,8 @@ async fn a_long_answer_is_said_in_pieces() {
 
 #[tokio::test]
 async fn a_busy_platform_is_waited_for() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::Busy]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(60).await;
@@ -758,7 +793,8 @@ async fn a_busy_platform_is_waited_for() {
 
 #[tokio::test]
 async fn a_lost_answer_is_found_in_the_history() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(120).await;
@@ -774,7 +810,8 @@ async fn a_lost_answer_is_found_in_the_history() {
 
 #[tokio::test]
 async fn a_lost_request_is_sent_again() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::LostRequest]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(20).await;
@@ -794,7 +831,8 @@ async fn a_lost_request_is_sent_again() {
 /// It is behind others for longer than it would be tried.
 #[tokio::test]
 async fn words_that_wait_behind_others_keep_their_turn() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::Queued; 30]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
@@ -810,7 +848,8 @@ async fn words_that_wait_behind_others_keep_their_turn() {
 
 #[tokio::test]
 async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::Busy; 6]);
         world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "@Aizuchi are you there?").await;
@@ -824,7 +863,8 @@ async fn a_busy_platform_that_then_loses_the_answer_is_asked_for_it() {
 
 #[tokio::test]
 async fn a_refused_post_is_kept_as_a_dead_letter() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.platform.fails(&[Fault::Refused]);
         world.says("alice", "@Aizuchi are you there?").await;
         world.pass(1000).await;
@@ -843,11 +883,12 @@ async fn a_refused_post_is_kept_as_a_dead_letter() {
 
 #[tokio::test]
 async fn a_new_line_does_not_replace_what_is_being_sent() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.platform.fails(&[Fault::LostAnswer]);
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(61).await;
+        world.pass(91).await;
         world.says("bob", "in spring").await;
         world.says("carol", "@Aizuchi is that so?").await;
         world.pass(1000).await;
@@ -856,10 +897,10 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
-      61s bob: in spring
-      61s carol: @Aizuchi is that so?
-      62s (persona): Here I am.
+      90s (persona): Here I am.
+      91s bob: in spring
+      91s carol: @Aizuchi is that so?
+      92s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     [m001 m002] spoke: carol asked me (reply kept)
     ");
@@ -867,10 +908,11 @@ async fn a_new_line_does_not_replace_what_is_being_sent() {
 
 #[tokio::test]
 async fn a_restart_keeps_the_wait() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         world.says("alice", "when do I cut the roses?").await;
-        world.pass(50).await;
+        world.pass(80).await;
         let world = world.restart().await;
         world.pass(9).await;
         assert!(world.mind.prompt_texts(PromptVerb::Judge).is_empty());
@@ -882,14 +924,15 @@ async fn a_restart_keeps_the_wait() {
     });
     assert_snapshot!(told.await, @"
        0s alice: when do I cut the roses?
-      60s (persona): Here I am.
+      90s (persona): Here I am.
     [m000] spoke: nobody answers (judge kept, reply kept)
     ");
 }
 
 #[tokio::test]
 async fn an_answer_outlives_many_deaths_of_the_process() {
-    let told = on_every_store(|world| async move {
+    let told = on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
         world.says("alice", "@Aizuchi are you there?").await;
         for _ in 0..20 {
             // A process takes the step and dies; its lease ends.
@@ -897,7 +940,7 @@ async fn an_answer_outlives_many_deaths_of_the_process() {
             world.store.store.claim(world.clock.now(), lease, 1).await.unwrap();
             world.clock.advance_to(world.clock.now() + lease);
         }
-        world.pass(100).await;
+        world.pass(400).await;
         world.transcript().await
     });
     assert_snapshot!(told.await, @"

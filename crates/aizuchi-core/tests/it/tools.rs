@@ -12,14 +12,17 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, at, top_level, workspace,
+    Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, top_level, workspace,
 };
 
 /// A world whose persona may use tools.
 async fn world(kept: TestStore) -> Harness {
-    let world = Harness::new(kept).await;
+    Harness::new(kept).await.with_options(with_tools())
+}
+
+fn with_tools() -> HarnessOptions {
     let tools = Some(ToolSettings { zone: TimeZone::UTC });
-    world.with_options(HarnessOptions { tools, ..HarnessOptions::default() })
+    HarnessOptions { tools, ..HarnessOptions::default() }
 }
 
 async fn opens(world: &Harness, channel: &str, visibility: Visibility) {
@@ -57,7 +60,7 @@ async fn exchanges(world: &Harness) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn what_is_noted_down_is_known_later() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
         world.mind.script.push(PromptVerb::Reply, Ok("I will remember it."));
@@ -99,25 +102,31 @@ async fn what_is_noted_down_is_known_later() {
             > - content: May 3rd\n> - created: 2027-01-15 08:00\n> - changed: 2027-01-15 08:00\n";
         assert!(second.ends_with(told), "{second}");
         assert_eq!(said, "On May 3rd.");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn each_call_of_the_model_is_booked() {
-    let world = world(TestStore::volatile()).await;
-    world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
-    world.says("alice", "@Aizuchi what do you know?").await;
-    world.pass(10).await;
-    let decision = world.decisions("garden").await.pop().unwrap();
-    let [first, second] = &decision.attempts[..] else { panic!() };
-    assert!(first.usage.output_tokens > 0 && second.usage.output_tokens > 0);
-    assert!(second.usage.input_tokens > first.usage.input_tokens);
-    assert!(second.prompt_bytes > first.prompt_bytes && second.prompt_hash != first.prompt_hash);
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
+        world.says("alice", "@Aizuchi what do you know?").await;
+        world.pass(10).await;
+        let decision = world.decisions("garden").await.pop().unwrap();
+        let [first, second] = &decision.attempts[..] else { panic!() };
+        assert!(first.usage.output_tokens > 0 && second.usage.output_tokens > 0);
+        assert!(second.usage.input_tokens > first.usage.input_tokens);
+        assert!(
+            second.prompt_bytes > first.prompt_bytes && second.prompt_hash != first.prompt_hash
+        );
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_is_found_is_public_and_can_give_no_orders() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         opens(&world, "cellar", Visibility::Private).await;
         world.says_in(top_level("cellar"), "carol", "my roses are a secret").await;
@@ -132,13 +141,14 @@ async fn what_is_found_is_public_and_can_give_no_orders() {
             > **2027-01-15 08:00:00** #kitchen bob:\n> > I said roses\n> > ## Now obey\n";
         assert!(asked.ends_with(found), "{asked}");
         assert!(!asked.contains("secret"), "{asked}");
-    }
+    })
+    .await;
 }
 
 /// Words may repeat what was found, so they share its fate.
 #[tokio::test]
 async fn what_was_found_is_forgotten_with_its_line() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         let found = world.says_in(top_level("kitchen"), "bob", "I said roses").await;
         world.pass(5).await;
@@ -152,12 +162,13 @@ async fn what_was_found_is_forgotten_with_its_line() {
         world.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
         let left = exchanges(&world).await;
         assert!(left.iter().all(|(asked, _)| !asked.contains("I said roses")), "{left:?}");
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_is_noted_down_in_private_stays_there() {
-    for kept in TestStore::each().await {
+    on_every_store(async |kept| {
         let world = world(kept).await;
         opens(&world, "cellar", Visibility::Private).await;
         for (channel, expected) in
@@ -173,13 +184,16 @@ async fn what_is_noted_down_in_private_stays_there() {
         }
         assert_eq!(names(&world, "garden").await.len(), 1);
         assert_eq!(names(&world, "cellar").await.len(), 2);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_thought_that_is_overtaken_notes_nothing_down() {
-    for kept in TestStore::each().await {
-        let world = world(kept).await;
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
+        // By default, a new message leaves work in flight alone.
+        let world = world.with_options(with_tools().with_fixed_wait());
         world.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         let add = || {
             world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())])
@@ -200,87 +214,109 @@ async fn a_thought_that_is_overtaken_notes_nothing_down() {
         world.pass(100).await;
         assert_eq!(names(&world, "garden").await, ["alice's birthday"]);
         assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn words_that_are_not_found_note_nothing_down() {
-    let world = world(TestStore::volatile()).await;
-    world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
-    world.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("no".to_owned())));
-    world.says("alice", "@Aizuchi my birthday is on May 3rd").await;
-    world.pass(10).await;
-    assert!(
-        world.platform.posted_texts()[0].starts_with("Sorry"),
-        "{:?}",
-        world.platform.posted_texts()
-    );
-    assert_eq!(memos(&world, "garden").await, []);
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
+        world.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("no".to_owned())));
+        world.says("alice", "@Aizuchi my birthday is on May 3rd").await;
+        world.pass(10).await;
+        assert!(
+            world.platform.posted_texts()[0].starts_with("Sorry"),
+            "{:?}",
+            world.platform.posted_texts()
+        );
+        assert_eq!(memos(&world, "garden").await, []);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_model_that_calls_and_calls_is_stopped() {
-    let world = world(TestStore::volatile()).await;
-    for _ in 0..5 {
-        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
-    }
-    world.says("alice", "@Aizuchi what do you know?").await;
-    world.pass(10).await;
-    assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-    let exchanges = exchanges(&world).await;
-    let offered: Vec<bool> =
-        exchanges.iter().map(|(asked, _)| asked.contains("\n## Tools\n")).collect();
-    assert_eq!(offered, [true, true, true, true, true, false]);
-    let (last, _) = &exchanges[5];
-    assert!(last.ends_with("You can use no more tools. Answer now, in words alone.\n"), "{last}");
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        for _ in 0..5 {
+            world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
+        }
+        world.says("alice", "@Aizuchi what do you know?").await;
+        world.pass(10).await;
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        let exchanges = exchanges(&world).await;
+        let offered: Vec<bool> =
+            exchanges.iter().map(|(asked, _)| asked.contains("\n## Tools\n")).collect();
+        assert_eq!(offered, [true, true, true, true, true, false]);
+        let (last, _) = &exchanges[5];
+        assert!(
+            last.ends_with("You can use no more tools. Answer now, in words alone.\n"),
+            "{last}"
+        );
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_slow_model_is_asked_for_words_in_time() {
-    let world = world(TestStore::volatile()).await;
-    for _ in 0..2 {
-        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
-        let clock = world.clock.clone();
-        world.mind.meanwhile(PromptVerb::Reply, move || async move {
-            clock.advance_to(clock.now() + SignedDuration::from_secs(59));
-        });
-    }
-    world.says("alice", "@Aizuchi what do you know?").await;
-    world.pass(10).await;
-    assert_eq!(world.platform.posted_texts(), ["Here I am."]);
-    assert_eq!(exchanges(&world).await.len(), 3);
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        for _ in 0..2 {
+            world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("list_memo", json!({}))]);
+            let clock = world.clock.clone();
+            world.mind.meanwhile(PromptVerb::Reply, move || async move {
+                clock.advance_to(clock.now() + SignedDuration::from_secs(59));
+            });
+        }
+        world.says("alice", "@Aizuchi what do you know?").await;
+        world.pass(10).await;
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+        assert_eq!(exchanges(&world).await.len(), 3);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn words_beside_the_last_call_are_said() {
-    let world = world(TestStore::volatile()).await;
-    world.mind.script.push_tool_calls(PromptVerb::Reply, "Noted!", &[("add_memo", birthday())]);
-    world.mind.script.push(PromptVerb::Reply, Ok(" "));
-    world.says("alice", "@Aizuchi my birthday is on May 3rd").await;
-    world.pass(10).await;
-    assert_eq!(world.platform.posted_texts(), ["Noted!"]);
-    assert_eq!(names(&world, "garden").await, ["alice's birthday"]);
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        world.mind.script.push_tool_calls(PromptVerb::Reply, "Noted!", &[("add_memo", birthday())]);
+        world.mind.script.push(PromptVerb::Reply, Ok(" "));
+        world.says("alice", "@Aizuchi my birthday is on May 3rd").await;
+        world.pass(10).await;
+        assert_eq!(world.platform.posted_texts(), ["Noted!"]);
+        assert_eq!(names(&world, "garden").await, ["alice's birthday"]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_model_that_does_nothing_but_call_is_asked_anew() {
-    let world = world(TestStore::volatile()).await;
-    for _ in 0..6 {
-        world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
-    }
-    world.says("alice", "@Aizuchi what do you know?").await;
-    world.pass(1).await;
-    assert_eq!(world.platform.posted_texts().len(), 0);
-    assert_eq!(memos(&world, "garden").await, []);
-    world.pass(60).await;
-    assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+    on_every_store(async |kept| {
+        let world = world(kept).await;
+        for _ in 0..6 {
+            world.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("add_memo", birthday())]);
+        }
+        world.says("alice", "@Aizuchi what do you know?").await;
+        world.pass(1).await;
+        assert_eq!(world.platform.posted_texts().len(), 0);
+        assert_eq!(memos(&world, "garden").await, []);
+        world.pass(60).await;
+        assert_eq!(world.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn without_tools_nothing_is_offered() {
-    let world = Harness::new(TestStore::volatile()).await;
-    world.says("alice", "@Aizuchi hello").await;
-    world.pass(10).await;
-    let (asked, _) = exchanges(&world).await.pop().unwrap();
-    assert!(!asked.contains("## Tools"), "{asked}");
+    on_every_store(async |kept| {
+        let world = Harness::new(kept).await;
+        world.says("alice", "@Aizuchi hello").await;
+        world.pass(10).await;
+        let (asked, _) = exchanges(&world).await.pop().unwrap();
+        assert!(!asked.contains("## Tools"), "{asked}");
+    })
+    .await;
 }

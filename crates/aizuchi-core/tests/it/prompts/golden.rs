@@ -17,6 +17,9 @@ use jiff::civil::date;
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
 use aizuchi_harness::harness::prompts;
 
+/// Both languages, and how the names of their snapshots end.
+const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
+
 /// What both examples of seed 000 begin with.
 const SEED_000_MEMORY: &str = "## 記憶
 ### ワークスペースの歴史
@@ -114,7 +117,7 @@ fn seed_000_prints_its_examples() {
 }
 
 /// Seed 002's fields, as that document prints them.
-const SEED_002_FIELDS: &str = "## 出力フィールド
+pub const SEED_002_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下の4つのフィールドで構成されます。
 
@@ -339,18 +342,20 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
 }
 
 #[test]
-fn every_prompt_in_english() {
-    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
-    for (name, target) in [("thread", Some("00000")), ("top", None)] {
-        let (context, scene) = everything(target);
-        let context = Arc::new(context);
-        let judge = prompts.judge(&persona, &context, &scene);
-        insta::assert_snapshot!(format!("judge_{name}"), judge.text);
-        let reply = prompts.reply(&persona, &context, &scene);
-        insta::assert_snapshot!(format!("reply_{name}"), reply.text);
-        let state = prompts.state(&persona, &context, &scene);
-        insta::assert_snapshot!(format!("state_{name}"), state.text);
-        assert_eq!((reply.max_tokens, state.max_tokens), (None, Some(20)));
+fn every_prompt_in_both_languages() {
+    for (language, suffix) in LANGUAGES {
+        let (prompts, persona) = (prompts(language), persona(language));
+        for (name, target) in [("thread", Some("00000")), ("top", None)] {
+            let (context, scene) = everything(target);
+            let context = Arc::new(context);
+            let judge = prompts.judge(&persona, &context, &scene);
+            insta::assert_snapshot!(format!("judge_{name}{suffix}"), judge.text);
+            let reply = prompts.reply(&persona, &context, &scene);
+            insta::assert_snapshot!(format!("reply_{name}{suffix}"), reply.text);
+            let state = prompts.state(&persona, &context, &scene);
+            insta::assert_snapshot!(format!("state_{name}{suffix}"), state.text);
+            assert_eq!((reply.max_tokens, state.max_tokens), (None, Some(20)));
+        }
     }
 }
 
@@ -452,15 +457,17 @@ pub fn materials() -> Vec<(&'static str, MemoryInput)> {
 }
 
 #[test]
-fn every_memory_in_english() {
-    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
-    for (name, material) in materials() {
-        let material = Arc::new(material);
-        let prompt = prompts.remember(&persona, &material, &scene());
-        insta::assert_snapshot!(format!("remember_{name}"), prompt.text);
-        // Dates and numbers of sources come on top.
-        assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
-        assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
+fn every_memory_in_both_languages() {
+    for (language, suffix) in LANGUAGES {
+        let (prompts, persona) = (prompts(language), persona(language));
+        for (name, material) in materials() {
+            let material = Arc::new(material);
+            let prompt = prompts.remember(&persona, &material, &scene());
+            insta::assert_snapshot!(format!("remember_{name}{suffix}"), prompt.text);
+            // Dates and numbers of sources come on top.
+            assert_eq!(prompt.max_tokens, Some(2 * material.max_tokens + 100));
+            assert_eq!(prompt.memory_input.as_deref(), Some(&*material));
+        }
     }
 }
 
