@@ -32,7 +32,8 @@ pub struct ReplayScore {
     pub messages: usize,
     pub human_messages: usize,
     pub judge_calls: usize,
-    pub overtaken_calls: usize,
+    #[serde(rename = "overtaken_calls")]
+    pub superseded_calls: usize,
     /// Decisions that a gate settled without a call.
     pub gated: usize,
     /// Questions that open a conversation and that no other user ever answered.
@@ -53,7 +54,8 @@ pub struct ReplayScore {
     /// Posts that a message follows within the collision window.
     pub posts_colliding: usize,
     /// Human messages that another user's message follows within the collision window.
-    pub lines_colliding: usize,
+    #[serde(rename = "lines_colliding")]
+    pub messages_colliding: usize,
     /// Decisions that failed. There should be none, because a recorded channel never fails.
     pub failed: usize,
     pub prompt_bytes: u64,
@@ -72,7 +74,7 @@ impl ReplayScore {
         self.messages += channel.messages.len();
         self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
         self.judge_calls += record.calls.len();
-        self.overtaken_calls += record.calls.iter().filter(|call| call.is_superseded).count();
+        self.superseded_calls += record.calls.iter().filter(|call| call.is_superseded).count();
         self.gated += record.gated;
         self.spoken_posts += record.all_posts.len();
         self.timing.add(channel, &record.unsolicited_posts);
@@ -102,7 +104,7 @@ impl ReplayScore {
             self.posts_in_exchange += posts.iter().filter(is_in).count();
             self.posts_colliding +=
                 posts.iter().filter(|post| self::is_followed(&times, post.at)).count();
-            self.lines_colliding += count_collisions(&humans);
+            self.messages_colliding += count_collisions(&humans);
             for (index, question) in humans.iter().enumerate() {
                 if !open.contains(&*question.id) {
                     continue;
@@ -149,8 +151,8 @@ impl ReplayScore {
     }
 
     /// The share of human messages that collide with another user's.
-    pub fn share_of_lines_colliding(&self) -> f64 {
-        share(self.lines_colliding, self.human_messages)
+    pub fn share_of_messages_colliding(&self) -> f64 {
+        share(self.messages_colliding, self.human_messages)
     }
 
     pub fn prefix_share(&self) -> f64 {

@@ -17,7 +17,7 @@ pub fn table(scores: &[ReplayScore]) -> String {
     row("messages (by people)", &|score| format!("{} ({})", score.messages, score.human_messages));
     row("judge calls", &|score| score.judge_calls.to_string());
     row("… per 1000 human messages", &|score| format!("{:.1}", score.calls_per_1000()));
-    row("… overtaken while they ran", &|score| score.overtaken_calls.to_string());
+    row("… overtaken while they ran", &|score| score.superseded_calls.to_string());
     row("… that would land in an active exchange", &|score| {
         format!("{:.3}", score.share_in_exchange())
     });
@@ -45,7 +45,7 @@ pub fn table(scores: &[ReplayScore]) -> String {
         format!("{:.3}", score.share_of_posts_colliding())
     });
     row("people's lines with another's so close", &|score| {
-        format!("{:.3}", score.share_of_lines_colliding())
+        format!("{:.3}", score.share_of_messages_colliding())
     });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
     row("… shared with the prompt before", &|score| format!("{:.3}", score.prefix_share()));

@@ -32,9 +32,11 @@ pub struct TimingScore {
     pub posts: usize,
     /// Posts that a human message followed within 5 s.
     pub preempting_posts: usize,
-    pub human_lines: usize,
+    #[serde(rename = "human_lines")]
+    pub human_messages: usize,
     /// Human messages that another user's followed within 5 s.
-    pub preempting_lines: usize,
+    #[serde(rename = "preempting_lines")]
+    pub preempting_messages: usize,
     /// The persona's delays, in seconds.
     #[serde(skip)]
     own_delays: Vec<f64>,
@@ -60,10 +62,10 @@ impl TimingScore {
         for messages in conversations.values() {
             let messages: Vec<&&RecordedMessage> =
                 messages.iter().filter(|message| message.at() >= half).collect();
-            self.human_lines += messages.len();
+            self.human_messages += messages.len();
             for pair in messages.windows(2).filter(|pair| pair[0].author != pair[1].author) {
                 let delay = pair[1].ts - pair[0].ts;
-                self.preempting_lines += usize::from(delay <= UNSEEN_SECONDS);
+                self.preempting_messages += usize::from(delay <= UNSEEN_SECONDS);
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
@@ -207,6 +209,6 @@ mod tests {
             &[post(50, "2"), post(103, "3")],
         );
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));
-        assert_eq!((timing.human_lines, timing.preempting_lines), (2, 0));
+        assert_eq!((timing.human_messages, timing.preempting_messages), (2, 0));
     }
 }

@@ -139,8 +139,8 @@ fn calls_in_flight_are_superseded_by_new_messages() {
     let (score, events, _) =
         run(&history(3), &policy("every-message"), ReplayJudge::Silent, 4000, 1);
     assert_eq!(score.judge_calls, 16);
-    assert_eq!(score.overtaken_calls, count(&events, "cancelled"));
-    assert_eq!(score.overtaken_calls, 12, "all but the last of each burst, and the lone question");
+    assert_eq!(score.superseded_calls, count(&events, "cancelled"));
+    assert_eq!(score.superseded_calls, 12, "all but the last of each burst, and the lone question");
 }
 
 #[test]
