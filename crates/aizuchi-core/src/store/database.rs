@@ -9,6 +9,7 @@ pub mod sql;
 pub mod rows;
 pub mod schema;
 pub mod read_only;
+mod write_request;
 pub mod writer;
 mod hear;
 mod pending_states;
@@ -29,7 +30,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, User, Visibility, WorkspaceId};
 use crate::context::{Context, ContextWindow};
@@ -40,9 +41,8 @@ use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::forget::ForgetReport;
-use crate::store::database::writer::{
-    DatabaseWriter, Ownership, WriteOperation, WriteRequest, WriteResult,
-};
+use crate::store::database::write_request::{Reply, WriteRequest};
+use crate::store::database::writer::{DatabaseWriter, Ownership};
 use crate::store::{
     CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
 };
@@ -54,7 +54,7 @@ pub const MAX_READERS: u32 = 4;
 
 pub struct DatabaseStore {
     readers: Readers,
-    writes: mpsc::Sender<WriteRequest>,
+    requests: mpsc::Sender<WriteRequest>,
     revisions: watch::Receiver<u64>,
     installation: Arc<str>,
     /// Why the newest write failed, if it did.
@@ -109,12 +109,12 @@ impl DatabaseStore {
             index_at,
             ownership,
         };
-        Ok((Self { readers, writes: requests, revisions, installation, last_failure }, writer))
+        Ok((Self { readers, requests, revisions, installation, last_failure }, writer))
     }
 
     /// Whether anything can be written now.
     async fn probe_write(&self) -> Result<(), StoreError> {
-        self.write(WriteOperation::Probe).await.map(|_| ())
+        self.write(|reply| WriteRequest::Probe { reply }).await
     }
 
     /// A store without a writer.
@@ -122,7 +122,7 @@ impl DatabaseStore {
         let (requests, _) = mpsc::channel(1);
         let (_, revisions) = watch::channel(0);
         let last_failure = Arc::new(Mutex::new(None));
-        Self { readers, writes: requests, revisions, installation: "onlooker".into(), last_failure }
+        Self { readers, requests, revisions, installation: "onlooker".into(), last_failure }
     }
 
     /// All users with this id or name.
@@ -138,12 +138,8 @@ impl DatabaseStore {
         user: &User,
         now: Timestamp,
     ) -> Result<ForgetReport, StoreError> {
-        let WriteResult::ForgotUser(report) =
-            self.write(WriteOperation::ForgetUser { user: Box::new(user.clone()), now }).await?
-        else {
-            return Err(mixed_up());
-        };
-        Ok(report)
+        let user = Box::new(user.clone());
+        self.write(|reply| WriteRequest::ForgetUser { user, now, reply }).await
     }
 
     async fn next_ready_at(
@@ -154,10 +150,13 @@ impl DatabaseStore {
         rows::column::<Option<i64>>(&row, "ready_ms")?.map(rows::to_timestamp).transpose()
     }
 
-    async fn write(&self, operation: WriteOperation) -> Result<WriteResult, StoreError> {
-        let (response, result) = oneshot::channel();
+    async fn write<T>(
+        &self,
+        request: impl FnOnce(Reply<T>) -> WriteRequest,
+    ) -> Result<T, StoreError> {
+        let (reply, result) = Reply::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
-        self.writes.send(WriteRequest { operation, response }).await.map_err(|_| stopped())?;
+        self.requests.send(request(reply)).await.map_err(|_| stopped())?;
         result.await.map_err(|_| stopped())?
     }
 }
@@ -165,10 +164,7 @@ impl DatabaseStore {
 #[async_trait]
 impl Store for DatabaseStore {
     async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
-        let WriteResult::Heard(receipt) = self.write(WriteOperation::Hear(entry)).await? else {
-            return Err(mixed_up());
-        };
-        Ok(receipt)
+        self.write(|reply| WriteRequest::Hear { entry, reply }).await
     }
 
     async fn claim(
@@ -181,12 +177,7 @@ impl Store for DatabaseStore {
         if self.next_ready_at(sql::NEXT_READY).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
-        let WriteResult::Claimed(claims) =
-            self.write(WriteOperation::Claim { now, lease, most: limit }).await?
-        else {
-            return Err(mixed_up());
-        };
-        Ok(claims)
+        self.write(|reply| WriteRequest::Claim { now, lease, limit, reply }).await
     }
 
     async fn complete(
@@ -196,21 +187,11 @@ impl Store for DatabaseStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         let (claim, outcome) = (Box::new(claim.clone()), Box::new(outcome));
-        let WriteResult::Completed(receipt) =
-            self.write(WriteOperation::Complete { claim, outcome, now }).await?
-        else {
-            return Err(mixed_up());
-        };
-        Ok(receipt)
+        self.write(|reply| WriteRequest::Complete { claim, outcome, now, reply }).await
     }
 
     async fn drop_exchanges(&self, before: Timestamp) -> Result<(), StoreError> {
-        let WriteResult::DroppedExchanges =
-            self.write(WriteOperation::DropExchanges { before }).await?
-        else {
-            return Err(mixed_up());
-        };
-        Ok(())
+        self.write(|reply| WriteRequest::DropExchanges { before, reply }).await
     }
 
     async fn has_changed_since(
@@ -275,10 +256,7 @@ impl Store for DatabaseStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        let WriteResult::Ordered = self.write(WriteOperation::Order { order, now }).await? else {
-            return Err(mixed_up());
-        };
-        Ok(())
+        self.write(|reply| WriteRequest::Order { order, now, reply }).await
     }
 
     async fn has_heard(
@@ -304,16 +282,12 @@ impl Store for DatabaseStore {
         &self,
         now: Timestamp,
         lease: SignedDuration,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<MemoryJob>, StoreError> {
         if self.next_ready_at(sql::NEXT_MEMORY_JOB).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
-        let claim = WriteOperation::ClaimMemoryJobs { now, lease, most };
-        let WriteResult::ClaimedMemoryJobs(jobs) = self.write(claim).await? else {
-            return Err(mixed_up());
-        };
-        Ok(jobs)
+        self.write(|reply| WriteRequest::ClaimMemoryJobs { now, lease, limit, reply }).await
     }
 
     async fn complete_memory_job(
@@ -323,15 +297,6 @@ impl Store for DatabaseStore {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let (job, outcome) = (Box::new(job.clone()), Box::new(outcome));
-        let WriteResult::CompletedMemoryJob =
-            self.write(WriteOperation::CompleteMemoryJob { chore: job, outcome, now }).await?
-        else {
-            return Err(mixed_up());
-        };
-        Ok(())
+        self.write(|reply| WriteRequest::CompleteMemoryJob { job, outcome, now, reply }).await
     }
-}
-
-fn mixed_up() -> StoreError {
-    StoreError::Broken("the writer answered another question".to_owned())
 }

@@ -18,7 +18,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::reply_delays::LearnedDelays;
 use crate::store::database::{Counters, memory, rows, sql};
-use crate::store::{HearReceipt, StoreError};
+use crate::store::{HearReceipt, InboxEntry, StoreError};
 
 /// The effects of new messages besides moved steps, collected for one statement per table.
 #[derive(Default)]
@@ -95,6 +95,17 @@ pub struct IncomingMessage<'a> {
     pub client_message_id: Option<&'a str>,
     pub disposition: Disposition,
     pub remember_at: Option<Timestamp>,
+}
+
+impl<'a> IncomingMessage<'a> {
+    pub fn from_entry(message: &'a Message, entry: &'a InboxEntry) -> Self {
+        Self {
+            message,
+            client_message_id: entry.client_message_id.as_deref(),
+            disposition: entry.disposition,
+            remember_at: entry.remember_at,
+        }
+    }
 }
 
 pub async fn hear_messages(

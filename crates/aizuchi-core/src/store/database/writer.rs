@@ -1,27 +1,22 @@
 //! The only task that writes. It collects waiting writes into one transaction (group commit), so that one `fsync`
 //! pays for many messages; the callers get their results after the commit.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{Cursor, Heard, User};
-use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::{Claim, Outcome};
+use crate::chat::Heard;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::ForgetReport;
 use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index;
+use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{Counters, forget, hear, memory, orders, sql, steps};
-use crate::store::{
-    CompletionReceipt, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order, StoreError,
-};
+use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
 /// How much longer a prompt's lineage is kept than its text.
 const LINEAGE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -31,62 +26,6 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 const LONG_COMMIT_TIMEOUT: Duration = Duration::from_secs(600);
 /// The most writes in one transaction.
 const MAX_BATCH: usize = 256;
-
-/// A write, and who waits for its result.
-pub struct WriteRequest {
-    pub operation: WriteOperation,
-    pub response: oneshot::Sender<Result<WriteResult, StoreError>>,
-}
-
-pub enum WriteOperation {
-    Hear(InboxEntry),
-    Claim {
-        now: Timestamp,
-        lease: SignedDuration,
-        most: usize,
-    },
-    Complete {
-        claim: Box<Claim>,
-        outcome: Box<Outcome>,
-        now: Timestamp,
-    },
-    ClaimMemoryJobs {
-        now: Timestamp,
-        lease: SignedDuration,
-        most: usize,
-    },
-    CompleteMemoryJob {
-        chore: Box<MemoryJob>,
-        outcome: Box<MemoryJobOutcome>,
-        now: Timestamp,
-    },
-    DropExchanges {
-        before: Timestamp,
-    },
-    /// An operator's order; a user's own is [`Order::Forget`].
-    ForgetUser {
-        user: Box<User>,
-        now: Timestamp,
-    },
-    Order {
-        order: Order,
-        now: Timestamp,
-    },
-    /// Checks that the database is writable.
-    Probe,
-}
-
-pub enum WriteResult {
-    Heard(HearReceipt),
-    Claimed(Vec<Claim>),
-    Completed(CompletionReceipt),
-    ClaimedMemoryJobs(Vec<MemoryJob>),
-    CompletedMemoryJob,
-    ForgotUser(ForgetReport),
-    Ordered,
-    DroppedExchanges,
-    Probed,
-}
 
 pub struct DatabaseWriter {
     pub(super) connection: Connection,
@@ -173,32 +112,33 @@ impl DatabaseWriter {
         }
     }
 
-    async fn write(&mut self, batch: Vec<WriteRequest>) -> anyhow::Result<()> {
-        let (changes, waiting): (Vec<WriteOperation>, Vec<_>) =
-            batch.into_iter().map(|write| (write.operation, write.response)).unzip();
-        let limit =
-            if changes.iter().any(is_forget) { LONG_COMMIT_TIMEOUT } else { COMMIT_TIMEOUT };
+    async fn write(&mut self, mut batch: Vec<WriteRequest>) -> anyhow::Result<()> {
+        let limit = if batch.iter().any(WriteRequest::is_forget) {
+            LONG_COMMIT_TIMEOUT
+        } else {
+            COMMIT_TIMEOUT
+        };
         let is_server = self.connection.is_postgres();
-        let mut results = with_timeout(is_server, limit, self.commit_each(&changes)).await?;
-        with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub(&changes, &mut results)).await?;
-        let failure = results.iter().find_map(|result| match result {
-            Ok(_) | Err(StoreError::Refused(_)) => None,
-            Err(StoreError::Busy(why) | StoreError::Broken(why)) => Some(why.clone()),
+        let mut commits = with_timeout(is_server, limit, self.commit_each(&mut batch)).await?;
+        with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub(&batch, &mut commits)).await?;
+        let failure = commits.iter().find_map(|committed| match committed {
+            Ok(()) | Err(StoreError::Refused(_)) => None,
+            Err(StoreError::Busy(reason) | StoreError::Broken(reason)) => Some(reason.clone()),
         });
-        let may_have_ended = failure.is_some() && is_server;
+        let has_failed = failure.is_some();
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
-        if changes.iter().any(|change| matches!(change, WriteOperation::DropExchanges { .. })) {
+        if batch.iter().any(|request| matches!(request, WriteRequest::DropExchanges { .. })) {
             with_timeout(is_server, LONG_COMMIT_TIMEOUT, self.scrub_if_due()).await?;
             self.truncate_wal().await;
         }
-        for (done, result) in waiting.into_iter().zip(results) {
-            // The caller may have been cancelled.
-            let _ = done.send(result);
+        for (request, committed) in batch.into_iter().zip(commits) {
+            request.respond(committed);
         }
-        if may_have_ended { self.send_heartbeat().await } else { Ok(()) }
+        // The session may have ended, and with it the ownership.
+        if has_failed { self.send_heartbeat().await } else { Ok(()) }
     }
 
-    /// Whether more than `more` changes beyond a full batch are unindexed.
+    /// Whether a full batch and `more` further changes are unindexed.
     fn is_index_behind(&self, more: u64) -> bool {
         self.counters.revision >= self.index_at + more
     }
@@ -230,21 +170,14 @@ impl DatabaseWriter {
         indexed
     }
 
-    /// Rewrites the database after a user was forgotten. A failure becomes the result of the write that ordered it.
-    async fn scrub(
-        &mut self,
-        changes: &[WriteOperation],
-        results: &mut [Result<WriteResult, StoreError>],
-    ) {
-        let ordered = changes.iter().zip(results);
-        let ordered = ordered
-            .filter(|(change, done)| {
-                matches!(change, WriteOperation::ForgetUser { .. }) && done.is_ok()
-            })
-            .map(|(_, done)| done);
-        for done in ordered {
+    /// Rewrites the database after a user was forgotten. The operator who ordered it hears of a failure.
+    async fn scrub(&mut self, batch: &[WriteRequest], commits: &mut [Result<(), StoreError>]) {
+        for (request, committed) in batch.iter().zip(commits) {
+            if !matches!(request, WriteRequest::ForgetUser { .. }) || committed.is_err() {
+                continue;
+            }
             if let Err(error) = forget::scrub(&mut self.connection).boxed().await {
-                *done = Err(StoreError::Broken(format!(
+                *committed = Err(StoreError::Broken(format!(
                     "the person is forgotten, but the database could not be rewritten: {error}"
                 )));
             }
@@ -270,60 +203,54 @@ impl DatabaseWriter {
         }
     }
 
-    /// Commits the operations together. If that fails because of one of them, commits each alone.
-    async fn commit_each(
-        &mut self,
-        changes: &[WriteOperation],
-    ) -> Vec<Result<WriteResult, StoreError>> {
-        match self.commit(changes).await {
-            Ok(written) => written.into_iter().map(Ok).collect(),
-            Err(error) if changes.len() == 1 => vec![Err(error)],
+    /// Commits the writes together. If that fails because of one of them, commits each alone.
+    async fn commit_each(&mut self, batch: &mut [WriteRequest]) -> Vec<Result<(), StoreError>> {
+        match self.commit(batch).await {
+            Ok(()) => batch.iter().map(|_| Ok(())).collect(),
+            Err(error) if batch.len() == 1 => vec![Err(error)],
             // Retrying them alone would not help.
-            Err(StoreError::Busy(why)) => {
-                changes.iter().map(|_| Err(StoreError::Busy(why.clone()))).collect()
+            Err(StoreError::Busy(reason)) => {
+                batch.iter().map(|_| Err(StoreError::Busy(reason.clone()))).collect()
             }
             // One bad write must not fail the others.
             Err(error @ (StoreError::Refused(_) | StoreError::Broken(_))) => {
-                tracing::debug!(error = %error, count = changes.len(), "a group of writes failed; trying each alone");
-                let mut results = Vec::with_capacity(changes.len());
-                for change in changes {
-                    let written = self.commit(std::slice::from_ref(change)).await;
-                    results.push(written.map(|mut written| written.remove(0)));
+                let count = batch.len();
+                tracing::debug!(error = %error, count, "a group of writes failed; trying each alone");
+                let mut commits = Vec::with_capacity(count);
+                for request in batch {
+                    commits.push(self.commit(std::slice::from_mut(request)).await);
                 }
-                results
+                commits
             }
         }
     }
 
-    async fn commit(&mut self, changes: &[WriteOperation]) -> Result<Vec<WriteResult>, StoreError> {
+    async fn commit(&mut self, batch: &mut [WriteRequest]) -> Result<(), StoreError> {
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
-        let written = match self.write_all(&mut counters, changes).await {
-            Ok(written) => written,
-            Err(error) => {
-                // SQLite may have rolled back already, and then this fails harmlessly. The driver's own transaction
-                // type would count such a failure as a transaction that is still open.
-                let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
-                return Err(error);
-            }
-        };
+        if let Err(error) = self.write_all(&mut counters, batch).await {
+            // SQLite may have rolled back already, and then this fails harmlessly. The driver's own transaction type
+            // would count such a failure as a transaction that is still open.
+            let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
+            return Err(error);
+        }
         if counters.revision != self.counters.revision {
             self.revisions.send_replace(counters.revision);
         }
         self.counters = counters;
-        Ok(written)
+        Ok(())
     }
 
     async fn write_all(
         &mut self,
         counters: &mut Counters,
-        changes: &[WriteOperation],
-    ) -> Result<Vec<WriteResult>, StoreError> {
-        let written = apply(&mut self.connection, counters, changes).await?;
-        for cursor in newest_cursors(changes) {
+        batch: &mut [WriteRequest],
+    ) -> Result<(), StoreError> {
+        apply(&mut self.connection, counters, batch).await?;
+        for cursor in newest_cursors(batch) {
             hear::hear_cursor(&mut self.connection, counters, cursor).boxed().await?;
         }
-        if changes.iter().any(is_message_change) {
+        if batch.iter().any(WriteRequest::is_message_change) {
             index::drop_stale(&mut self.connection).boxed().await?;
         }
         if *counters != self.counters {
@@ -332,7 +259,7 @@ impl DatabaseWriter {
             put.execute(&mut self.connection).await?;
         }
         query(sql::COMMIT).execute(&mut self.connection).await?;
-        Ok(written)
+        Ok(())
     }
 }
 
@@ -350,197 +277,119 @@ async fn with_timeout<T>(
     }
 }
 
-/// Whether it reads the whole database.
-fn is_forget(change: &WriteOperation) -> bool {
-    match change {
-        WriteOperation::ForgetUser { .. } => true,
-        WriteOperation::Order { order, .. } => matches!(order, Order::Forget { .. }),
-        WriteOperation::Hear(_)
-        | WriteOperation::Claim { .. }
-        | WriteOperation::Complete { .. }
-        | WriteOperation::ClaimMemoryJobs { .. }
-        | WriteOperation::CompleteMemoryJob { .. }
-        | WriteOperation::DropExchanges { .. }
-        | WriteOperation::Probe => false,
-    }
-}
-
-/// Applies operations in order. Adjacent messages are heard together.
+/// Applies writes in order. Adjacent messages are heard together.
 async fn apply(
     connection: &mut Connection,
     counters: &mut Counters,
-    changes: &[WriteOperation],
-) -> Result<Vec<WriteResult>, StoreError> {
-    let mut written = Vec::with_capacity(changes.len());
-    while let Some(change) = changes.get(written.len()) {
-        let messages: Vec<IncomingMessage<'_>> =
-            changes[written.len()..].iter().map_while(as_incoming_message).collect();
-        if !messages.is_empty() {
-            let receipts = hear::hear_messages(connection, counters, &messages).await?;
-            written.extend(receipts.into_iter().map(WriteResult::Heard));
+    mut batch: &mut [WriteRequest],
+) -> Result<(), StoreError> {
+    while !batch.is_empty() {
+        let (messages, replies): (Vec<IncomingMessage<'_>>, Vec<_>) =
+            batch.iter_mut().map_while(WriteRequest::as_incoming_message).unzip();
+        if messages.is_empty() {
+            // Boxed, since these futures are large and most batches consist of messages.
+            apply_one(connection, counters, &mut batch[0]).boxed().await?;
+            batch = &mut batch[1..];
             continue;
         }
-        // Boxed, since these futures are large and most batches consist of messages.
-        written.push(apply_one(connection, counters, change).boxed().await?);
+        let count = messages.len();
+        let receipts = hear::hear_messages(connection, counters, &messages).await?;
+        for (reply, receipt) in replies.into_iter().zip(receipts) {
+            reply.set(receipt);
+        }
+        batch = &mut batch[count..];
     }
-    Ok(written)
+    Ok(())
 }
 
 async fn apply_one(
     connection: &mut Connection,
     counters: &mut Counters,
-    change: &WriteOperation,
-) -> Result<WriteResult, StoreError> {
-    match change {
-        WriteOperation::Hear(hearing) => {
-            let disposition = hearing.disposition;
-            let receipt = match &hearing.heard {
-                Heard::Message(message, _) => {
-                    let client_message_id = hearing.client_message_id.as_deref();
-                    let incoming = IncomingMessage {
-                        message,
-                        client_message_id,
-                        disposition,
-                        remember_at: hearing.remember_at,
-                    };
-                    hear::hear_messages(connection, counters, &[incoming]).await?.remove(0)
-                }
-                Heard::Edit(edit) => {
-                    hear::hear_edit(connection, counters, edit, disposition).await?
-                }
-                Heard::Deletion(deletion) => {
-                    hear::hear_deletion(connection, counters, deletion, disposition).await?
-                }
-                Heard::Channel(channel) => {
-                    hear::hear_channel(connection, counters, channel, hearing.now).await?
-                }
-                Heard::User(user) => hear::hear_user(connection, counters, user).await?,
-                Heard::Reaction(reaction) => {
-                    hear::hear_reaction(connection, counters, reaction).await?
-                }
-                Heard::Cursor(cursor) => hear::hear_cursor(connection, counters, cursor).await?,
-            };
-            Ok(WriteResult::Heard(receipt))
+    request: &mut WriteRequest,
+) -> Result<(), StoreError> {
+    match request {
+        WriteRequest::Hear { entry, reply } => {
+            reply.set(hear_entry(connection, counters, entry).await?);
         }
-        WriteOperation::Claim { now, lease, most } => {
-            steps::claim(connection, counters, *now, *lease, *most).await.map(WriteResult::Claimed)
+        WriteRequest::Claim { now, lease, limit, reply } => {
+            reply.set(steps::claim(connection, counters, *now, *lease, *limit).await?);
         }
-        WriteOperation::Complete { claim, outcome, now } => {
+        WriteRequest::Complete { claim, outcome, now, reply } => {
+            // Cloned, since the write is applied again if its group fails.
             let outcome = (**outcome).clone();
-            steps::complete(connection, counters, claim, outcome, *now)
-                .await
-                .map(WriteResult::Completed)
+            reply.set(steps::complete(connection, counters, claim, outcome, *now).await?);
         }
-        WriteOperation::ClaimMemoryJobs { now, lease, most } => {
-            memory::claim_jobs(connection, counters, *now, *lease, *most)
-                .await
-                .map(WriteResult::ClaimedMemoryJobs)
+        WriteRequest::ClaimMemoryJobs { now, lease, limit, reply } => {
+            reply.set(memory::claim_jobs(connection, counters, *now, *lease, *limit).await?);
         }
-        WriteOperation::CompleteMemoryJob { chore, outcome, now } => {
+        WriteRequest::CompleteMemoryJob { job, outcome, now, reply } => {
             let outcome = (**outcome).clone();
-            memory::complete_job(connection, counters, chore, outcome, *now).await?;
-            Ok(WriteResult::CompletedMemoryJob)
+            memory::complete_job(connection, counters, job, outcome, *now).await?;
+            reply.set(());
         }
-        WriteOperation::DropExchanges { before } => {
-            let text =
-                [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
-            let lineage = [
-                sql::DROP_SPENDING,
-                sql::DROP_EXCHANGE_MESSAGES,
-                sql::memory::DROP_EXCHANGE_MEMORIES,
-                sql::memory::DROP_SOURCES,
-                sql::DROP_EMPTY_EXCHANGES,
-            ];
-            let early = [sql::DROP_EARLY_REACTIONS, sql::UNMARK_EARLY_REACTIONS];
-            let at = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
-            let text = text.map(|statement| (statement, *before));
-            let lineage = lineage.map(|statement| (statement, at(LINEAGE_RETENTION)));
-            let early = early.map(|statement| (statement, at(EARLY_REACTION_RETENTION)));
-            for (statement, before) in text.into_iter().chain(lineage).chain(early) {
-                let drop = query(statement).bind(before.as_millisecond());
-                drop.execute(&mut *connection).await?;
-            }
-            Ok(WriteResult::DroppedExchanges)
+        WriteRequest::DropExchanges { before, reply } => {
+            drop_exchanges(connection, *before).await?;
+            reply.set(());
         }
-        WriteOperation::ForgetUser { user, now } => {
-            forget::forget_user(connection, counters, user, *now).await.map(WriteResult::ForgotUser)
+        WriteRequest::ForgetUser { user, now, reply } => {
+            reply.set(forget::forget_user(connection, counters, user, *now).await?);
         }
-        WriteOperation::Order { order, now } => {
-            orders::apply(connection, counters, order, *now).await.map(|()| WriteResult::Ordered)
+        WriteRequest::Order { order, now, reply } => {
+            orders::apply(connection, counters, order, *now).await?;
+            reply.set(());
         }
-        WriteOperation::Probe => {
+        WriteRequest::Probe { reply } => {
             // Only a real write shows whether the database is writable.
             let same =
                 query(sql::PUT_COUNTERS).bind(counters.revision as i64).bind(counters.last_number);
             same.execute(connection).await?;
-            Ok(WriteResult::Probed)
+            reply.set(());
         }
     }
+    Ok(())
 }
 
-/// The newest cursor of each stream.
-fn newest_cursors(changes: &[WriteOperation]) -> impl Iterator<Item = &Cursor> {
-    let cursors = changes.iter().filter_map(|change| match change {
-        WriteOperation::Hear(hearing) => hearing.cursor.as_ref(),
-        WriteOperation::Claim { .. }
-        | WriteOperation::Complete { .. }
-        | WriteOperation::ClaimMemoryJobs { .. }
-        | WriteOperation::CompleteMemoryJob { .. }
-        | WriteOperation::DropExchanges { .. }
-        | WriteOperation::ForgetUser { .. }
-        | WriteOperation::Order { .. }
-        | WriteOperation::Probe => None,
-    });
-    let newest: BTreeMap<_, _> =
-        cursors.map(|cursor| ((cursor.workspace.as_str(), &cursor.stream), cursor)).collect();
-    newest.into_values()
-}
-
-/// Whether it can change or remove an indexed message.
-fn is_message_change(change: &WriteOperation) -> bool {
-    match change {
-        WriteOperation::Hear(hearing) => match hearing.heard {
-            Heard::Edit(_) | Heard::Deletion(_) => true,
-            Heard::Message(..)
-            | Heard::Channel(_)
-            | Heard::User(_)
-            | Heard::Reaction(_)
-            | Heard::Cursor(_) => false,
-        },
-        WriteOperation::Claim { .. }
-        | WriteOperation::Complete { .. }
-        | WriteOperation::ClaimMemoryJobs { .. }
-        | WriteOperation::CompleteMemoryJob { .. }
-        | WriteOperation::DropExchanges { .. }
-        | WriteOperation::Probe => false,
-        WriteOperation::Order { order, .. } => matches!(order, Order::Forget { .. }),
-        WriteOperation::ForgetUser { .. } => true,
+async fn hear_entry(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    entry: &InboxEntry,
+) -> Result<HearReceipt, StoreError> {
+    let disposition = entry.disposition;
+    match &entry.heard {
+        Heard::Message(message, _) => {
+            let incoming = IncomingMessage::from_entry(message, entry);
+            Ok(hear::hear_messages(connection, counters, &[incoming]).await?.remove(0))
+        }
+        Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, disposition).await,
+        Heard::Deletion(deletion) => {
+            hear::hear_deletion(connection, counters, deletion, disposition).await
+        }
+        Heard::Channel(channel) => {
+            hear::hear_channel(connection, counters, channel, entry.now).await
+        }
+        Heard::User(user) => hear::hear_user(connection, counters, user).await,
+        Heard::Reaction(reaction) => hear::hear_reaction(connection, counters, reaction).await,
+        Heard::Cursor(cursor) => hear::hear_cursor(connection, counters, cursor).await,
     }
 }
 
-fn as_incoming_message(change: &WriteOperation) -> Option<IncomingMessage<'_>> {
-    match change {
-        WriteOperation::Hear(hearing) => match &hearing.heard {
-            Heard::Message(message, _) => Some(IncomingMessage {
-                message,
-                client_message_id: hearing.client_message_id.as_deref(),
-                disposition: hearing.disposition,
-                remember_at: hearing.remember_at,
-            }),
-            Heard::Edit(_)
-            | Heard::Deletion(_)
-            | Heard::Channel(_)
-            | Heard::User(_)
-            | Heard::Reaction(_)
-            | Heard::Cursor(_) => None,
-        },
-        WriteOperation::Claim { .. }
-        | WriteOperation::Complete { .. }
-        | WriteOperation::ClaimMemoryJobs { .. }
-        | WriteOperation::CompleteMemoryJob { .. }
-        | WriteOperation::DropExchanges { .. }
-        | WriteOperation::ForgetUser { .. }
-        | WriteOperation::Order { .. }
-        | WriteOperation::Probe => None,
+/// Drops what retention no longer allows: texts at `before`, their lineage and early reactions later.
+async fn drop_exchanges(connection: &mut Connection, before: Timestamp) -> Result<(), StoreError> {
+    let texts = [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
+    let lineage = [
+        sql::DROP_SPENDING,
+        sql::DROP_EXCHANGE_MESSAGES,
+        sql::memory::DROP_EXCHANGE_MEMORIES,
+        sql::memory::DROP_SOURCES,
+        sql::DROP_EMPTY_EXCHANGES,
+    ];
+    let early = [sql::DROP_EARLY_REACTIONS, sql::UNMARK_EARLY_REACTIONS];
+    let earlier = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
+    let texts = texts.map(|statement| (statement, before));
+    let lineage = lineage.map(|statement| (statement, earlier(LINEAGE_RETENTION)));
+    let early = early.map(|statement| (statement, earlier(EARLY_REACTION_RETENTION)));
+    for (statement, before) in texts.into_iter().chain(lineage).chain(early) {
+        query(statement).bind(before.as_millisecond()).execute(&mut *connection).await?;
     }
+    Ok(())
 }

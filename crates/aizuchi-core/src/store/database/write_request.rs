@@ -1,0 +1,188 @@
+//! What the writer is asked to write, and where each result goes.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::oneshot;
+
+use crate::chat::{Cursor, Heard, User};
+use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use crate::event::{Claim, Outcome};
+use crate::store::database::forget::ForgetReport;
+use crate::store::database::hear::IncomingMessage;
+use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
+
+/// A write, and where its result goes. Each kind has a result of its own.
+pub enum WriteRequest {
+    Hear {
+        entry: InboxEntry,
+        reply: Reply<HearReceipt>,
+    },
+    Claim {
+        now: Timestamp,
+        lease: SignedDuration,
+        limit: usize,
+        reply: Reply<Vec<Claim>>,
+    },
+    Complete {
+        claim: Box<Claim>,
+        outcome: Box<Outcome>,
+        now: Timestamp,
+        reply: Reply<CompletionReceipt>,
+    },
+    ClaimMemoryJobs {
+        now: Timestamp,
+        lease: SignedDuration,
+        limit: usize,
+        reply: Reply<Vec<MemoryJob>>,
+    },
+    CompleteMemoryJob {
+        job: Box<MemoryJob>,
+        outcome: Box<MemoryJobOutcome>,
+        now: Timestamp,
+        reply: Reply<()>,
+    },
+    DropExchanges {
+        before: Timestamp,
+        reply: Reply<()>,
+    },
+    /// An operator's order; a user's own is [`Order::Forget`].
+    ForgetUser {
+        user: Box<User>,
+        now: Timestamp,
+        reply: Reply<ForgetReport>,
+    },
+    Order {
+        order: Order,
+        now: Timestamp,
+        reply: Reply<()>,
+    },
+    /// Checks that the database is writable.
+    Probe {
+        reply: Reply<()>,
+    },
+}
+
+/// Where the result of one write goes. It is set when the write is applied, and sent after the commit.
+pub struct Reply<T> {
+    result: Option<T>,
+    caller: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T> Reply<T> {
+    pub fn channel() -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
+        let (caller, receiver) = oneshot::channel();
+        (Self { result: None, caller }, receiver)
+    }
+
+    pub fn set(&mut self, result: T) {
+        self.result = Some(result);
+    }
+
+    fn send(self, committed: Result<(), StoreError>) {
+        let not_applied =
+            || StoreError::Broken("a write was committed without a result".to_owned());
+        let result = committed.and_then(|()| self.result.ok_or_else(not_applied));
+        // The caller may have been cancelled.
+        let _ = self.caller.send(result);
+    }
+}
+
+impl WriteRequest {
+    /// Sends the caller the result, or why nothing was written.
+    pub fn respond(self, committed: Result<(), StoreError>) {
+        match self {
+            WriteRequest::Hear { reply, .. } => reply.send(committed),
+            WriteRequest::Claim { reply, .. } => reply.send(committed),
+            WriteRequest::Complete { reply, .. } => reply.send(committed),
+            WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
+            WriteRequest::ForgetUser { reply, .. } => reply.send(committed),
+            WriteRequest::CompleteMemoryJob { reply, .. }
+            | WriteRequest::DropExchanges { reply, .. }
+            | WriteRequest::Order { reply, .. }
+            | WriteRequest::Probe { reply } => reply.send(committed),
+        }
+    }
+
+    /// Whether it reads the whole database.
+    pub fn is_forget(&self) -> bool {
+        match self {
+            WriteRequest::ForgetUser { .. } => true,
+            WriteRequest::Order { order, .. } => matches!(order, Order::Forget { .. }),
+            WriteRequest::Hear { .. }
+            | WriteRequest::Claim { .. }
+            | WriteRequest::Complete { .. }
+            | WriteRequest::ClaimMemoryJobs { .. }
+            | WriteRequest::CompleteMemoryJob { .. }
+            | WriteRequest::DropExchanges { .. }
+            | WriteRequest::Probe { .. } => false,
+        }
+    }
+
+    /// Whether it can change or remove an indexed message.
+    pub fn is_message_change(&self) -> bool {
+        match self {
+            WriteRequest::Hear { entry, .. } => match entry.heard {
+                Heard::Edit(_) | Heard::Deletion(_) => true,
+                Heard::Message(..)
+                | Heard::Channel(_)
+                | Heard::User(_)
+                | Heard::Reaction(_)
+                | Heard::Cursor(_) => false,
+            },
+            WriteRequest::Claim { .. }
+            | WriteRequest::Complete { .. }
+            | WriteRequest::ClaimMemoryJobs { .. }
+            | WriteRequest::CompleteMemoryJob { .. }
+            | WriteRequest::DropExchanges { .. }
+            | WriteRequest::Probe { .. } => false,
+            WriteRequest::Order { order, .. } => matches!(order, Order::Forget { .. }),
+            WriteRequest::ForgetUser { .. } => true,
+        }
+    }
+
+    /// A message to be heard, and where its receipt goes, if it is one.
+    pub fn as_incoming_message(
+        &mut self,
+    ) -> Option<(IncomingMessage<'_>, &mut Reply<HearReceipt>)> {
+        match self {
+            WriteRequest::Hear { entry, reply } => match &entry.heard {
+                Heard::Message(message, _) => {
+                    Some((IncomingMessage::from_entry(message, entry), reply))
+                }
+                Heard::Edit(_)
+                | Heard::Deletion(_)
+                | Heard::Channel(_)
+                | Heard::User(_)
+                | Heard::Reaction(_)
+                | Heard::Cursor(_) => None,
+            },
+            WriteRequest::Claim { .. }
+            | WriteRequest::Complete { .. }
+            | WriteRequest::ClaimMemoryJobs { .. }
+            | WriteRequest::CompleteMemoryJob { .. }
+            | WriteRequest::DropExchanges { .. }
+            | WriteRequest::ForgetUser { .. }
+            | WriteRequest::Order { .. }
+            | WriteRequest::Probe { .. } => None,
+        }
+    }
+}
+
+/// The newest cursor of each stream.
+pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
+    let cursors = batch.iter().filter_map(|request| match request {
+        WriteRequest::Hear { entry, .. } => entry.cursor.as_ref(),
+        WriteRequest::Claim { .. }
+        | WriteRequest::Complete { .. }
+        | WriteRequest::ClaimMemoryJobs { .. }
+        | WriteRequest::CompleteMemoryJob { .. }
+        | WriteRequest::DropExchanges { .. }
+        | WriteRequest::ForgetUser { .. }
+        | WriteRequest::Order { .. }
+        | WriteRequest::Probe { .. } => None,
+    });
+    let newest: BTreeMap<_, _> =
+        cursors.map(|cursor| ((cursor.workspace.as_str(), &cursor.stream), cursor)).collect();
+    newest.into_values()
+}
