@@ -11,6 +11,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::from_slack::non_empty_str;
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 
 /// How long opening a connection may take.
@@ -195,6 +196,11 @@ fn send_error(error: &reqwest::Error) -> SlackApiError {
     } else {
         SlackApiError::OutcomeUnknown(describe_error(error))
     }
+}
+
+/// The cursor of the page behind this one, if there is one.
+pub fn next_cursor(page: &Value) -> Option<String> {
+    non_empty_str(&page["response_metadata"]["next_cursor"]).map(str::to_owned)
 }
 
 fn retry_after(response: &Response) -> Option<SignedDuration> {

@@ -4,10 +4,11 @@
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::api::{SlackApi, SlackApiError};
+use crate::api::{SlackApi, SlackApiError, next_cursor};
 use crate::from_slack::non_empty_str;
+use crate::identity::parse_identity;
 use crate::manifest;
-use crate::{EventTransport, SlackSettings, next_cursor, parse_identity};
+use crate::settings::{EventTransport, SlackSettings};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::store::Archive;
 

@@ -12,11 +12,12 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use tracing::{info, warn};
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::{self, format_ts};
 use crate::history::limit::{LIMITED_PAGE_SIZE, LimitChange};
 use crate::ingest::IngestError;
-use crate::{EventTransport, SlackPlatform};
+use crate::settings::EventTransport;
 use aizuchi_core::chat::{ChannelId, Cursor, Heard};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::store::{MessageQuery, MessageRange, StoreError, StoredMessage};

@@ -287,7 +287,7 @@ impl SlackPlatform {
             return Ok(());
         }
         // Many lines of a new room may come at once; one of them asks.
-        let mut asked = self.channel_lookups.lock().await;
+        let mut asked = self.failed_channel_lookups.lock().await;
         if self.cache.channel(channel).is_some() {
             return Ok(());
         }

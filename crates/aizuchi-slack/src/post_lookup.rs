@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{format_ts, parse_history_message};
 use crate::manifest::METADATA_SCOPE;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
 

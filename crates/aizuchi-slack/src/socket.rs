@@ -16,10 +16,11 @@ use tokio_tungstenite::connect_async;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::non_empty_str;
+use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
-use crate::{SlackConnectError, SlackPlatform};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::platform::backoff::backoff_delay;
 

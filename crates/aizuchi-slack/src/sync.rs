@@ -8,11 +8,11 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::{debug, warn};
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::cache::{Membership, PendingLookups};
 use crate::from_slack::{self, SlackUser, non_empty_str};
 use crate::ingest::IngestError;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::chat::{Channel, ChannelId, Role, UserId};
 
 /// As many members or channels in a page as Slack recommends.

@@ -6,11 +6,11 @@ use futures_util::stream::{FuturesOrdered, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::api::SlackApiError;
+use crate::SlackPlatform;
+use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{self, SlackMessage, format_ts, is_tombstone, parse_history_message};
 use crate::history::{CURSOR_OVERLAP, REDELIVERY_WINDOW};
 use crate::ingest::IngestError;
-use crate::{SlackPlatform, next_cursor};
 use aizuchi_core::chat::{Arrival, ChannelId, Message, MessageId};
 use aizuchi_core::platform::backfill::{
     StoredById, missing_messages, stored_messages_since, to_deletion,

@@ -18,9 +18,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use crate::SlackPlatform;
 use crate::from_slack::non_empty_str;
+use crate::identity::SlackConnectError;
 use crate::socket::{ConnectionSignal, SlackDisconnect};
-use crate::{SlackConnectError, SlackPlatform};
 
 /// How long a frame may take to be sent.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
