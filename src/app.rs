@@ -116,7 +116,7 @@ impl App {
             None => None,
             Some(settings) => {
                 let settings = settings.settings(config.channel_sync_interval());
-                let who = aizuchi_slack::resolve_identity(&settings, &*store).await?;
+                let who = aizuchi_slack::identity::resolve_identity(&settings, &*store).await?;
                 restore_channel_cache(&rooms, &store, &who.workspace).await?;
                 let surroundings = PlatformDeps {
                     persona: persona.clone(),

@@ -17,7 +17,9 @@ use aizuchi_fakes::slack::delivery::ConnectBehavior;
 use aizuchi_fakes::slack::fault::{Fault, HistoryCap};
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
-use aizuchi_slack::{EventTransport, ReplyPlacement, SlackPlatform, SlackTimeouts};
+use aizuchi_slack::SlackPlatform;
+use aizuchi_slack::identity::fetch_identity;
+use aizuchi_slack::settings::{EventTransport, ReplyPlacement, SlackSettings, SlackTimeouts};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -41,7 +43,7 @@ impl Alone {
 
     async fn on(stage: SlackHarness) -> Self {
         let kept = TestStore::sqlite().await;
-        let settings = aizuchi_slack::SlackSettings {
+        let settings = SlackSettings {
             bot_token: SecretString::from("xoxb-dev"),
             events: EventTransport::SocketMode {
                 app_token: SecretString::from("xapp-dev"),
@@ -80,7 +82,7 @@ impl Alone {
             inbox: inbox.clone(),
             archive,
         };
-        let who = aizuchi_slack::fetch_identity(&settings).await.unwrap();
+        let who = fetch_identity(&settings).await.unwrap();
         let slack = Arc::new(SlackPlatform::new(settings, who, surroundings).await.unwrap());
         let stop = CancellationToken::new();
         let (running, stopping) = (slack.clone(), stop.clone());
