@@ -1,4 +1,4 @@
-//! What the program has kept, looked up in its database while it runs.
+//! Reads what the program has stored, from its database while it runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -16,35 +16,35 @@ use aizuchi_fakes::slack::ts::Ts;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::team::{Act, Place, Team};
+use crate::team::{Action, MessageRef, Team};
 
-/// The longest that catching up is waited for.
-const PATIENCE: Duration = Duration::from_secs(600);
-const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait for the backfill.
+const BACKFILL_TIMEOUT: Duration = Duration::from_secs(600);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
-pub struct Keeping {
+pub struct ProgramDatabase {
     store: Arc<DatabaseStore>,
 }
 
-/// What people did and the program does not know of.
+/// Actions of users that the program has not stored.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Missing {
     pub lines: usize,
     pub edits: usize,
     pub deletions: usize,
     pub reactions: usize,
-    /// Which.
+    /// The missing actions.
     pub acts: Vec<String>,
 }
 
 impl Missing {
-    pub fn all(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.lines + self.edits + self.deletions + self.reactions
     }
 }
 
-impl Keeping {
+impl ProgramDatabase {
     pub async fn open(database: &Path) -> anyhow::Result<Self> {
         Ok(Self {
             store: Arc::new(
@@ -55,59 +55,62 @@ impl Keeping {
         })
     }
 
-    /// Waits until lines are kept, or deleted before that, and says how long it took; `None` if it
-    /// took too long.
-    pub async fn until_kept(
+    /// Waits until all messages are stored or deleted. Returns how long that took, or `None` if it took too long.
+    pub async fn wait_until_stored(
         self,
         fake: Arc<FakeSlack>,
-        mut lines: Vec<Place>,
+        mut messages: Vec<MessageRef>,
     ) -> anyhow::Result<Option<Duration>> {
         let began = Instant::now();
         loop {
             let mut left = Vec::new();
-            for (channel, places) in by_channel(lines) {
-                let oldest = places.iter().map(|place| place.ts).min().unwrap_or_default();
-                let kept = self.lines(&channel, oldest).await?;
-                left.extend(places.into_iter().filter(|place| !kept.contains_key(&id(place.ts))));
+            for (channel, refs) in by_channel(messages) {
+                let oldest =
+                    refs.iter().map(|message_ref| message_ref.ts).min().unwrap_or_default();
+                let stored = self.messages(&channel, oldest).await?;
+                left.extend(
+                    refs.into_iter()
+                        .filter(|message_ref| !stored.contains_key(&id(message_ref.ts))),
+                );
             }
-            left.retain(|place| place.is_there(&fake));
+            left.retain(|message_ref| message_ref.exists(&fake));
             if left.is_empty() {
                 return Ok(Some(began.elapsed()));
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > BACKFILL_TIMEOUT {
                 return Ok(None);
             }
-            lines = left;
-            tokio::time::sleep(LOOK).await;
+            messages = left;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Compares what people did with what is kept, channel by channel.
+    /// Compares the actions of users with what is stored, channel by channel.
     pub async fn missing(&self, team: &Team) -> anyhow::Result<Missing> {
-        let mut acts: BTreeMap<&str, Vec<&Act>> = BTreeMap::new();
-        for act in &team.acts {
-            acts.entry(&act.place().channel).or_default().push(act);
+        let mut actions: BTreeMap<&str, Vec<&Action>> = BTreeMap::new();
+        for action in &team.actions {
+            actions.entry(&action.message_ref().channel).or_default().push(action);
         }
         let mut missing = Missing::default();
-        for (channel, acts) in acts {
-            let kept = self.lines(channel, Ts::default()).await?;
-            for act in acts {
-                let place = act.place();
-                let line = kept.get(&id(place.ts));
+        for (channel, actions) in actions {
+            let stored = self.messages(channel, Ts::default()).await?;
+            for action in actions {
+                let message_ref = action.message_ref();
+                let message = stored.get(&id(message_ref.ts));
                 let now = team
                     .fake
-                    .read(|state| state.workspace.message(channel, place.ts).ok().cloned());
-                let before = missing.all();
-                missing.note(act, line, now.as_ref());
-                if missing.all() > before {
-                    missing.acts.push(format!("{act:?}"));
+                    .read(|state| state.workspace.message(channel, message_ref.ts).ok().cloned());
+                let before = missing.total();
+                missing.count(action, message, now.as_ref());
+                if missing.total() > before {
+                    missing.acts.push(format!("{action:?}"));
                 }
             }
         }
         Ok(missing)
     }
 
-    async fn lines(
+    async fn messages(
         &self,
         channel: &str,
         since: Ts,
@@ -122,37 +125,43 @@ impl Keeping {
             ),
             limit: usize::try_from(u32::MAX).unwrap_or(usize::MAX),
         };
-        let lines = self.store.messages(query).await?.into_iter();
-        Ok(lines.map(|line| (line.message.id.to_string(), line)).collect())
+        let messages = self.store.messages(query).await?.into_iter();
+        Ok(messages.map(|stored| (stored.message.id.to_string(), stored)).collect())
     }
 }
 
 impl Missing {
-    /// `now` is what became of the line in the meantime.
-    fn note(&mut self, act: &Act, kept: Option<&StoredMessage>, now: Option<&FakeMessage>) {
-        let is_there = now.is_some_and(|now| now.subtype.is_none());
-        let there = kept.filter(|line| !line.is_deleted);
-        match act {
-            Act::Said(_) => self.lines += usize::from(is_there && there.is_none()),
-            Act::Edited(_) => {
-                let is_kept = there.map(|line| &*line.message.text) == now.map(|now| &*now.text);
-                self.edits += usize::from(is_there && !is_kept);
+    /// Counts an action that is not stored. `now` is the message as it is in Slack now.
+    fn count(
+        &mut self,
+        action: &Action,
+        stored: Option<&StoredMessage>,
+        now: Option<&FakeMessage>,
+    ) {
+        let exists = now.is_some_and(|now| now.subtype.is_none());
+        let visible = stored.filter(|stored| !stored.is_deleted);
+        match action {
+            Action::Posted(_) => self.lines += usize::from(exists && visible.is_none()),
+            Action::Edited(_) => {
+                let is_stored =
+                    visible.map(|stored| &*stored.message.text) == now.map(|now| &*now.text);
+                self.edits += usize::from(exists && !is_stored);
             }
-            Act::Deleted(_) => self.deletions += usize::from(there.is_some()),
-            Act::Reacted { user, .. } => {
-                let users = there.iter().flat_map(|line| &line.reactions);
-                let is_kept =
+            Action::Deleted(_) => self.deletions += usize::from(visible.is_some()),
+            Action::Reacted { user, .. } => {
+                let users = visible.iter().flat_map(|stored| &stored.reactions);
+                let is_stored =
                     users.flat_map(|reacted| &reacted.users).any(|one| one.id.as_str() == user);
-                self.reactions += usize::from(is_there && !is_kept);
+                self.reactions += usize::from(exists && !is_stored);
             }
         }
     }
 }
 
-fn by_channel(lines: Vec<Place>) -> BTreeMap<String, Vec<Place>> {
-    let mut channels: BTreeMap<String, Vec<Place>> = BTreeMap::new();
-    for line in lines {
-        channels.entry(line.channel.clone()).or_default().push(line);
+fn by_channel(messages: Vec<MessageRef>) -> BTreeMap<String, Vec<MessageRef>> {
+    let mut channels: BTreeMap<String, Vec<MessageRef>> = BTreeMap::new();
+    for message in messages {
+        channels.entry(message.channel.clone()).or_default().push(message);
     }
     channels
 }

@@ -47,7 +47,7 @@ pub(super) struct BackfillPass {
     threads_read: HashSet<MessageId>,
     unchanged_threads: HashSet<MessageId>,
     /// When the persona posted last at the top level (`None`), and in each thread.
-    persona_spoke_at: BTreeMap<Option<MessageId>, Timestamp>,
+    persona_posted_at: BTreeMap<Option<MessageId>, Timestamp>,
     pub(super) new_messages: usize,
 }
 
@@ -83,7 +83,7 @@ impl SlackPlatform {
             seen: HashSet::new(),
             threads_read: HashSet::new(),
             unchanged_threads: HashSet::new(),
-            persona_spoke_at: BTreeMap::new(),
+            persona_posted_at: BTreeMap::new(),
             new_messages: 0,
         })
     }
@@ -337,8 +337,8 @@ impl SlackPlatform {
 impl BackfillPass {
     fn record_own(&mut self, messages: &[SlackMessage], is_own: impl Fn(&SlackMessage) -> bool) {
         for message in messages.iter().filter(|message| is_own(message)) {
-            let spoke = self.persona_spoke_at.entry(message.thread.clone()).or_insert(message.at);
-            *spoke = message.at.max(*spoke);
+            let newest = self.persona_posted_at.entry(message.thread.clone()).or_insert(message.at);
+            *newest = message.at.max(*newest);
         }
     }
 
@@ -384,7 +384,7 @@ impl BackfillPass {
     /// Whether the persona has posted since, beside the message or in the thread below it.
     fn is_answered(&self, message: &SlackMessage) -> bool {
         let since = |thread: &Option<MessageId>| {
-            self.persona_spoke_at.get(thread).is_some_and(|spoke| *spoke > message.at)
+            self.persona_posted_at.get(thread).is_some_and(|posted| *posted > message.at)
         };
         since(&message.thread) || since(&Some(message.id.clone()))
     }

@@ -34,8 +34,8 @@ impl MrkdwnBuffer {
     }
 
     pub fn pop_style(&mut self, style: char) {
-        if let Some(place) = self.styles.iter().rposition(|one| *one == style) {
-            self.styles.remove(place);
+        if let Some(index) = self.styles.iter().rposition(|one| *one == style) {
+            self.styles.remove(index);
         }
         self.close_marks_to(self.matching_marks());
     }
